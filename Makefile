@@ -1,0 +1,83 @@
+# Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test soak check format bench lock clean
+
+# The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo $$python; break; }; done)
+PYTEST_ARGS ?=
+WORKERS ?= 2
+
+BIN := .venv/bin
+BENCH_BIN := .venv-bench/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/.ready ## Record a conversation with a local model server, then look at it
+	$(BIN)/hansard demo
+
+test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own (PYTEST_ARGS="-k window")
+	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+soak: .venv/.ready ## Run the long versions of the tests
+	$(BIN)/python -m pytest -m soak --timeout 0 $(PYTEST_ARGS)
+
+check: .venv/.ready ## Check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+format: .venv/.ready ## Format, and mend what can be mended
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: .venv-bench/.ready ## Measure, beside the stores that people use today (BENCH_ARGS)
+	$(BENCH_BIN)/python -m tests.bench $(BENCH_ARGS)
+
+lock: .venv-lock/.ready ## Pin the newest versions that pyproject.toml allows
+	$(call COMPILE,dev)
+	$(call COMPILE,bench)
+
+clean: ## Remove the environments, the builds and the caches
+	rm -rf .venv .venv-bench .venv-lock build dist *.egg-info
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+
+.venv/.ready: pyproject.toml requirements-dev.lock
+	$(call INSTALL,.venv,requirements-dev.lock)
+
+.venv-bench/.ready: pyproject.toml requirements-bench.lock
+	$(call INSTALL,.venv-bench,requirements-bench.lock)
+
+.venv-lock/.ready:
+	$(call VENV,.venv-lock)
+	.venv-lock/bin/python -m pip install --quiet uv
+	@touch $@
+
+# $(call VENV,folder): an empty environment, unless there is one.
+define VENV
+@test -n "$(PYTHON)" || { echo "Hansard needs Python 3.11 or newer: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+@test -x $(1)/bin/python || { echo "Making $(1) with $(PYTHON)"; $(PYTHON) -m venv $(1); }
+endef
+
+# $(call INSTALL,folder,lock file): what the lock file pins, and Hansard itself, editable.
+define INSTALL
+$(call VENV,$(1))
+@echo "Installing $(2) into $(1)"
+@$(1)/bin/python -m pip install --quiet --requirement $(2)
+@$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+@touch $@
+endef
+
+# $(call COMPILE,group): every extra and one dependency group, for all platforms.
+# Versions without hashes: an index that builds its own wheels could not serve pinned hashes.
+define COMPILE
+rm -f requirements-$(1).lock
+.venv-lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade \
+	--all-extras --group $(1) --custom-compile-command "make lock" \
+	--no-emit-index-url --no-emit-find-links --output-file requirements-$(1).lock
+endef

@@ -1,0 +1,1 @@
+"""Everything that touches the world: capture, storage, the command line and the wiring."""

@@ -1,0 +1,1 @@
+"""From the bytes on the wire to events, one module an API."""

@@ -1,0 +1,1 @@
+"""What a conversation is: pure values and decisions, with no clock, no randomness and no I/O."""

@@ -1,0 +1,1 @@
+"""From turns to the request of each API, one module an API."""
