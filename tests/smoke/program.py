@@ -1,0 +1,37 @@
+"""A user's first program, run by the environment that holds only the wheel."""
+
+import importlib
+import pkgutil
+from importlib.resources import files
+from pathlib import Path
+
+import hansard
+
+# These need an extra, which the plain wheel does not bring.
+EXTRAS = {"anthropic", "cryptography", "httpx2", "openai", "psycopg", "psycopg_pool", "redis"}
+
+
+def import_everything() -> int:
+    """Import each module that works without extras; say how many did."""
+    imported = 0
+    for module in pkgutil.walk_packages(hansard.__path__, "hansard."):
+        try:
+            importlib.import_module(module.name)
+        except ModuleNotFoundError as missing:
+            if missing.name not in EXTRAS:
+                raise
+        else:
+            imported += 1
+    return imported
+
+
+def main() -> None:
+    """Fail where the wheel lacks something."""
+    installed = Path(hansard.__file__)
+    assert "site-packages" in installed.parts, f"this is not the wheel: {installed}"
+    assert files(hansard).joinpath("py.typed").is_file()
+    print(f"hansard {hansard.__version__}: {import_everything()} modules import")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Build Hansard as a user gets it, install it where nothing else is, and use it from elsewhere.
+
+Run it with an environment that has `build`: `.venv/bin/python tests/smoke/wheel.py`.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = Path(__file__).with_name("program.py")
+
+
+def run(*command: str | Path, cwd: Path) -> None:
+    """Run a command far from the checkout; its failure ends the smoke test."""
+    print("$", *command, flush=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run(command, cwd=cwd, check=True, env=environment, stdin=subprocess.DEVNULL)
+
+
+def build(into: Path) -> Path:
+    """The wheel, built from the sdist, so that what the sdist lacks is missed here."""
+    run(sys.executable, "-m", "build", "--outdir", into, ROOT, cwd=into)
+    (wheel,) = into.glob("*.whl")
+    return wheel
+
+
+def top_level_names(wheel: Path) -> set[str]:
+    names = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    return {name for name in names if not name.endswith(".dist-info")}
+
+
+def main() -> None:
+    """Fail at the first thing that a user would stumble over."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("scripts", {})
+    with tempfile.TemporaryDirectory() as folder:
+        elsewhere = Path(folder)
+        wheel = build(into=elsewhere)
+        if top_level_names(wheel) != {"hansard"}:
+            sys.exit(f"{wheel.name} installs more than hansard: {top_level_names(wheel)}")
+        venv.create(elsewhere / "clean", with_pip=True)
+        binaries = elsewhere / "clean" / "bin"
+        run(binaries / "python", "-m", "pip", "install", "--quiet", wheel, cwd=elsewhere)
+        for script in scripts:
+            run(binaries / script, "--version", cwd=elsewhere)
+            run(binaries / script, "--help", cwd=elsewhere)
+        run(binaries / "python", "-I", PROGRAM, cwd=elsewhere)
+    print("The wheel works.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""The rules of the house: who may import whom, what a file may be called and how long it may be."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FACE = ROOT / "src" / "hansard" / "__init__.py"
+LAYERS = ("domain", "projections", "adapters")
+
+# Of ours, each layer imports only these.
+MAY_IMPORT = {
+    "domain": ("hansard.domain",),
+    "projections": ("hansard.domain", "hansard.projections"),
+    "adapters": ("hansard",),
+}
+# Of others, the two inner layers import only these and the standard library.
+LIBRARIES = {"pydantic", "typing_extensions"}
+NO_EFFECTS = {
+    "domain": {
+        *("asyncio", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random"),
+        *("secrets", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tempfile"),
+        *("threading", "time", "urllib"),
+    },
+    "projections": {"http", "socket", "sqlite3", "ssl", "subprocess", "urllib"},
+}
+CLOCK_AND_CHANCE = {"now", "today", "utcnow", "uuid1", "uuid4", "uuid7", "urandom"}
+
+BACKENDS = {"memory", "postgres", "redis", "sqlite"}
+COMPOSITION_ROOT = ROOT / "adapters" / "app.py"
+
+MEANINGLESS = {
+    *("base", "common", "core", "helper", "helpers", "manager", "managers", "misc"),
+    *("util", "utility", "utils"),
+}
+LONGEST_FILE = 400
+
+HEAVY = {"anthropic", "httpx", "httpx2", "openai", "psycopg", "redis", "rich", "typer"}
+
+
+def sources(*folders: str) -> list[Path]:
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    return sorted(path for path in found if "__pycache__" not in path.parts)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every name that a file imports, in full: `from a import b` is `a.b`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name for name in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from (f"{module}.{name.name}" for name in names)
+            case _:
+                pass
+
+
+def is_below(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def words(name: str) -> set[str]:
+    """`EventManager` and `event_manager` are both {"event", "manager"}."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_imports_point_inwards(layer: str) -> None:
+    outwards = [
+        f"{shown(path)} imports {name}"
+        for path in sources(layer)
+        for name in imports(path)
+        if is_below(name, ("hansard",)) and not is_below(name, MAY_IMPORT[layer])
+    ]
+    assert outwards == []
+
+
+@pytest.mark.parametrize("layer", ["domain", "projections"])
+def test_the_inner_layers_need_only_pydantic(layer: str) -> None:
+    allowed = sys.stdlib_module_names | LIBRARIES | {"hansard"}
+    foreign = [
+        f"{shown(path)} imports {name}"
+        for path in sources(layer)
+        for name in imports(path)
+        if name.split(".")[0] not in allowed
+    ]
+    assert foreign == []
+
+
+@pytest.mark.parametrize("layer", ["domain", "projections"])
+def test_the_inner_layers_import_nothing_that_touches_the_world(layer: str) -> None:
+    effects = [
+        f"{shown(path)} imports {name}"
+        for path in sources(layer)
+        for name in imports(path)
+        if name.split(".")[0] in NO_EFFECTS[layer]
+    ]
+    assert effects == []
+
+
+def test_the_domain_reads_no_clock_and_throws_no_dice() -> None:
+    calls = [
+        f"{shown(path)}:{node.lineno} calls {name}"
+        for path in sources("domain")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and (name := called(node)) in CLOCK_AND_CHANCE
+    ]
+    assert calls == []
+
+
+def called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case _:
+            return ""
+
+
+def test_only_the_composition_root_knows_two_backends() -> None:
+    torn = [
+        f"{shown(path)} knows {', '.join(sorted(backends))}"
+        for path in sources("adapters")
+        if path != COMPOSITION_ROOT and len(backends := backends_known_to(path)) > 1
+    ]
+    assert torn == []
+
+
+def backends_known_to(path: Path) -> set[str]:
+    """The backends whose modules a file imports or is one of."""
+    storage = ROOT / "adapters" / "storage"
+    own = path.relative_to(storage).parts[0] if path.is_relative_to(storage) else ""
+    imported = [
+        name.removeprefix("hansard.adapters.storage.").split(".")[0]
+        for name in imports(path)
+        if name.startswith("hansard.adapters.storage.")
+    ]
+    return {module.removesuffix(".py").split("_")[0] for module in (own, *imported)} & BACKENDS
+
+
+def test_no_module_or_class_has_a_name_that_says_nothing() -> None:
+    everything = [*sources("src", *LAYERS, "tests")]
+    modules = [shown(path) for path in everything if words(path.stem) & MEANINGLESS]
+    folders = {shown(path.parent) for path in everything if words(path.parent.name) & MEANINGLESS}
+    classes = [
+        f"{shown(path)}: class {node.name}"
+        for path in everything
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and words(node.name) & MEANINGLESS
+    ]
+    assert [*modules, *sorted(folders), *classes] == []
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    too_long = {
+        shown(path): lines
+        for path in sources("src", *LAYERS, "tests")
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
+    }
+    assert too_long == {}
+
+
+def test_ours_is_imported_by_its_full_name() -> None:
+    short = [
+        f"{shown(path)} imports {name}"
+        for path in sources("src", *LAYERS, "tests")
+        for name in imports(path)
+        if name.split(".")[0] in LAYERS
+    ]
+    assert short == []
+
+
+def test_importing_hansard_loads_no_sdk_and_no_driver() -> None:
+    program = "import sys, hansard; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    assert {name.split(".")[0] for name in run.stdout.split()} & HEAVY == set()

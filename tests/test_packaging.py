@@ -1,0 +1,96 @@
+"""What is listed for the wheel is what is in the tree.
+
+A package or a data file that is not listed works in a checkout and is missing from the wheel, without a word.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import TypedDict, cast
+
+import pytest
+
+import hansard
+
+ROOT = Path(__file__).parents[1]
+LAYERS = ("domain", "projections", "adapters")
+Listing = TypedDict(
+    "Listing",
+    {
+        "packages": list[str],
+        "package-dir": dict[str, str],
+        "package-data": dict[str, list[str]],
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def listing() -> Listing:
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return cast(Listing, pyproject["tool"]["setuptools"])
+
+
+def folder_of(package: str) -> Path:
+    """`hansard` is src/hansard, `hansard.domain` is domain."""
+    names = package.split(".")[1:]
+    return ROOT.joinpath(*names) if names else ROOT / "src" / "hansard"
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+
+
+def test_every_package_of_the_tree_is_listed(listing: Listing) -> None:
+    in_tree = {
+        ".".join(("hansard", *path.parent.relative_to(ROOT).parts))
+        for layer in LAYERS
+        for path in files_below(ROOT / layer)
+        if path.name == "__init__.py"
+    }
+    assert sorted(listing["packages"]) == sorted({"hansard", *in_tree})
+
+
+def test_every_folder_with_code_is_a_package() -> None:
+    bare = {
+        str(path.parent.relative_to(ROOT))
+        for layer in LAYERS
+        for path in files_below(ROOT / layer)
+        if path.suffix == ".py" and not (path.parent / "__init__.py").exists()
+    }
+    assert bare == set()
+
+
+def test_every_package_is_mapped_to_its_folder(listing: Listing) -> None:
+    mapped = listing["package-dir"]
+    assert {package: ROOT / folder for package, folder in mapped.items()} == {
+        package: folder_of(package) for package in ("hansard", *(f"hansard.{it}" for it in LAYERS))
+    }
+
+
+def test_every_data_file_is_listed(listing: Listing) -> None:
+    in_tree = {
+        path
+        for layer in LAYERS
+        for path in files_below(ROOT / layer)
+        if path.suffix != ".py" and not path.name.startswith(".")
+    }
+    listed = {
+        path
+        for package, patterns in listing["package-data"].items()
+        for pattern in patterns
+        for path in folder_of(package).glob(pattern)
+        if path.is_file()
+    }
+    assert in_tree - listed == set()
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_each_layer_is_linked_for_type_checkers(layer: str) -> None:
+    link = ROOT / "src" / "hansard" / layer
+    # Where git has made no links it writes the target into a plain file.
+    target = link.readlink() if link.is_symlink() else Path(link.read_text(encoding="utf-8"))
+    assert target == Path("..", "..", layer)
+
+
+def test_the_package_is_typed_and_says_its_version() -> None:
+    assert (folder_of("hansard") / "py.typed").exists()
+    assert hansard.__version__.count(".") == 2
