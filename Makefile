@@ -60,8 +60,9 @@ clean: ## Remove the environments, the builds and the caches
 
 # $(call VENV,folder): an empty environment, unless there is one.
 define VENV
-@test -n "$(PYTHON)" || { echo "Hansard needs Python 3.11 or newer: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
-@test -x $(1)/bin/python || { echo "Making $(1) with $(PYTHON)"; $(PYTHON) -m venv $(1); }
+@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "Hansard needs Python 3.11 or newer. Install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+@test -x $(1)/bin/pip || { echo "Making $(1) with $(PYTHON)"; $(PYTHON) -m venv $(1); }
 endef
 
 # $(call INSTALL,folder,lock file): what the lock file pins, and Hansard itself, editable.

@@ -25,7 +25,7 @@ def run(*command: str | Path, cwd: Path) -> None:
 
 def build(into: Path) -> Path:
     """The wheel, built from the sdist, so that what the sdist lacks is missed here."""
-    run(sys.executable, "-m", "build", "--outdir", into, ROOT, cwd=into)
+    run(sys.executable, "-m", "build", "--quiet", "--outdir", into, ROOT, cwd=into)
     (wheel,) = into.glob("*.whl")
     return wheel
 
