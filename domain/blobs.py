@@ -1,0 +1,93 @@
+"""Long strings inside native JSON live in blobs; a reference stands in their place.
+
+A provider may answer with a whole PDF in base64. Kept inline, it would be read again with every
+window; as a blob it is stored once in its conversation and read when a request needs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from hansard.domain.content import Blob
+from hansard.domain.errors import CorruptRecord
+
+LIMIT: Final = 64 * 1024
+"""Strings of more bytes than this move out of an event's body."""
+
+REFERENCE: Final = "$hansard.blob"
+ESCAPE: Final = "$hansard.escaped"
+
+
+def blob_of(data: bytes) -> Blob:
+    """Return the reference to some bytes."""
+    return Blob(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+
+
+def spill(value: Any) -> tuple[Any, dict[str, bytes]]:
+    """Return the value with long strings replaced by references, and those strings by digest."""
+    spilled: dict[str, bytes] = {}
+    return _spill(value, spilled), spilled
+
+
+def references(value: Any) -> frozenset[str]:
+    """Return the digests of all blobs that a spilled value refers to."""
+    match value:
+        case {"$hansard.blob": str() as digest}:
+            return frozenset((digest,))
+        case dict():
+            return _references_in(cast("dict[str, Any]", value).values())
+        case list():
+            return _references_in(cast("list[Any]", value))
+        case _:
+            return frozenset()
+
+
+def restore(value: Any, blobs: Mapping[str, bytes]) -> Any:
+    """Return a spilled value as it came; CorruptRecord where a blob is not among `blobs`."""
+    match value:
+        case {"$hansard.blob": str() as digest}:
+            if digest not in blobs:
+                raise CorruptRecord("a blob that an event refers to is missing")
+            return blobs[digest].decode("utf-8", "surrogatepass")
+        case {"$hansard.escaped": dict()}:
+            return _restore_members(cast("dict[str, Any]", value[ESCAPE]), blobs)
+        case dict():
+            return _restore_members(cast("dict[str, Any]", value), blobs)
+        case list():
+            return [restore(item, blobs) for item in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+def _references_in(values: Iterable[Any]) -> frozenset[str]:
+    return frozenset(digest for value in values for digest in references(value))
+
+
+def _restore_members(value: dict[str, Any], blobs: Mapping[str, bytes]) -> dict[str, Any]:
+    return {key: restore(item, blobs) for key, item in value.items()}
+
+
+def _spill(value: Any, spilled: dict[str, bytes]) -> Any:
+    match value:
+        case str() if len(value) > LIMIT // 4:
+            return _spill_text(value, spilled)
+        case dict():
+            members = {
+                key: _spill(item, spilled) for key, item in cast("dict[str, Any]", value).items()
+            }
+            return {ESCAPE: members} if REFERENCE in members or ESCAPE in members else members
+        case list():
+            return [_spill(item, spilled) for item in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+def _spill_text(text: str, spilled: dict[str, bytes]) -> Any:
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= LIMIT:
+        return text
+    blob = blob_of(data)
+    spilled[blob.sha256] = data
+    return {REFERENCE: blob.sha256, "size": blob.size}

@@ -1,0 +1,123 @@
+"""Content blocks: what one side of a conversation said, did or handed over.
+
+A block that a provider made is kept as a `Native`: the provider's own JSON, as it came. A block
+that the caller made is kept in its neutral form. Values here carry no identity and no place;
+those belong to the events that hold them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator
+
+from hansard.domain.jsontext import JsonObject
+
+
+class Value(BaseModel):
+    """A frozen value that refuses fields it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Native(Value):
+    """A block in the spelling of the API that made it: same keys, same order, null is not absent.
+
+    `value` is not to be changed in place. Its long strings may stand in it as references to blobs
+    (domain/blobs.py says how).
+    """
+
+    kind: Literal["native"] = "native"
+    api: str
+    value: JsonObject
+
+
+class Text(Value):
+    """Plain text."""
+
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class Blob(Value):
+    """A reference to bytes that are stored beside the log, in the conversation that owns them."""
+
+    sha256: str
+    size: int
+
+
+class Document(Value):
+    """A file or an image: bytes in a blob, or a URL that the provider is to read.
+
+    Exactly one of `blob` and `url` is set.
+    """
+
+    kind: Literal["document"] = "document"
+    media_type: str
+    name: str | None = None
+    blob: Blob | None = None
+    url: str | None = None
+
+
+class Reasoning(Value):
+    """What a model thought, as far as it was shown; a signature lives in the native block only."""
+
+    kind: Literal["reasoning"] = "reasoning"
+    text: str
+
+
+class ToolCall(Value):
+    """A call of one of the caller's tools."""
+
+    kind: Literal["tool_call"] = "tool_call"
+    id: str
+    name: str
+    arguments: Any
+
+
+class ToolResult(Value):
+    """What a tool of the caller gave back, or why it did not."""
+
+    kind: Literal["tool_result"] = "tool_result"
+    call_id: str
+    content: tuple[Annotated[Text | Document, Discriminator("kind")], ...]
+    is_error: bool = False
+
+
+class ServerToolCall(Value):
+    """A call of a tool that the provider itself runs."""
+
+    kind: Literal["server_tool_call"] = "server_tool_call"
+    id: str
+    name: str
+    arguments: Any
+
+
+class ServerToolResult(Value):
+    """What the provider's own tool gave, in neutral text, for APIs that did not make it."""
+
+    kind: Literal["server_tool_result"] = "server_tool_result"
+    call_id: str
+    name: str
+    content: tuple[Annotated[Text | Document, Discriminator("kind")], ...]
+    is_error: bool = False
+
+
+class Opaque(Value):
+    """A block of a kind that Hansard does not know; only the API that made it can read it."""
+
+    kind: Literal["opaque"] = "opaque"
+    api: str
+    type: str
+
+
+Block = (
+    Text | Document | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Opaque
+)
+"""A block in neutral form."""
+
+Said = Annotated[Text | Document | Native, Discriminator("kind")]
+"""What a message holds."""
+
+Role = Literal["user", "assistant", "system"]
+"""Who speaks: `system` here is a note of the operator amid the turns, not the instructions."""

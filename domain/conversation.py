@@ -1,0 +1,121 @@
+"""What can be done to a conversation: decisions, from where it stands to what happens next.
+
+Each decision is a pure function from the head and its arguments to events. The record takes what
+happened, even what a provider would refuse; only what no record can hold is an error here. Late,
+unknown and repeated results are facts too: rendering deals with them, not the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from hansard.domain import events
+from hansard.domain.content import Document, Native, Role, Text, ToolResult
+from hansard.domain.errors import ConversationClosed, InvalidContent
+from hansard.domain.events import Event
+from hansard.domain.head import Head
+from hansard.domain.tools import ToolDefinition
+
+CANCELLED = "Tool execution was canceled."
+"""What stands in for the result of a call that was given up."""
+
+
+def start(head: Head, key: str) -> tuple[Event, ...]:
+    """Begin the conversation, unless it has begun."""
+    if not key.strip():
+        raise InvalidContent("a conversation needs a key: give it a name that is not blank")
+    return (events.ConversationStarted(key=key),) if head.version == 0 else ()
+
+
+def fork(head: Head, origin: UUID, version: int, reason: str | None = None) -> tuple[Event, ...]:
+    """Go on from another conversation, as it stood at a version; only as the first thing done."""
+    if head.version > 1:
+        raise InvalidContent("only a new conversation can be a fork: choose another key")
+    return (events.ConversationForked(origin=origin, version=version, reason=reason),)
+
+
+def say(
+    head: Head,
+    content: Iterable[Text | Document | Native],
+    *,
+    role: Role = "user",
+    message_id: str | None = None,
+) -> tuple[Event, ...]:
+    """Record a message of the caller's: a prompt, or a note of the operator."""
+    _must_be_open(head)
+    said = tuple(content)
+    if not said:
+        raise InvalidContent("a message needs content: give it text or a document")
+    return (events.MessageRecorded(role=role, content=said, message_id=message_id),)
+
+
+def instruct(head: Head, content: str | Text | Native) -> tuple[Event, ...]:
+    """Put other instructions in force."""
+    _must_be_open(head)
+    return (events.InstructionsSet(content=content),)
+
+
+def define_tools(head: Head, tools: Iterable[ToolDefinition | Native]) -> tuple[Event, ...]:
+    """Put other tools in force; no tools at all is a definition too."""
+    _must_be_open(head)
+    return (events.ToolsDefined(tools=tuple(tools)),)
+
+
+def give_result(
+    head: Head,
+    call_id: str,
+    content: Iterable[Text | Document],
+    *,
+    is_error: bool = False,
+) -> tuple[Event, ...]:
+    """Record what a tool gave; an empty content is a result too."""
+    _must_be_open(head)
+    _must_name_a_call(call_id)
+    result = ToolResult(call_id=call_id, content=tuple(content), is_error=is_error)
+    return (events.ToolResultRecorded(call_id=call_id, content=result, is_error=is_error),)
+
+
+def cancel_call(head: Head, call_id: str) -> tuple[Event, ...]:
+    """Record that a call was given up, with the text that stands in for its result."""
+    _must_be_open(head)
+    _must_name_a_call(call_id)
+    result = ToolResult(call_id=call_id, content=(Text(text=CANCELLED),), is_error=True)
+    return (
+        events.ToolResultRecorded(call_id=call_id, content=result, is_error=True, cancelled=True),
+    )
+
+
+def redact(head: Head, version: int, reason: str | None = None) -> tuple[Event, ...]:
+    """Leave the event at a version out of every view from here on."""
+    _must_exist(head, version)
+    return (events.ContentRedacted(version=version, reason=reason),)
+
+
+def annotate(head: Head, labels: dict[str, str], version: int | None = None) -> tuple[Event, ...]:
+    """Put a remark beside an event, or beside the whole conversation, even a closed one."""
+    if version is not None:
+        _must_exist(head, version)
+    return (events.AnnotationAdded(labels=labels, version=version),)
+
+
+def close(head: Head, reason: str | None = None) -> tuple[Event, ...]:
+    """End the conversation, unless it has ended."""
+    return () if head.closed else (events.ConversationClosed(reason=reason),)
+
+
+def _must_be_open(head: Head) -> None:
+    if head.closed:
+        raise ConversationClosed("the conversation is closed: start another, or fork it")
+
+
+def _must_exist(head: Head, version: int) -> None:
+    if not 1 <= version <= head.version:
+        raise InvalidContent(
+            f"there is no event at version {version}: the conversation is at {head.version}"
+        )
+
+
+def _must_name_a_call(call_id: str) -> None:
+    if not call_id:
+        raise InvalidContent("a result needs the id of its call")

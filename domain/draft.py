@@ -1,0 +1,119 @@
+"""Events made ready for the log: named, stamped, encoded and sized up; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, cast
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from hansard.domain import events
+from hansard.domain.content import Blob, Native
+from hansard.domain.encoding import encode
+from hansard.domain.events import Event
+from hansard.domain.head import effect_of
+from hansard.domain.header import ClientHeader, header_bytes
+from hansard.domain.log import NewEvent
+from hansard.domain.registry import VERSIONS, name_of
+
+_NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What an event gets from outside: its id, its time, its salt, where it belongs and who did it.
+
+    `event_id` is a UUIDv7, `occurred_at` microseconds since 1970-01-01 UTC, `salt` 16 random bytes,
+    `actor` a keyed digest in hex.
+    """
+
+    event_id: UUID
+    occurred_at: int
+    salt: bytes
+    tenant: UUID
+    conversation_id: UUID
+    actor: str | None = None
+    correlation_id: UUID | None = None
+    causation_id: UUID | None = None
+    metadata: Mapping[str, str] = field(default_factory=lambda: _NO_METADATA)
+
+
+def draft(event: Event, stamp: Stamp) -> NewEvent:
+    """Return the event ready for the log; MalformedJson where a value of it has no JSON form."""
+    name = name_of(event)
+    header = ClientHeader(
+        event_id=stamp.event_id,
+        tenant=stamp.tenant,
+        conversation_id=stamp.conversation_id,
+        type=name,
+        schema_version=VERSIONS[name],
+        occurred_at=stamp.occurred_at,
+        actor=stamp.actor,
+        correlation_id=stamp.correlation_id,
+        causation_id=stamp.causation_id,
+        metadata=stamp.metadata,
+    )
+    return NewEvent(
+        event_id=stamp.event_id,
+        type=name,
+        schema_version=VERSIONS[name],
+        header=header_bytes(header),
+        salt=stamp.salt,
+        body=encode(event),
+        effect=effect_of(event),
+        once=once_of(event),
+        blobs=blobs_of(event),
+    )
+
+
+def once_of(event: Event) -> str | None:
+    """Return the name of the fact that a conversation can hold only once, if the event is one."""
+    match event:
+        case events.ConversationStarted():
+            return "started"
+        case events.MessageRecorded(message_id=str() as message_id):
+            return f"message:{message_id}"
+        case events.ToolResultRecorded(line=None):
+            return f"result:{event.call_id}"
+        case events.ResponseCompleted() | events.ResponseInterrupted():
+            return f"response:{event.response}"
+        case _:
+            return None
+
+
+def blobs_of(event: Event) -> tuple[Blob, ...]:
+    """Return the blobs that an event refers to, each once, in order."""
+    return tuple(dict.fromkeys(_blobs(event)))
+
+
+def _blobs(value: object) -> Iterator[Blob]:
+    match value:
+        case Blob():
+            yield value
+        case Native():
+            yield from _spilled(value.value)
+        case BaseModel():
+            for _, held in value:
+                yield from _blobs(held)
+        case tuple():
+            for item in cast("tuple[object, ...]", value):
+                yield from _blobs(item)
+        case _:
+            return
+
+
+def _spilled(value: Any) -> Iterator[Blob]:
+    match value:
+        case {"$hansard.blob": str() as digest, "size": int() as size}:
+            yield Blob(sha256=digest, size=size)
+        case dict():
+            for item in cast("dict[str, Any]", value).values():
+                yield from _spilled(item)
+        case list():
+            for item in cast("list[Any]", value):
+                yield from _spilled(item)
+        case _:
+            return

@@ -1,0 +1,76 @@
+"""Events to stored body bytes and back.
+
+A body is compact UTF-8 JSON: fields in the order of their shape, fields at their default left out,
+native JSON exactly as it came. docs/format.md is the specification.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+
+from hansard.domain import jsontext
+from hansard.domain.content import Native
+from hansard.domain.errors import CorruptRecord, MalformedJson
+from hansard.domain.events import Event
+from hansard.domain.registry import NAMES, VERSIONS, Unrecognised, upcast
+
+
+def encode(event: Event) -> bytes:
+    """Return the body bytes of an event; MalformedJson where a value has no JSON form."""
+    return jsontext.write(_plain(event))
+
+
+def decode(name: str, schema_version: int, body: bytes) -> Event | Unrecognised:
+    """Return the event that body bytes hold, in its present shape, or the raw bytes unrecognised.
+
+    Raises CorruptRecord for a known name whose bytes do not have its shape.
+    """
+    shape = NAMES.get(name)
+    if shape is None or not 1 <= schema_version <= VERSIONS[name]:
+        return Unrecognised(name, schema_version, body)
+    try:
+        if schema_version == VERSIONS[name]:
+            return _decode_present(shape, body)
+        return shape.model_validate_json(
+            jsontext.write(upcast(name, schema_version, jsontext.read_object(body)))
+        )
+    except (ValidationError, MalformedJson) as exc:
+        raise CorruptRecord(
+            f"the body of a {name} event does not have the shape of version {schema_version}: "
+            "verify the log and restore it from a backup"
+        ) from exc
+
+
+def _decode_present(shape: type[Event], body: bytes) -> Event:
+    try:
+        return cast("Event", shape.__pydantic_validator__.validate_json(body))
+    except ValidationError as exc:
+        if exc.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+            raise
+        # A lone surrogate is legal JSON, but not for the fast reader.
+        return shape.model_validate(jsontext.read_object(body))
+
+
+def _default(value: BaseModel, name: str) -> object:
+    return type(value).model_fields[name].get_default(call_default_factory=True)
+
+
+def _plain(value: object) -> Any:
+    match value:
+        case Native():
+            return {"kind": value.kind, "api": value.api, "value": value.value}
+        case BaseModel():
+            return {
+                name: _plain(held)
+                for name, held in value
+                if name == "kind" or held != _default(value, name)
+            }
+        case tuple():
+            return [_plain(item) for item in cast("tuple[object, ...]", value)]
+        case UUID():
+            return str(value)
+        case _:
+            return value

@@ -1,0 +1,136 @@
+"""Every error that Hansard raises on purpose, in one tree.
+
+::
+
+    HansardError
+    ├── InvalidInput                what was given cannot be recorded or rendered
+    │   ├── MalformedJson           bytes that are not JSON that can be kept without loss
+    │   ├── InvalidContent          a block, a document or an id that no record can hold
+    │   ├── UnknownApi              an API name that is none of ours
+    │   ├── NothingToSend           a conversation that has no turn to render
+    │   ├── InvalidExport           a file that `hansard export` did not write
+    │   └── UnsupportedClient       an object that is no client whose wire can be recorded
+    ├── ConversationNotFound        no conversation has that key or id
+    ├── ConversationClosed          it was closed; a closed conversation takes no new facts
+    ├── VersionConflict             someone else appended first
+    ├── IdempotencyMismatch         the same id was recorded before, with other content
+    ├── NotRecorded                 the prompt could not be made durable, so no call was made
+    └── StorageError                the store cannot do it
+        ├── StorageBusy             another process holds the lock for too long
+        ├── StorageFull             no room on the disk, or a size limit was reached
+        ├── StorageReadOnly         the file or the server takes no writes
+        ├── StorageUnavailable      the server or the file cannot be reached
+        ├── ForeignDatabase         the file or schema is not a Hansard log
+        ├── SchemaNewer             written by a newer Hansard
+        ├── SchemaOlder             needs `hansard migrate`
+        ├── UnsupportedFilesystem   locks of the file system cannot be trusted
+        ├── StaleCursor             the cursor belongs to another incarnation of the log
+        └── CorruptRecord           stored bytes do not match their digest or their format
+"""
+
+from __future__ import annotations
+
+
+class HansardError(Exception):
+    """The root of all errors of this package; its message says what to do."""
+
+
+class InvalidInput(HansardError, ValueError):
+    """What was given cannot be recorded or rendered."""
+
+
+class MalformedJson(InvalidInput):
+    """The bytes are not JSON, or JSON that cannot be kept without loss."""
+
+
+class InvalidContent(InvalidInput):
+    """A block, a document or an id that no record can hold."""
+
+
+class UnknownApi(InvalidInput):
+    """The API is none that Hansard renders or captures."""
+
+
+class NothingToSend(InvalidInput):
+    """The conversation has no turn that a request could hold."""
+
+
+class InvalidExport(InvalidInput):
+    """The file was not written by `hansard export`, or was cut or changed since."""
+
+
+class UnsupportedClient(InvalidInput):
+    """The object is not a client whose wire can be recorded."""
+
+
+class ConversationNotFound(HansardError, LookupError):
+    """No conversation has that key or id."""
+
+
+class ConversationClosed(HansardError):
+    """The conversation was closed; start another, or fork it."""
+
+
+class VersionConflict(HansardError):
+    """Someone else appended first: read on from `current`, then decide again."""
+
+    def __init__(self, expected: int, current: int) -> None:
+        """Keep both versions for the caller's next decision."""
+        self.expected = expected
+        self.current = current
+        super().__init__(
+            f"expected the conversation at version {expected}, it is at {current}: "
+            "read what is new, then append again"
+        )
+
+
+class IdempotencyMismatch(HansardError):
+    """The same id was recorded before, with other content: use a new id for a new fact."""
+
+
+class NotRecorded(HansardError):
+    """The prompt could not be made durable, so the call was not made."""
+
+
+class StorageError(HansardError):
+    """The store cannot do what was asked."""
+
+
+class StorageBusy(StorageError):
+    """Another process holds the lock for too long: retry, or stop that process."""
+
+
+class StorageFull(StorageError):
+    """No room on the disk, or a size limit was reached; nothing of the append was kept."""
+
+
+class StorageReadOnly(StorageError):
+    """The file or the server takes no writes: check its permissions."""
+
+
+class StorageUnavailable(StorageError):
+    """The server or the file cannot be reached: check the URL and that it is up."""
+
+
+class ForeignDatabase(StorageError):
+    """The file or schema is not a Hansard log; nothing was changed in it."""
+
+
+class SchemaNewer(StorageError):
+    """Written by a newer Hansard: upgrade this one."""
+
+
+class SchemaOlder(StorageError):
+    """Written by an older Hansard: run `hansard migrate`."""
+
+
+class UnsupportedFilesystem(StorageError):
+    """The locks of this file system cannot be trusted: use a local disk, or PostgreSQL."""
+
+
+class StaleCursor(StorageError):
+    """The cursor belongs to another incarnation of the log: start again from its beginning."""
+
+
+class CorruptRecord(StorageError):
+    """Stored bytes do not match their digest or their format."""

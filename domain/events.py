@@ -1,0 +1,325 @@
+"""The events of a conversation: the stored format, frozen from the first release.
+
+Shapes only: what an event means for the conversation is in conversation.py, its bytes are in
+encoding.py, its name and version in registry.py. A field once released is never renamed, removed
+or given another meaning; a changed shape is a new schema version with an upcaster.
+
+Each block of a response is an event of its own. `response` is the id of the answer it belongs to
+and `index` its place there; both are absent from what the caller said. `line` names the side line
+an event belongs to; absent, it is the main line, the conversation's history.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Discriminator, Field
+
+from hansard.domain.content import (
+    Blob,
+    Document,
+    Native,
+    Reasoning,
+    Role,
+    Said,
+    Text,
+    ToolCall,
+    ToolResult,
+    Value,
+)
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tools import ToolDefinition
+
+
+class OnLine(Value):
+    """What every event has: the line it is on (absent: the main line)."""
+
+    line: UUID | None = None
+
+
+class ConversationStarted(OnLine):
+    """The first event: the caller's own name for the conversation."""
+
+    key: str
+
+
+class ConversationForked(OnLine):
+    """The conversation goes on from another one, as that stood at `version`."""
+
+    origin: UUID
+    version: int
+    reason: str | None = None
+
+
+class ConversationClosed(OnLine):
+    """The conversation is over: it takes no new facts but annotations."""
+
+    reason: str | None = None
+
+
+class InstructionsSet(OnLine):
+    """The instructions (system prompt) in force from here on.
+
+    `content` is what the caller gave: a text, or, from a recorded request, the API's own list.
+    """
+
+    content: str | Annotated[Text | Native, Discriminator("kind")]
+
+
+class ToolsDefined(OnLine):
+    """The tools in force from here on, in order: neutral ones, and native ones of an API."""
+
+    tools: tuple[Annotated[ToolDefinition | Native, Discriminator("kind")], ...]
+
+
+class MessageRecorded(OnLine):
+    """What somebody said: a user's prompt, a text block of a response, an operator's note."""
+
+    role: Role
+    content: tuple[Said, ...]
+    message_id: str | None = None
+    response: UUID | None = None
+    index: int | None = None
+
+
+class ReasoningRecorded(OnLine):
+    """A reasoning block of a response, signature and all."""
+
+    response: UUID
+    index: int
+    content: Annotated[Native | Reasoning, Discriminator("kind")]
+
+
+class ToolCallRecorded(OnLine):
+    """A call of one of the caller's tools.
+
+    `awaited` says whether a result is expected: not so when the response was cut, or stopped for
+    another reason than the call (providers refuse results of such calls).
+    """
+
+    response: UUID | None = None
+    index: int | None = None
+    call_id: str
+    name: str
+    content: Annotated[Native | ToolCall, Discriminator("kind")]
+    awaited: bool = True
+
+
+class ToolResultRecorded(OnLine):
+    """What the call `call_id` gave; `cancelled` where it was given up without one."""
+
+    call_id: str
+    content: Annotated[Native | ToolResult, Discriminator("kind")]
+    is_error: bool = False
+    cancelled: bool = False
+
+
+class ServerToolCallRecorded(OnLine):
+    """A call of a tool that the provider runs."""
+
+    response: UUID
+    index: int
+    call_id: str
+    name: str
+    content: Native
+
+
+class ServerToolResultRecorded(OnLine):
+    """What the provider's tool gave; it may come in a later response than its call."""
+
+    response: UUID
+    index: int
+    call_id: str
+    content: Native
+
+
+class CompactionRecorded(OnLine):
+    """A provider's own summary, standing for all that came before it."""
+
+    response: UUID
+    index: int
+    content: Native
+
+
+class OpaqueRecorded(OnLine):
+    """A block of a response that is none of the kinds above, known or not yet known."""
+
+    response: UUID
+    index: int
+    type: str
+    content: Native
+
+
+class DocumentExtracted(OnLine):
+    """A document found in a message or a tool result, stored once, to travel on its own."""
+
+    document: Document
+    version: int | None = None
+    call_id: str | None = None
+    tool_name: str | None = None
+
+
+class LiteralSpan(Value):
+    """A span of a request that is kept as its own text (secrets cut)."""
+
+    kind: Literal["literal"] = "literal"
+    text: str
+
+
+class RenderedSpan(Value):
+    """A span of a request that the recipe renders again: `messages`, `system` or `tools`."""
+
+    kind: Literal["rendered"] = "rendered"
+    part: Literal["messages", "system", "tools"]
+
+
+class SharedSpan(Value):
+    """A span of a request that stands in an earlier request's body: bytes [start, start + size)."""
+
+    kind: Literal["shared"] = "shared"
+    request: UUID
+    start: int
+    size: int
+
+
+class BlobSpan(Value):
+    """A span of a request that is held in a blob."""
+
+    kind: Literal["held"] = "held"
+    blob: Blob
+
+
+Span = Annotated[LiteralSpan | RenderedSpan | SharedSpan | BlobSpan, Discriminator("kind")]
+"""A part of a request's template; joined in order, the spans are the body that was sent."""
+
+
+class Recipe(Value):
+    """How `talk.request` made a request: enough to make it again, byte for byte."""
+
+    api: str
+    version: int
+    options: JsonObject
+    renderer: str
+
+
+class Template(Value):
+    """The body of a request, by reference to what is stored already; secrets are cut."""
+
+    spans: tuple[Span, ...]
+    sha256: str
+    size: int
+    cut: tuple[str, ...] = ()
+
+
+class RequestSent(OnLine):
+    """A request was about to be sent; durable before its first byte.
+
+    `prefix` is the digest of system, tools and messages (domain/prefix.py): what signed blocks of
+    the answer are bound to. `account` is a keyed digest, never the key.
+    """
+
+    api: str
+    endpoint: str
+    model: str | None = None
+    parent: UUID | None = None
+    template: Template
+    recipe: Recipe | None = None
+    prefix: str | None = None
+    account: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+
+
+class AttemptFailed(OnLine):
+    """One attempt of a request was answered with an error, or not at all; a retry may follow."""
+
+    request: UUID
+    status: int | None = None
+    error: Any = None
+    reason: str | None = None
+
+
+class Unfinished(Value):
+    """A block of which the stream brought only a part: as it began, and the pieces since."""
+
+    index: int
+    value: JsonObject
+    partial: str
+
+
+class ResponseCompleted(OnLine):
+    """Closes a response: its envelope as it came, without the content."""
+
+    response: UUID
+    request: UUID | None = None
+    api: str
+    provider_id: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    envelope: JsonObject
+    input_tokens: int = 0
+    output_tokens: int = 0
+    request_id: str | None = None
+    raw: Blob | None = None
+
+
+class ResponseInterrupted(OnLine):
+    """Closes a response that did not end as its API says it must.
+
+    `reason` is `cut` (the wire ended), `abandoned` (the caller stopped reading), `error` (the
+    provider said so amid the stream) or `malformed` (not understood; `raw` holds what arrived).
+    """
+
+    response: UUID
+    request: UUID | None = None
+    api: str
+    reason: Literal["cut", "abandoned", "error", "malformed"]
+    detail: str | None = None
+    provider_id: str | None = None
+    model: str | None = None
+    envelope: JsonObject = Field(default_factory=dict)
+    unfinished: tuple[Unfinished, ...] = ()
+    error: Any = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    request_id: str | None = None
+    raw: Blob | None = None
+
+
+class ContentRedacted(OnLine):
+    """The event at `version` is left out of every view from here on."""
+
+    version: int
+    reason: str | None = None
+
+
+class AnnotationAdded(OnLine):
+    """A remark beside the conversation, on the event at `version` or on the whole."""
+
+    labels: dict[str, str]
+    version: int | None = None
+
+
+Event = (
+    ConversationStarted
+    | ConversationForked
+    | ConversationClosed
+    | InstructionsSet
+    | ToolsDefined
+    | MessageRecorded
+    | ReasoningRecorded
+    | ToolCallRecorded
+    | ToolResultRecorded
+    | ServerToolCallRecorded
+    | ServerToolResultRecorded
+    | CompactionRecorded
+    | OpaqueRecorded
+    | DocumentExtracted
+    | RequestSent
+    | AttemptFailed
+    | ResponseCompleted
+    | ResponseInterrupted
+    | ContentRedacted
+    | AnnotationAdded
+)
+"""Everything that can happen to a conversation."""

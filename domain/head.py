@@ -1,0 +1,121 @@
+"""The head of a conversation: what an append or a window has to know without reading the stream.
+
+The log keeps it in the same transaction as the events, and can rebuild it from them. What an
+event does to the head is its `Effect`; `advance` is the rule, and every backend follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final, Literal
+
+from hansard.domain import events
+from hansard.domain.events import Event
+from hansard.domain.registry import Unrecognised
+
+Pointer = Literal["instructions", "tools", "request"]
+"""What a head points at: the version of the last event that set it."""
+
+_NO_CALLS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one event does to the head of its conversation; nothing, by default.
+
+    A prompt opens an exchange, unless calls are open: then it belongs to the round. `gives_up`
+    says that the calls still open were answered by a stand-in, since a request went out.
+    """
+
+    prompts: bool = False
+    opens_call: str | None = None
+    closes_call: str | None = None
+    gives_up: bool = False
+    points: Pointer | None = None
+    closes: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a conversation stands: all zero and empty before its first event.
+
+    `exchange` numbers exchanges from 1 (0: no prompt yet), `open_calls` maps a call's id to the
+    version of its event, `instructions`, `tools` and `request` are versions (0: none), token
+    counts are sums over the main line's responses.
+    """
+
+    version: int = 0
+    exchange: int = 0
+    open_calls: Mapping[str, int] = field(default_factory=lambda: _NO_CALLS)
+    instructions: int = 0
+    tools: int = 0
+    request: int = 0
+    closed: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+NOTHING: Final = Effect()
+
+
+def advance(head: Head, effect: Effect) -> Head:
+    """Return the head after the next event, which had this effect."""
+    version = head.version + 1
+    opens_exchange = effect.prompts and not head.open_calls
+    moved = replace(
+        head,
+        version=version,
+        exchange=head.exchange + opens_exchange,
+        open_calls=_calls_after(head.open_calls, effect, version),
+        closed=head.closed or effect.closes,
+        input_tokens=head.input_tokens + effect.input_tokens,
+        output_tokens=head.output_tokens + effect.output_tokens,
+    )
+    match effect.points:
+        case "instructions":
+            return replace(moved, instructions=version)
+        case "tools":
+            return replace(moved, tools=version)
+        case "request":
+            return replace(moved, request=version)
+        case None:
+            return moved
+
+
+def effect_of(event: Event | Unrecognised) -> Effect:
+    """Return what an event does to the head; events on side lines do nothing to it."""
+    if isinstance(event, Unrecognised) or event.line is not None:
+        return NOTHING
+    match event:
+        case events.MessageRecorded(role="user"):
+            return Effect(prompts=True)
+        case events.ToolCallRecorded(awaited=True):
+            return Effect(opens_call=event.call_id)
+        case events.ToolResultRecorded():
+            return Effect(closes_call=event.call_id)
+        case events.InstructionsSet():
+            return Effect(points="instructions")
+        case events.ToolsDefined():
+            return Effect(points="tools")
+        case events.RequestSent():
+            return Effect(points="request", gives_up=True)
+        case events.ResponseCompleted() | events.ResponseInterrupted():
+            return Effect(input_tokens=event.input_tokens, output_tokens=event.output_tokens)
+        case events.ConversationClosed():
+            return Effect(closes=True)
+        case _:
+            return NOTHING
+
+
+def _calls_after(calls: Mapping[str, int], effect: Effect, version: int) -> Mapping[str, int]:
+    if effect.gives_up:
+        return _NO_CALLS
+    if effect.opens_call is not None:
+        return {**calls, effect.opens_call: version}
+    if effect.closes_call in calls:
+        return {call: at for call, at in calls.items() if call != effect.closes_call}
+    return calls

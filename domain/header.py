@@ -1,0 +1,134 @@
+"""The client header, the recorded header and the leaf: what the log commits to, byte by byte.
+
+docs/format.md is the specification, with test vectors. The client header is fixed before the
+append; the recorded header adds what the log gave; the leaf commits to both and to the body, by a
+salted digest, so that erasing body and salt leaves a commitment that tells nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import UUID
+
+from hansard.domain import jsontext
+from hansard.domain.errors import CorruptRecord, MalformedJson
+
+FORMAT: Final = 1
+"""The version of the header's own format."""
+
+SALT_SIZE: Final = 16
+CODEC: Final = "json"
+"""The body is JSON, neither compressed nor encrypted."""
+
+_RECORDED: Final = struct.Struct(">qqq")
+_NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ClientHeader:
+    """What is fixed about an event before the log has it.
+
+    `actor` is a keyed digest of who did it (never the name), `occurred_at` is in microseconds
+    since 1970-01-01 UTC, `metadata` holds allow-listed strings, `key_id` names the key that
+    encrypted the body.
+    """
+
+    event_id: UUID
+    tenant: UUID
+    conversation_id: UUID
+    type: str
+    schema_version: int
+    occurred_at: int
+    codec: str = CODEC
+    key_id: str | None = None
+    actor: str | None = None
+    correlation_id: UUID | None = None
+    causation_id: UUID | None = None
+    metadata: Mapping[str, str] = field(default_factory=lambda: _NO_METADATA)
+
+
+def header_bytes(header: ClientHeader) -> bytes:
+    """Return the canonical bytes of a client header: sorted ASCII JSON, absent fields left out."""
+    members: dict[str, Any] = {
+        "actor": header.actor,
+        "causation": _text(header.causation_id),
+        "codec": header.codec,
+        "conversation": str(header.conversation_id),
+        "correlation": _text(header.correlation_id),
+        "event": str(header.event_id),
+        "format": FORMAT,
+        "key": header.key_id,
+        "metadata": dict(header.metadata) or None,
+        "occurred_at": timestamp(header.occurred_at),
+        "schema": header.schema_version,
+        "tenant": str(header.tenant),
+        "type": header.type,
+    }
+    return jsontext.write_canonical({k: v for k, v in members.items() if v is not None})
+
+
+def parse_header(data: bytes) -> ClientHeader:
+    """Return the client header that bytes hold; CorruptRecord where they are not one."""
+    try:
+        members = jsontext.read_object(data)
+        if members["format"] != FORMAT:
+            raise CorruptRecord(f"header format {members['format']} is not known: upgrade Hansard")
+        return ClientHeader(
+            event_id=UUID(members["event"]),
+            tenant=UUID(members["tenant"]),
+            conversation_id=UUID(members["conversation"]),
+            type=members["type"],
+            schema_version=members["schema"],
+            occurred_at=_microseconds(members["occurred_at"]),
+            codec=members["codec"],
+            key_id=members.get("key"),
+            actor=members.get("actor"),
+            correlation_id=_uuid(members.get("correlation")),
+            causation_id=_uuid(members.get("causation")),
+            metadata=members.get("metadata", _NO_METADATA),
+        )
+    except (KeyError, ValueError, MalformedJson) as exc:
+        raise CorruptRecord("the bytes are not an event's header") from exc
+
+
+def recorded_header(client_header: bytes, version: int, position: int, recorded_at: int) -> bytes:
+    """Return the recorded header: the client header, then three big-endian signed 64-bit numbers.
+
+    `recorded_at` is in microseconds since 1970-01-01 UTC, by the clock of the log.
+    """
+    return client_header + _RECORDED.pack(version, position, recorded_at)
+
+
+def body_digest(salt: bytes, body: bytes) -> bytes:
+    """Return SHA-256(salt || body), which tells nothing once salt and body are erased."""
+    return hashlib.sha256(salt + body).digest()
+
+
+def leaf(recorded: bytes, digest: bytes) -> bytes:
+    """Return SHA-256(0x00 || recorded header || body digest): the event's leaf (RFC 9162 §2.1)."""
+    return hashlib.sha256(b"\x00" + recorded + digest).digest()
+
+
+def timestamp(microseconds: int) -> str:
+    """Return a time as RFC 3339 in UTC with six digits, `2026-11-20T21:23:44.000001Z`."""
+    seconds, fraction = divmod(microseconds, 1_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:06d}Z"
+
+
+def _microseconds(text: str) -> int:
+    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return int(moment.timestamp()) * 1_000_000 + moment.microsecond
+
+
+def _text(value: UUID | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _uuid(text: str | None) -> UUID | None:
+    return None if text is None else UUID(text)

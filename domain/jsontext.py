@@ -1,0 +1,92 @@
+r"""JSON as this project reads and writes it: nothing lost, nothing added, or a typed error.
+
+Reading keeps key order, nulls, integers of any size and lone surrogates, and refuses what cannot
+be written back: NaN and infinities, numbers beyond a double, duplicate keys, invalid UTF-8.
+Writing is compact UTF-8; a lone surrogate leaves as its ``\udXXX`` escape, the only spelling
+that JSON has for it. Fractions travel as IEEE 754 doubles, as they do in every provider's SDK.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias, cast
+
+from hansard.domain.errors import MalformedJson
+
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = dict[str, Any]
+
+
+def read(text: bytes | str) -> Any:
+    """Return the value of a JSON text from outside; raise MalformedJson where a loss would hide."""
+    try:
+        return json.loads(
+            text if isinstance(text, str) else text.decode(),
+            object_pairs_hook=_unique,
+            parse_float=_finite,
+            parse_constant=_refuse_constant,
+        )
+    except MalformedJson:
+        raise
+    except UnicodeDecodeError as exc:
+        raise MalformedJson(f"not UTF-8 at byte {exc.start}: send JSON as UTF-8") from exc
+    except RecursionError as exc:
+        raise MalformedJson("nested too deeply to be read: flatten it") from exc
+    except ValueError as exc:
+        raise MalformedJson(_without_content(exc)) from exc
+
+
+def read_object(text: bytes | str) -> JsonObject:
+    """Return the object of a JSON text from outside; any other value is MalformedJson."""
+    value = read(text)
+    if isinstance(value, dict):
+        return cast("JsonObject", value)
+    raise MalformedJson(f"expected a JSON object, found {type(value).__name__}")
+
+
+def write(value: Any) -> bytes:
+    """Return the value as compact UTF-8 JSON, keys in their own order."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except RecursionError as exc:
+        raise MalformedJson("nested too deeply to be written: flatten it") from exc
+    except (TypeError, ValueError) as exc:
+        raise MalformedJson(f"not representable as JSON: {exc}") from exc
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write_canonical(value: Any) -> bytes:
+    """Return the value as compact ASCII JSON with sorted keys, for what is hashed by meaning."""
+    try:
+        return json.dumps(
+            value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False
+        ).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise MalformedJson(f"not representable as JSON: {exc}") from exc
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise MalformedJson("an object has the same key twice: the meaning of that is undefined")
+    return found
+
+
+def _finite(spelling: str) -> float:
+    number = float(spelling)
+    if math.isinf(number):
+        raise MalformedJson("a number is too large for a double: write it as a string")
+    return number
+
+
+def _refuse_constant(spelling: str) -> NoReturn:
+    raise MalformedJson(f"{spelling} is not JSON: leave it out, or write it as a string")
+
+
+def _without_content(exc: ValueError) -> str:
+    """Say where reading failed and why, but nothing of the text: it may be personal."""
+    if isinstance(exc, json.JSONDecodeError):
+        return f"not JSON: {exc.msg} at line {exc.lineno}, column {exc.colno}"
+    return "not JSON that can be read: a number is too long"

@@ -1,0 +1,264 @@
+"""The log as the domain sees it: events before and after it has them, its verbs, its verdicts.
+
+A backend is whatever has these verbs: adapters/storage holds the ones that ship, and
+tests/contract is the suite that each of them passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from hansard.domain.content import Blob
+from hansard.domain.encoding import decode
+from hansard.domain.events import Event
+from hansard.domain.head import Effect, Head, Pointer
+from hansard.domain.header import ClientHeader, parse_header
+from hansard.domain.registry import Erased, Unrecognised
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event that the log does not have yet: its bytes are final.
+
+    `header` are the canonical bytes of the client header. `once` names a fact that a conversation
+    can hold only once (`result:<call id>`, `message:<message id>`); the log keeps a keyed digest.
+    `blobs` are those that the body refers to; they are stored before the event is appended.
+    """
+
+    event_id: UUID
+    type: str
+    schema_version: int
+    header: bytes
+    salt: bytes
+    body: bytes
+    effect: Effect
+    once: str | None = None
+    blobs: tuple[Blob, ...] = ()
+
+
+class RecordedEvent(NamedTuple):
+    """An event as the log has it.
+
+    `position` is its place in its shard, `version` its place in its conversation, both dense and
+    from 1; `exchange` is the number of the exchange it belongs to (0: before the first prompt);
+    `recorded_at` is in microseconds since 1970-01-01 UTC by the log's clock. `salt` and `body`
+    are None once erased; `header`, `digest` and `leaf` stay for ever.
+    """
+
+    shard: int
+    position: int
+    conversation_id: UUID
+    version: int
+    exchange: int
+    event_id: UUID
+    type: str
+    schema_version: int
+    recorded_at: int
+    header: bytes
+    digest: bytes
+    leaf: bytes
+    salt: bytes | None
+    body: bytes | None
+
+    def event(self) -> Event | Unrecognised | Erased:
+        """Return what happened, in its present shape; raise CorruptRecord if the bytes lie."""
+        if self.body is None:
+            return Erased(self.type)
+        return decode(self.type, self.schema_version, self.body)
+
+    def client_header(self) -> ClientHeader:
+        """Return the client header's members."""
+        return parse_header(self.header)
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """A request to append events to one conversation: all of them, or none.
+
+    `expected_version` is what the writer believes the last version is (0: not begun); None takes
+    any, for facts whose order does not matter.
+    """
+
+    tenant: UUID
+    conversation_id: UUID
+    events: tuple[NewEvent, ...]
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The events are durable, at versions `first` to `last` and positions up to `position`."""
+
+    first: int
+    last: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Each of the events was recorded before, with the same content; nothing changed.
+
+    `first` and `last` are the lowest and highest version that they have.
+    """
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """The conversation is at `current`, not where the writer believed; nothing changed."""
+
+    current: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Event number `ordinal` (from 0) bears an id or a name that stands for other content."""
+
+    ordinal: int
+
+
+Verdict = Recorded | Duplicate | Conflict | Mismatch
+"""What became of an Append."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in one shard of one incarnation of a log; `position` 0 is before the first event."""
+
+    incarnation: UUID
+    shard: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A line of the catalogue: one conversation, where it stands and when it last moved."""
+
+    conversation_id: UUID
+    head: Head
+    started_at: int
+    recorded_at: int
+
+
+class Subscription(Iterator[RecordedEvent], AbstractContextManager["Subscription"], Protocol):
+    """Events from a cursor on, then each new one as it comes; ends when it is stopped."""
+
+    def stop(self) -> None:
+        """End the iteration, from any thread."""
+        ...
+
+
+class Log(Protocol):
+    """The events, in order."""
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Record what can be recorded and return a verdict for each request, in order.
+
+        When it returns, what is recorded is durable. Only a StorageError is raised, and then
+        nothing of any request is recorded.
+        """
+        ...
+
+    def read(
+        self,
+        conversation_id: UUID,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[RecordedEvent]:
+        """Yield a conversation's events with after < version <= until, in order of version."""
+        ...
+
+    def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
+        """Return at most `limit` events of a shard after a cursor, in order of position.
+
+        Raises StaleCursor for a cursor of another incarnation.
+        """
+        ...
+
+    def subscribe(self, after: Cursor) -> Subscription:
+        """Return the events of a shard after a cursor, those to come included."""
+        ...
+
+    def cursors(self) -> list[Cursor]:
+        """Return the cursor of the last position of each shard."""
+        ...
+
+    def head(self, conversation_id: UUID) -> Head:
+        """Return where a conversation stands; an empty Head if it has not begun."""
+        ...
+
+    def latest(
+        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
+    ) -> RecordedEvent | None:
+        """Return the last event up to a version whose effect `points` so; None if there is none."""
+        ...
+
+    def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
+        """Return the version of the prompt that opened an exchange; 0 if there is none such."""
+        ...
+
+
+class Catalogue(Protocol):
+    """Which conversations there are, by the caller's names for them."""
+
+    def open(self, tenant: UUID, key: str) -> UUID:
+        """Return the id of the conversation of that key, made now if the key is new."""
+        ...
+
+    def find(self, tenant: UUID, key: str) -> UUID | None:
+        """Return the id of the conversation of that key, or None."""
+        ...
+
+    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+        """Yield the conversations that have begun, the one that moved last first."""
+        ...
+
+
+class Blobs(Protocol):
+    """Large bytes, stored once in the conversation that owns them."""
+
+    def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes, durably, and return the reference; storing them again changes nothing."""
+        ...
+
+    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+        """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
+        ...
+
+    def sweep_blobs(self, older_than: int) -> int:
+        """Delete blobs that no event refers to and that were stored before a time (microseconds).
+
+        Returns how many went.
+        """
+        ...
+
+
+class Erasure(Protocol):
+    """What takes content back; that something was recorded stays provable."""
+
+    def forget(self, conversation_id: UUID) -> int:
+        """Erase bodies, salts, blobs and the key of a conversation; return how many events.
+
+        Headers, digests and leaves stay, so the ledger still verifies.
+        """
+        ...
+
+
+class Backend(Log, Catalogue, Blobs, Erasure, Protocol):
+    """A store: the log, its catalogue, its blobs, and how they are erased and closed."""
+
+    def digest(self, text: str) -> bytes:
+        """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; using the backend afterwards is an error."""
+        ...

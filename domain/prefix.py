@@ -1,0 +1,69 @@
+"""The digest of what a response was made under: instructions, tools, and all blocks before it.
+
+Signed and encrypted blocks are valid only behind the same prefix (Anthropic: "prefix checks"), so
+each recorded request keeps this digest, and rendering compares it with what is about to be sent.
+Messages are digested block by block, for providers merge neighbours of one role: two user messages
+of a block each are the same prefix as one message of both. Nulls, the order of keys and cache
+marks do not count; a string counts as one text block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, cast
+
+from hansard.domain import jsontext
+
+MARK = "cache_control"
+"""The key of a cache mark; it directs the provider's cache and is no part of the prefix."""
+
+
+class Prefix:
+    """A running digest: begin with instructions and tools, add the blocks, ask at any block."""
+
+    def __init__(self, system: Any, tools: Any) -> None:
+        """Begin with the instructions (text, list of blocks or None) and the tools in force."""
+        self._hash = hashlib.sha256()
+        self._add("system", _as_blocks(system))
+        self._add("tools", tools or [])
+
+    def add(self, role: str, content: Any) -> None:
+        """Add the content of a message: a string, or a list of blocks."""
+        for block in _as_blocks(content):
+            self._add(role, block)
+
+    def digest(self) -> str:
+        """Return the digest of all that was added so far, in hex."""
+        return self._hash.copy().hexdigest()
+
+    def _add(self, label: str, value: Any) -> None:
+        data = jsontext.write_canonical(canonical(value))
+        self._hash.update(f"{label}:{len(data)}:".encode())
+        self._hash.update(data)
+
+
+def prefix_of(system: Any, tools: Any, messages: Iterable[dict[str, Any]]) -> str:
+    """Return the digest of a whole request: what its answer will be bound to."""
+    prefix = Prefix(system, tools)
+    for message in messages:
+        prefix.add(message["role"], message.get("content") or [])
+    return prefix.digest()
+
+
+def canonical(value: Any) -> Any:
+    """Return the value without nulls and cache marks."""
+    match value:
+        case dict():
+            members = cast("dict[str, Any]", value).items()
+            return {k: canonical(v) for k, v in members if v is not None and k != MARK}
+        case list() | tuple():
+            return [canonical(item) for item in cast("Iterable[Any]", value)]
+        case _:
+            return value
+
+
+def _as_blocks(content: Any) -> list[Any]:
+    if content is None:
+        return []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
