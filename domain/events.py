@@ -216,7 +216,9 @@ class RequestSent(OnLine):
     """A request was about to be sent; durable before its first byte.
 
     `prefix` is the digest of system, tools and messages (domain/prefix.py): what signed blocks of
-    the answer are bound to. `account` is a keyed digest, never the key.
+    the answer are bound to. `history` is the digest of the messages alone and `blocks` how many
+    blocks they have: a later request that begins with the same ones goes on from this one.
+    `account` is a keyed digest, never the key.
     """
 
     api: str
@@ -226,6 +228,8 @@ class RequestSent(OnLine):
     template: Template
     recipe: Recipe | None = None
     prefix: str | None = None
+    history: str | None = None
+    blocks: int = 0
     account: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
 

@@ -20,11 +20,15 @@ MARK = "cache_control"
 
 
 class Prefix:
-    """A running digest: begin with instructions and tools, add the blocks, ask at any block."""
+    """A running digest: begin with instructions and tools, add the blocks, ask at any block.
 
-    def __init__(self, system: Any, tools: Any) -> None:
+    `blocks` is how many blocks were added.
+    """
+
+    def __init__(self, system: Any = None, tools: Any = None) -> None:
         """Begin with the instructions (text, list of blocks or None) and the tools in force."""
         self._hash = hashlib.sha256()
+        self.blocks = 0
         self._add("system", _as_blocks(system))
         self._add("tools", tools or [])
 
@@ -32,6 +36,7 @@ class Prefix:
         """Add the content of a message: a string, or a list of blocks."""
         for block in _as_blocks(content):
             self._add(role, block)
+            self.blocks += 1
 
     def digest(self) -> str:
         """Return the digest of all that was added so far, in hex."""
