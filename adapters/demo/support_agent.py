@@ -1,0 +1,237 @@
+"""The demo's conversation: a support agent reads a delivery report, with tools and a web search.
+
+Five answers: two tool calls at once; a web search that pauses; its continuation, with citations; a
+stream that breaks; and, asked again, the whole answer. All names and figures are made up.
+"""
+
+import base64
+from threading import Lock
+
+from hansard.adapters.demo.history import placed_blocks, runs
+from hansard.adapters.demo.pdf import one_page_pdf
+from hansard.adapters.demo.scenes import Answer, Cut, JsonObject, Scene
+from hansard.adapters.demo.wire import encoded
+
+SYSTEM = (
+    "You are the support agent of Northwind Parcels. Use the tools before you promise anything."
+)
+QUESTION = "Customer 4711 asks where her parcel NW-20931 is. What does the weekly report say?"
+FOLLOW_UP = "Write her a short, kind answer."
+
+REPORT = one_page_pdf(
+    (
+        "Northwind Parcels: delivery report, week 37",
+        "",
+        "9,803 parcels delivered, 412 of them late (4.2%).",
+        "Main cause: the sorter in depot North stood still for 31 hours.",
+        "Affected: every parcel scanned there between Tuesday 14:00 and Wednesday 21:00.",
+    )
+)
+
+TOOLS: tuple[JsonObject, ...] = (
+    {
+        "name": "track_parcel",
+        "description": "The last scans of a parcel, newest first.",
+        "input_schema": {
+            "type": "object",
+            "properties": {"parcel": {"type": "string"}},
+            "required": ["parcel"],
+        },
+    },
+    {
+        "name": "depot_status",
+        "description": "Whether a depot works normally, and since when.",
+        "input_schema": {
+            "type": "object",
+            "properties": {"depot": {"type": "string"}},
+            "required": ["depot"],
+        },
+    },
+    {"type": "web_search_20250305", "name": "web_search", "max_uses": 3},
+)
+
+RESULTS = {
+    "track_parcel": "Tue 16:12 scanned at depot North. No scan since.",
+    "depot_status": "Depot North: sorter running again since Wed 21:00, backlog of about 900 parcels.",
+}
+"""What the demo's client tools return, by tool name."""
+
+_SEARCHED = "srvtoolu_01Xy7KpQmW3nRtVb5HsJdLcF"
+_STILL_SEARCHING = "srvtoolu_01Zr4GtNfC8kPwYd6BqMxVhS"
+
+
+def _sealed(label: str) -> str:
+    """Stands for content that only the service can read."""
+    return base64.b64encode(f"demo sealed: {label}".encode()).decode()
+
+
+def _hit(title: str, url: str, page_age: str | None) -> JsonObject:
+    return {
+        "type": "web_search_result",
+        "title": title,
+        "url": url,
+        "encrypted_content": _sealed(url),
+        "page_age": page_age,
+    }
+
+
+_READ = Answer(
+    content=(
+        {
+            "type": "thinking",
+            "thinking": "The report blames depot North. Was her parcel there while the sorter stood "
+            "still? The scans and the depot's state will tell; neither needs the other.",
+        },
+        {
+            "type": "text",
+            "text": "The report says that 412 parcels were late, most of them because the sorter in "
+            "depot North stood still. Let me check whether hers is one of them.",
+        },
+        {
+            "type": "tool_use",
+            "id": "toolu_01Hd7YtQvLm2xKcR9sWbNfPe",
+            "name": "track_parcel",
+            "input": {"parcel": "NW-20931"},
+        },
+        {
+            "type": "tool_use",
+            "id": "toolu_01Jk3ZsTgBn8vMqD4wYcXrUa",
+            "name": "depot_status",
+            "input": {"depot": "North"},
+        },
+    ),
+    stop_reason="tool_use",
+)
+
+_SEARCH = Answer(
+    content=(
+        {"type": "redacted_thinking"},
+        {"type": "text", "text": "Her parcel was caught in it. Is there a public notice?"},
+        {
+            "type": "server_tool_use",
+            "id": _SEARCHED,
+            "name": "web_search",
+            "input": {"query": "Northwind Parcels depot North delay notice"},
+        },
+        {
+            "type": "web_search_tool_result",
+            "tool_use_id": _SEARCHED,
+            "content": [
+                _hit(
+                    "Delays at depot North", "https://northwind.example/notices/north", "1 day ago"
+                ),
+                _hit("Northwind Parcels: help", "https://northwind.example/help", None),
+            ],
+        },
+        {
+            "type": "server_tool_use",
+            "id": _STILL_SEARCHING,
+            "name": "web_search",
+            "input": {"query": "Northwind Parcels compensation late delivery"},
+        },
+    ),
+    stop_reason="pause_turn",
+)
+
+_REPORT_BACK = Answer(
+    content=(
+        {
+            "type": "web_search_tool_result",
+            "tool_use_id": _STILL_SEARCHING,
+            "content": [
+                _hit("Late parcels", "https://northwind.example/terms/late", "3 months ago"),
+            ],
+        },
+        {"type": "text", "text": "Her parcel is in depot North. "},
+        {
+            "citations": [
+                {
+                    "type": "web_search_result_location",
+                    "cited_text": "We expect to clear the backlog by Friday evening.",
+                    "url": "https://northwind.example/notices/north",
+                    "title": "Delays at depot North",
+                    "encrypted_index": _sealed("notice, sentence 2"),
+                }
+            ],
+            "type": "text",
+            "text": "The backlog should be cleared by Friday evening",
+        },
+        {"type": "text", "text": ", and "},
+        {
+            "citations": [
+                {
+                    "type": "page_location",
+                    "cited_text": "Main cause: the sorter in depot North stood still for 31 hours.",
+                    "document_index": 0,
+                    "document_title": None,
+                    "start_page_number": 1,
+                    "end_page_number": 2,
+                }
+            ],
+            "type": "text",
+            "text": "the cause was the sorter, which stood still for 31 hours",
+        },
+        {"type": "text", "text": "."},
+    ),
+)
+
+LETTER = (
+    "Dear customer,\n\nyour parcel NW-20931 is safe. It waits in our depot North, where a machine "
+    "stood still for more than a day; it runs again, and your parcel should be with you by Friday "
+    "evening. We are sorry that you had to wait, and even more that you had to ask. If it has not "
+    "come by Saturday, write to me and I will send a replacement the same day.\n\nNorthwind Parcels"
+)
+
+_WRITE = Answer(
+    content=(
+        {"type": "thinking", "thinking": "Short and kind; no promise beyond the notice."},
+        {"type": "text", "text": LETTER},
+    ),
+)
+
+# Far enough for the thinking to be whole and the letter to have begun.
+_BROKEN = Answer(content=_WRITE.content, faults=(Cut(after=2600),))
+
+
+class SupportAgent:
+    """The script of the demo: looks at a request's messages and picks the scene that comes next.
+
+    The answer to the second prompt breaks off once in each conversation.
+    """
+
+    def __init__(self) -> None:
+        """Start with no conversation seen."""
+        self._broken: set[bytes] = set()
+        self._lock = Lock()
+
+    def __call__(self, request: JsonObject) -> Scene:
+        """Return the answer to this request."""
+        spoken = runs(placed_blocks(request))
+        prompts = sum(run.is_prompt for run in spoken)
+        if prompts < 2:
+            return _first_exchange(len(spoken), spoken[-1].role)
+        first = encoded(spoken[0].blocks[0].block)
+        with self._lock:
+            if first in self._broken:
+                return _WRITE
+            self._broken.add(first)
+            return _BROKEN
+
+
+def _first_exchange(turns: int, last_speaker: str) -> Scene:
+    if turns == 1:
+        return _READ
+    return _SEARCH if last_speaker == "user" else _REPORT_BACK
+
+
+def first_prompt() -> list[JsonObject]:
+    """Return the content of the first message: the report and the question."""
+    pdf: JsonObject = {
+        "type": "base64",
+        "media_type": "application/pdf",
+        "data": base64.b64encode(REPORT).decode(),
+    }
+    return [
+        {"type": "document", "source": pdf, "title": "delivery-report-week-37.pdf"},
+        {"type": "text", "text": QUESTION},
+    ]
