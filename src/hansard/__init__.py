@@ -1,3 +1,40 @@
-"""Hansard keeps the verbatim record of what agents said and did."""
+"""Hansard: the verbatim record of what agents said and did.
+
+``hansard.connect(url)`` gives a `Store`, ``store.conversation(key)`` a `Talk`; both say the rest.
+"""
+
+from hansard.adapters.app import connect
+from hansard.adapters.store import Store
+from hansard.adapters.talk import Talk
+from hansard.domain.content import Document, Text
+from hansard.domain.errors import (
+    ConversationClosed,
+    ConversationNotFound,
+    HansardError,
+    IdempotencyMismatch,
+    InvalidInput,
+    NotRecorded,
+    StorageError,
+    VersionConflict,
+)
+from hansard.domain.tools import ToolDefinition
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ConversationClosed",
+    "ConversationNotFound",
+    "Document",
+    "HansardError",
+    "IdempotencyMismatch",
+    "InvalidInput",
+    "NotRecorded",
+    "StorageError",
+    "Store",
+    "Talk",
+    "Text",
+    "ToolDefinition",
+    "VersionConflict",
+    "__version__",
+    "connect",
+]

@@ -1,0 +1,61 @@
+"""The one place that wires: an URL in, a store out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from hansard.adapters.settings import settings
+from hansard.adapters.store import Store
+from hansard.domain.errors import InvalidInput
+from hansard.domain.log import Backend
+
+
+def connect(url: str | None = None) -> Store:
+    """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
+
+    `sqlite:///talks.db` is a file in this folder (`sqlite:////var/talks.db` an absolute path),
+    `postgresql://…` a server, `memory://` a store that ends with the process. Without an URL it
+    is `$HANSARD_URL`, else `sqlite:///hansard.db`.
+    """
+    found = settings()
+    place = url or found.url
+    return Store(_backend(place), _shown(place), actor=found.actor)
+
+
+def _backend(url: str) -> Backend:
+    scheme = urlsplit(url).scheme
+    match scheme:
+        case "sqlite":
+            from hansard.adapters.storage.sqlite import open_sqlite
+
+            return open_sqlite(_path(url))
+        case "postgresql" | "postgres":
+            from hansard.adapters.storage.postgres import open_postgres
+
+            return open_postgres(url)
+        case "memory":
+            from hansard.adapters.storage.memory import Memory
+
+            return Memory()
+        case _:
+            raise InvalidInput(
+                f"{scheme or 'no scheme'} is not a kind of store: use sqlite:///file.db, "
+                "postgresql://user@host/database or memory://"
+            )
+
+
+def _path(url: str) -> Path:
+    path = unquote(urlsplit(url).path)
+    if len(path) < 2:
+        raise InvalidInput("the URL names no file: write sqlite:///talks.db")
+    return Path(path[1:]).absolute()
+
+
+def _shown(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return f"sqlite:///{_path(url)}"
+    if parts.password is None:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@", 1)))

@@ -1,0 +1,111 @@
+"""The store: what `hansard.connect` gives, and the way to its conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Self
+from uuid import UUID
+
+from hansard.adapters.talk import Talk
+from hansard.domain.errors import ConversationNotFound
+from hansard.domain.events import ConversationStarted
+from hansard.domain.head import Head
+from hansard.domain.log import Backend, Conversation, Cursor, RecordedEvent, Subscription
+
+NO_TENANT: Final = UUID(int=0)
+"""The tenant of a store that serves one party only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A conversation as a list shows it; `key` is None once it was forgotten.
+
+    Times are microseconds since 1970-01-01 UTC.
+    """
+
+    key: str | None
+    conversation_id: UUID
+    head: Head
+    started_at: int
+    recorded_at: int
+
+
+class Store:
+    """The conversations of one tenant. Safe to share between threads; close it when done.
+
+    `url` says where it writes, without a password.
+    """
+
+    def __init__(
+        self, backend: Backend, url: str, *, tenant: UUID = NO_TENANT, actor: str | None = None
+    ) -> None:
+        """Serve a tenant's conversations from a backend; `actor` is who acts, by name."""
+        self.backend = backend
+        self.url = url
+        self.tenant = tenant
+        self._actor = None if actor is None else backend.digest(actor).hex()
+
+    def __repr__(self) -> str:
+        """Say where it writes."""
+        return f"Store({self.url!r})"
+
+    def __enter__(self) -> Self:
+        """Return the store itself."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Close the store."""
+        self.close()
+
+    def conversation(self, key: str) -> Talk:
+        """Return the conversation of that key; it starts with its first event."""
+        return Talk(self.backend, key, tenant=self.tenant, actor=self._actor)
+
+    def existing(self, key: str) -> Talk:
+        """Return the conversation of that key; ConversationNotFound if nothing was said in it."""
+        talk = self.conversation(key)
+        if talk.head().version == 0:
+            raise ConversationNotFound("no conversation has that key: list them to see which do")
+        return talk
+
+    def conversations(self) -> Iterator[Listed]:
+        """Yield the conversations, the one that moved last first."""
+        for found in self.backend.conversations(self.tenant):
+            yield Listed(
+                key=self._key(found),
+                conversation_id=found.conversation_id,
+                head=found.head,
+                started_at=found.started_at,
+                recorded_at=found.recorded_at,
+            )
+
+    def forget(self, key: str) -> int:
+        """Erase what was said in a conversation, for good; return how many events it had.
+
+        Bodies, salts, blobs and the key go; headers and leaves stay, so that the ledger still
+        verifies. ConversationNotFound if there is none of that key.
+        """
+        return self.backend.forget(self.existing(key).conversation_id)
+
+    def cursors(self) -> list[Cursor]:
+        """Return where the log ends, shard by shard."""
+        return self.backend.cursors()
+
+    def subscribe(self, after: Cursor) -> Subscription:
+        """Return the events after a cursor, those to come included."""
+        return self.backend.subscribe(after)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.backend.close()
+
+    def _key(self, found: Conversation) -> str | None:
+        for recorded in self.backend.read(found.conversation_id, limit=1):
+            return _key_in(recorded)
+        return None
+
+
+def _key_in(recorded: RecordedEvent) -> str | None:
+    event = recorded.event()
+    return event.key if isinstance(event, ConversationStarted) else None

@@ -1,0 +1,202 @@
+"""A conversation as its users hold it: say things, ask for requests, read what is new."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.given import GivenDocument, PutBlob, document, result_content, tool
+from hansard.domain import conversation
+from hansard.domain.content import Document, Text
+from hansard.domain.draft import Stamp, draft
+from hansard.domain.errors import IdempotencyMismatch, VersionConflict
+from hansard.domain.events import Event
+from hansard.domain.head import Head
+from hansard.domain.header import SALT_SIZE
+from hansard.domain.log import (
+    Append,
+    Backend,
+    Conflict,
+    Duplicate,
+    Mismatch,
+    NewEvent,
+    Recorded,
+    RecordedEvent,
+)
+from hansard.domain.tools import ToolDefinition
+
+Done = Recorded | Duplicate
+"""What an append says: recorded now, or recorded before."""
+
+
+class Talk:
+    """One conversation. Cheap to make; safe to share between threads.
+
+    Nothing is kept but its id: every question is answered from the log.
+    """
+
+    def __init__(
+        self, backend: Backend, key: str, *, tenant: UUID, actor: str | None = None
+    ) -> None:
+        """Hold the conversation of a key; `actor` is a keyed digest in hex."""
+        self.key = key
+        self.tenant = tenant
+        self.backend = backend
+        self._actor = actor
+        self._id = backend.find(tenant, key)
+        self._begun = False
+
+    @property
+    def conversation_id(self) -> UUID:
+        """The conversation's id; asking for it makes one if the key is new."""
+        if self._id is None:
+            self._id = self.backend.open(self.tenant, self.key)
+        return self._id
+
+    # -- saying ------------------------------------------------------------------------------
+
+    def user(
+        self,
+        text: str | None = None,
+        *,
+        documents: Iterable[GivenDocument] = (),
+        message_id: str | None = None,
+        expected_version: int | None = None,
+    ) -> Done:
+        """Record a user's prompt, with the documents that come with it.
+
+        A `message_id` makes it idempotent: the same message again changes nothing.
+        """
+        attached = tuple(document(given, self._put) for given in documents)
+        said: tuple[Text | Document, ...] = (
+            attached if text is None else (*attached, Text(text=text))
+        )
+        decided = conversation.say(self._known_head(), said, message_id=message_id)
+        return self.append(*decided, expected_version=expected_version)
+
+    def instruct(self, text: str) -> Done:
+        """Put other instructions (a system prompt) in force."""
+        return self.append(*conversation.instruct(self._known_head(), text))
+
+    def tools(self, tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> Done:
+        """Put other tools in force: mappings with `name`, `description`, `input_schema`."""
+        defined = tuple(tool(given) for given in tools)
+        return self.append(*conversation.define_tools(self._known_head(), defined))
+
+    def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done:
+        """Record what a tool gave: text, JSON, a path, bytes, or a list of texts and documents.
+
+        Durable when it returns. A call has one result: giving it again changes nothing, giving
+        another is an IdempotencyMismatch.
+        """
+        blocks = result_content(content, self._put)
+        decided = conversation.give_result(self._known_head(), call_id, blocks, is_error=is_error)
+        return self.append(*decided)
+
+    def cancel(self, call_id: str) -> Done:
+        """Record that a call was given up without a result."""
+        return self.append(*conversation.cancel_call(self._known_head(), call_id))
+
+    def redact(self, version: int, reason: str | None = None) -> Done:
+        """Leave the event at a version out of every request from here on; the record keeps it."""
+        return self.append(*conversation.redact(self.head(), version, reason))
+
+    def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
+        """Put a remark beside an event, or beside the whole conversation."""
+        return self.append(*conversation.annotate(self.head(), labels, version))
+
+    def close(self, reason: str | None = None) -> Done | None:
+        """End the conversation; None if it has ended before."""
+        decided = conversation.close(self.head(), reason)
+        self._begun = False
+        return self.append(*decided) if decided else None
+
+    def append(
+        self,
+        *said: Event,
+        expected_version: int | None = None,
+        causation_id: UUID | None = None,
+    ) -> Done:
+        """Record events, all or none, as one durable commit.
+
+        Raises VersionConflict where `expected_version` was given and is not the last one, and
+        IdempotencyMismatch where an id stands for other content.
+        """
+        drafted = tuple(self._draft(event, causation_id) for event in said)
+        if self._begun:
+            return self.append_drafted(drafted, expected_version)
+        return self._append_first(drafted, expected_version)
+
+    def append_drafted(
+        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
+    ) -> Done:
+        """Record events that are drafted already; errors as `append`."""
+        request = Append(self.tenant, self.conversation_id, drafted, expected_version)
+        (verdict,) = self.backend.append((request,))
+        match verdict:
+            case Recorded() | Duplicate():
+                self._begun = True
+                return verdict
+            case Conflict():
+                raise VersionConflict(expected_version or 0, verdict.current)
+            case Mismatch():
+                name = drafted[verdict.ordinal].type
+                raise IdempotencyMismatch(
+                    f"a {name} of the same id was recorded before, with other content: "
+                    "use a new id for a new fact"
+                )
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        return Head() if self._id is None else self.backend.head(self._id)
+
+    def since(self, version: int) -> list[RecordedEvent]:
+        """Return the events after a version, in order: only what is new."""
+        return list(self.read(after=version))
+
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
+        """Yield events with after < version <= until, in order."""
+        if self._id is not None:
+            yield from self.backend.read(self._id, after=after, until=until)
+
+    # -- within ------------------------------------------------------------------------------
+
+    def _known_head(self) -> Head:
+        """Return the head, as far as decisions need it that only ask for an open conversation."""
+        return Head(version=1) if self._begun else self.head()
+
+    def _append_first(self, drafted: tuple[NewEvent, ...], expected_version: int | None) -> Done:
+        """Append as this holder's first; begin the conversation unless someone did before."""
+        start = conversation.start(self.head(), self.key)
+        if not start:
+            return self.append_drafted(drafted, expected_version)
+        begun = (*(self._draft(event, None) for event in start), *drafted)
+        try:
+            return self.append_drafted(begun, expected_version or 0)
+        except VersionConflict:
+            if expected_version is not None:
+                raise
+            return self.append_drafted(drafted)
+
+    def _draft(self, event: Event, causation_id: UUID | None) -> NewEvent:
+        stamp = Stamp(
+            event_id=uuid7(),
+            occurred_at=time.time_ns() // 1000,
+            salt=os.urandom(SALT_SIZE),
+            tenant=self.tenant,
+            conversation_id=self.conversation_id,
+            actor=self._actor,
+            causation_id=causation_id,
+        )
+        return draft(event, stamp)
+
+    @property
+    def _put(self) -> PutBlob:
+        return lambda chunks: self.backend.put_blob(self.tenant, self.conversation_id, chunks)
