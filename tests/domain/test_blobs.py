@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.domain.blobs import ESCAPE, LIMIT, REFERENCE, references, restore, spill
+from hansard.domain.content import Native
+from hansard.domain.draft import blobs_of
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.events import OpaqueRecorded
+from tests.domain.test_jsontext import values
+
+LONG = "x" * (LIMIT + 1)
+keys = st.sampled_from(["a", "b", REFERENCE, ESCAPE, "size"])
+tricky = st.recursive(
+    st.sampled_from([LONG, "é" * LIMIT, "short", 1, None]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values | tricky)
+def test_what_spills_over_comes_back_as_it_was(value: object) -> None:
+    spilled, blobs = spill(value)
+    assert restore(spilled, blobs) == value
+    assert references(spilled) == frozenset(blobs)
+
+
+def test_a_long_string_leaves_a_reference() -> None:
+    spilled, blobs = spill({"data": LONG})
+    (digest,) = blobs
+    assert spilled == {"data": {REFERENCE: digest, "size": LIMIT + 1}}
+
+
+def test_a_short_string_stays() -> None:
+    assert spill({"data": "x" * LIMIT}) == ({"data": "x" * LIMIT}, {})
+
+
+def test_a_missing_blob_is_a_corrupt_record() -> None:
+    spilled, _ = spill({"data": LONG})
+    with pytest.raises(CorruptRecord, match="missing"):
+        restore(spilled, {})
+
+
+def test_an_event_knows_the_blobs_that_it_refers_to() -> None:
+    spilled, blobs = spill({"data": LONG, "again": [LONG]})
+    event = OpaqueRecorded(
+        response=UUID(int=1),
+        index=0,
+        type="thing",
+        content=Native(api="anthropic-messages", value=spilled),
+    )
+    assert [blob.sha256 for blob in blobs_of(event)] == list(blobs)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+from hansard.domain import events
+from hansard.domain.content import Text, ToolCall, ToolResult
+from hansard.domain.events import Event
+from hansard.domain.head import NOTHING, Head, effect_of
+from hansard.domain.registry import Unrecognised
+from tests.scenario import folded
+
+RESPONSE = UUID(int=1)
+SIDE = UUID(int=9)
+TEMPLATE = events.Template(spans=(), sha256="", size=0)
+SENT = events.RequestSent(api="anthropic-messages", endpoint="/v1/messages", template=TEMPLATE)
+
+
+def prompt(line: UUID | None = None) -> Event:
+    return events.MessageRecorded(role="user", content=(Text(text="Hello"),), line=line)
+
+
+def call(call_id: str, *, awaited: bool = True) -> Event:
+    content = ToolCall(id=call_id, name="look", arguments={})
+    return events.ToolCallRecorded(
+        response=RESPONSE, index=0, call_id=call_id, name="look", content=content, awaited=awaited
+    )
+
+
+def result(call_id: str) -> Event:
+    content = ToolResult(call_id=call_id, content=())
+    return events.ToolResultRecorded(call_id=call_id, content=content)
+
+
+def completed(**tokens: int) -> Event:
+    return events.ResponseCompleted(
+        response=RESPONSE, api="anthropic-messages", envelope={}, **tokens
+    )
+
+
+def test_each_event_moves_the_version() -> None:
+    assert folded(Head(), prompt(), completed()).version == 2
+
+
+def test_each_prompt_opens_an_exchange() -> None:
+    assert folded(Head(), prompt(), completed(), prompt()).exchange == 2
+
+
+def test_what_the_assistant_or_the_operator_says_opens_none() -> None:
+    said = (
+        events.MessageRecorded(role="assistant", content=(Text(text="Hi"),)),
+        events.MessageRecorded(role="system", content=(Text(text="Mind the time."),)),
+    )
+    assert folded(Head(), prompt(), *said).exchange == 1
+
+
+def test_a_prompt_amid_a_tool_round_belongs_to_the_round() -> None:
+    assert folded(Head(), prompt(), call("a"), prompt(), result("a")).exchange == 1
+
+
+def test_a_call_is_open_until_its_result() -> None:
+    head = folded(Head(), prompt(), call("a"), call("b"), result("a"))
+    assert head.open_calls == {"b": 3}
+    assert folded(head, result("b")).open_calls == {}
+
+
+def test_a_call_that_awaits_no_result_is_not_open() -> None:
+    assert folded(Head(), prompt(), call("a", awaited=False)).open_calls == {}
+
+
+def test_calls_left_open_are_given_up_by_the_next_request() -> None:
+    head = folded(Head(), prompt(), call("a"), prompt(), SENT)
+    assert head.open_calls == {}
+    assert folded(head, prompt()).exchange == 2
+
+
+def test_a_result_of_an_unknown_call_closes_nothing() -> None:
+    assert folded(Head(), call("a"), result("b")).open_calls == {"a": 1}
+
+
+def test_instructions_tools_and_requests_are_pointed_at() -> None:
+    head = folded(
+        Head(),
+        events.InstructionsSet(content="Be brief."),
+        events.ToolsDefined(tools=()),
+        events.InstructionsSet(content="Be kind."),
+        SENT,
+    )
+    assert (head.instructions, head.tools, head.request) == (3, 2, 4)
+
+
+def test_tokens_are_summed_over_responses() -> None:
+    head = folded(
+        Head(),
+        completed(input_tokens=10, output_tokens=3),
+        completed(input_tokens=20, output_tokens=4),
+    )
+    assert (head.input_tokens, head.output_tokens) == (30, 7)
+
+
+def test_events_on_a_side_line_only_move_the_version() -> None:
+    assert folded(Head(), prompt(line=SIDE), prompt()) == Head(version=2, exchange=1)
+
+
+def test_an_event_of_a_newer_release_only_moves_the_version() -> None:
+    assert effect_of(Unrecognised("future.thing", 1, b"{}")) == NOTHING

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.domain import jsontext
+from hansard.domain.errors import MalformedJson
+
+texts = st.text(st.characters(codec=None, exclude_categories=()))
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(values)
+def test_what_is_written_reads_back_the_same(value: object) -> None:
+    back = jsontext.read(jsontext.write(value))
+    assert back == value
+    assert json.dumps(back) == json.dumps(value)
+
+
+def test_lone_surrogates_and_huge_integers_survive() -> None:
+    text = b'{"half":"\\ud83d","big":123456789012345678901234567890,"null":null,"f":1.0}'
+    assert jsontext.write(jsontext.read(text)) == text
+
+
+def test_keys_keep_their_order() -> None:
+    assert list(jsontext.read(b'{"b":1,"a":2}')) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (b"{", "line 1, column 2"),
+        (b"\xff{}", "not UTF-8 at byte 0"),
+        (b'{"a":NaN}', "NaN is not JSON"),
+        (b'{"a":-Infinity}', "-Infinity is not JSON"),
+        (b'{"a":1e999}', "too large for a double"),
+        (b'{"a":1,"a":2}', "same key twice"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b"9" * 10_000, "number is too long"),
+    ],
+)
+def test_what_cannot_be_kept_without_loss_is_refused_with_advice(text: bytes, advice: str) -> None:
+    with pytest.raises(MalformedJson, match=advice):
+        jsontext.read(text)
+
+
+def test_an_error_says_where_but_not_what() -> None:
+    with pytest.raises(MalformedJson) as caught:
+        jsontext.read(b'{"secret": "4711" oops}')
+    assert "4711" not in str(caught.value)
+
+
+def test_only_an_object_is_an_object() -> None:
+    with pytest.raises(MalformedJson, match="found list"):
+        jsontext.read_object(b"[]")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes"])
+def test_what_has_no_json_form_is_not_written(value: object) -> None:
+    with pytest.raises(MalformedJson, match="not representable"):
+        jsontext.write(value)
+
+
+def test_canonical_json_does_not_depend_on_the_order_of_keys() -> None:
+    assert jsontext.write_canonical({"b": "é", "a": 1}) == b'{"a":1,"b":"\\u00e9"}'

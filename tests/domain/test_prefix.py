@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hansard.domain.prefix import Prefix, prefix_of
+
+HI: dict[str, Any] = {"role": "user", "content": "Hi"}
+
+
+def test_a_string_counts_as_one_text_block() -> None:
+    spelled = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    assert prefix_of(None, None, [HI]) == prefix_of(None, [], [spelled])
+
+
+def test_neighbours_of_one_role_count_as_one_message() -> None:
+    blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    apart = [{"role": "user", "content": [block]} for block in blocks]
+    assert prefix_of("s", None, apart) == prefix_of(
+        "s", None, [{"role": "user", "content": blocks}]
+    )
+
+
+def test_nulls_cache_marks_and_the_order_of_keys_do_not_count() -> None:
+    marked = {
+        "text": "Hi",
+        "citations": None,
+        "cache_control": {"type": "ephemeral"},
+        "type": "text",
+    }
+    assert prefix_of(None, None, [HI]) == prefix_of(
+        None, None, [{"role": "user", "content": [marked]}]
+    )
+
+
+def test_instructions_tools_roles_and_texts_count() -> None:
+    digests = {
+        prefix_of(None, None, [HI]),
+        prefix_of("s", None, [HI]),
+        prefix_of(None, [{"name": "t"}], [HI]),
+        prefix_of(None, None, [{**HI, "role": "assistant"}]),
+        prefix_of(None, None, [{**HI, "content": "Ho"}]),
+        prefix_of(None, None, [HI, HI]),
+    }
+    assert len(digests) == 6
+
+
+def test_the_digest_can_be_asked_for_at_any_block() -> None:
+    prefix = Prefix("s", None)
+    prefix.add("user", "Hi")
+    first = prefix.digest()
+    prefix.add("assistant", "Ho")
+    assert first == prefix_of("s", None, [HI])
+    assert prefix.digest() != first
+    assert prefix.blocks == 2
