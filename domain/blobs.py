@@ -7,7 +7,7 @@ window; as a blob it is stored once in its conversation and read when a request 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from hansard.domain.content import Blob
@@ -31,17 +31,18 @@ def spill(value: Any) -> tuple[Any, dict[str, bytes]]:
     return _spill(value, spilled), spilled
 
 
-def references(value: Any) -> frozenset[str]:
-    """Return the digests of all blobs that a spilled value refers to."""
+def referenced(value: Any) -> Iterator[Blob]:
+    """Yield the blobs that a spilled value refers to, in order, as often as it does."""
     match value:
-        case {"$hansard.blob": str() as digest}:
-            return frozenset((digest,))
+        case {"$hansard.blob": str() as digest, "size": int() as size}:
+            yield Blob(sha256=digest, size=size)
         case dict():
-            return _references_in(cast("dict[str, Any]", value).values())
+            members = cast("dict[str, Any]", value)
+            yield from _referenced_in(members.get(ESCAPE, members).values())
         case list():
-            return _references_in(cast("list[Any]", value))
+            yield from _referenced_in(cast("list[Any]", value))
         case _:
-            return frozenset()
+            return
 
 
 def restore(value: Any, blobs: Mapping[str, bytes]) -> Any:
@@ -61,8 +62,9 @@ def restore(value: Any, blobs: Mapping[str, bytes]) -> Any:
             return value
 
 
-def _references_in(values: Iterable[Any]) -> frozenset[str]:
-    return frozenset(digest for value in values for digest in references(value))
+def _referenced_in(values: Iterable[Any]) -> Iterator[Blob]:
+    for value in values:
+        yield from referenced(value)
 
 
 def _restore_members(value: dict[str, Any], blobs: Mapping[str, bytes]) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Final, cast
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from hansard.domain import events
+from hansard.domain.blobs import referenced
 from hansard.domain.content import Blob, Native
 from hansard.domain.encoding import encode
 from hansard.domain.events import Event
@@ -94,26 +95,12 @@ def _blobs(value: object) -> Iterator[Blob]:
         case Blob():
             yield value
         case Native():
-            yield from _spilled(value.value)
+            yield from referenced(value.value)
         case BaseModel():
             for _, held in value:
                 yield from _blobs(held)
         case tuple():
             for item in cast("tuple[object, ...]", value):
                 yield from _blobs(item)
-        case _:
-            return
-
-
-def _spilled(value: Any) -> Iterator[Blob]:
-    match value:
-        case {"$hansard.blob": str() as digest, "size": int() as size}:
-            yield Blob(sha256=digest, size=size)
-        case dict():
-            for item in cast("dict[str, Any]", value).values():
-                yield from _spilled(item)
-        case list():
-            for item in cast("list[Any]", value):
-                yield from _spilled(item)
         case _:
             return

@@ -11,7 +11,7 @@ import hashlib
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
@@ -26,6 +26,8 @@ SALT_SIZE: Final = 16
 CODEC: Final = "json"
 """The body is JSON, neither compressed nor encrypted."""
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 _RECORDED: Final = struct.Struct(">qqq")
 _NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -123,7 +125,7 @@ def timestamp(microseconds: int) -> str:
 
 def _microseconds(text: str) -> int:
     moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
-    return int(moment.timestamp()) * 1_000_000 + moment.microsecond
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 def _text(value: UUID | None) -> str | None:

@@ -31,9 +31,13 @@ def result(call_id: str) -> Event:
     return events.ToolResultRecorded(call_id=call_id, content=content)
 
 
-def completed(**tokens: int) -> Event:
+def completed(input_tokens: int = 0, output_tokens: int = 0) -> Event:
     return events.ResponseCompleted(
-        response=RESPONSE, api="anthropic-messages", envelope={}, **tokens
+        response=RESPONSE,
+        api="anthropic-messages",
+        envelope={},
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
     )
 
 
