@@ -1,0 +1,69 @@
+"""What a response said, whatever the API: its blocks as they came, its envelope, and how it ended.
+
+An answer is what the reading of one response comes to. Nothing in it is a guess: a block that did
+not arrive whole is unfinished, and what was not understood is an anomaly, with its own bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hansard.domain.events import Unfinished
+from hansard.domain.jsontext import JsonObject
+
+Interruption = Literal["cut", "abandoned", "error", "malformed"]
+"""Why a response did not end as its API says it must: see `ResponseInterrupted`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A whole block: its place in the response, and its JSON as it came."""
+
+    index: int
+    value: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """Something that the API's rules do not know: what it was, and the bytes that said so.
+
+    `what` names kinds and places, never content: it may be logged.
+    """
+
+    what: str
+    raw: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One response, as far as it is known.
+
+    `interruption` is None where the API's terminal event (or a whole body) came and all of it was
+    understood; else `detail` says more, and `error` holds what the provider said amid the stream.
+    `envelope` is the message without its content.
+    """
+
+    api: str
+    blocks: tuple[Block, ...] = ()
+    envelope: JsonObject = field(default_factory=dict[str, Any])
+    unfinished: tuple[Unfinished, ...] = ()
+    interruption: Interruption | None = None
+    detail: str | None = None
+    error: Any = None
+    anomalies: tuple[Anomaly, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the response ended as its API says it must."""
+        return self.interruption is None
+
+    @property
+    def needs_raw(self) -> bool:
+        """Whether the bytes hold something that this answer does not say: keep them."""
+        return not self.is_complete or bool(self.anomalies)
+
+    def text(self, member: str) -> str | None:
+        """Return a member of the envelope that is a string, such as `id` or `model`."""
+        value = self.envelope.get(member)
+        return value if isinstance(value, str) else None

@@ -1,0 +1,68 @@
+"""The envelope of an Anthropic message: all of it but its content, merged from a stream's events.
+
+Rules: platform.claude.com, "Streaming messages". Token counts of a `message_delta` are totals, so
+they replace; one that is left out or null keeps the value it had.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from hansard.domain.jsontext import JsonObject
+
+API: Final = "anthropic-messages"
+"""The name of this wire format, in events and requests."""
+
+_STOPS: Final = frozenset({"stop_reason", "stop_sequence", "stop_details"})
+"""What a message_delta always replaces, by null too."""
+
+_OWN: Final = frozenset({"type", "delta", "usage"})
+
+
+def envelope_of(message: JsonObject) -> JsonObject:
+    """Return a message without its content."""
+    return {key: value for key, value in message.items() if key != "content"}
+
+
+def updated(envelope: JsonObject, event: JsonObject) -> JsonObject:
+    """Return the envelope after a message_delta event."""
+    beside = {key: value for key, value in event.items() if key not in _OWN}
+    merged = _merged(_merged(envelope, _object(event.get("delta"))), beside)
+    usage = _object(event.get("usage"))
+    return {**merged, "usage": _merged(_object(merged.get("usage")), usage)} if usage else merged
+
+
+def with_model(envelope: JsonObject, block: JsonObject) -> JsonObject:
+    """Return the envelope after a block began: a fallback names the model that goes on."""
+    if block.get("type") != "fallback":
+        return envelope
+    model = _object(block.get("to")).get("model")
+    return {**envelope, "model": model} if isinstance(model, str) else envelope
+
+
+def tokens(envelope: JsonObject) -> tuple[int, int]:
+    """Return the input and output tokens of a message.
+
+    Input counts what was read from the cache and what was written to it: Anthropic counts these
+    beside `input_tokens`, and all three together are what the model read.
+    """
+    usage = _object(envelope.get("usage"))
+    read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(_count(usage.get(member)) for member in read), _count(usage.get("output_tokens"))
+
+
+def _merged(known: JsonObject, news: JsonObject) -> JsonObject:
+    replacing = {
+        key: value
+        for key, value in news.items()
+        if value is not None or key in _STOPS or known.get(key) is None
+    }
+    return {**known, **replacing}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _object(value: Any) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}

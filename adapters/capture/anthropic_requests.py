@@ -1,0 +1,162 @@
+"""A request to Anthropic's Messages API, read from its body, and what its messages say as events.
+
+Shapes: platform.claude.com, "Messages". Blocks stay native, as the program spelled them; a content
+that is a plain string becomes plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, cast
+from uuid import UUID
+
+from hansard.adapters.capture.answer import Block
+from hansard.adapters.capture.anthropic_envelope import API
+from hansard.adapters.capture.anthropic_events import Place, Recording, recorded
+from hansard.adapters.capture.nesting import read_object
+from hansard.domain.blobs import spill
+from hansard.domain.content import Native, Role, Said, Text
+from hansard.domain.errors import InvalidContent
+from hansard.domain.events import (
+    Event,
+    InstructionsSet,
+    MessageRecorded,
+    ToolResultRecorded,
+    ToolsDefined,
+)
+from hansard.domain.jsontext import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a request asks, in the API's own spelling; `body` is all of it.
+
+    `system` is a string or a list of blocks, None where there is none; so `tools`.
+    """
+
+    body: JsonObject
+    model: str | None
+    stream: bool
+    system: str | list[Any] | None
+    tools: list[JsonObject] | None
+    messages: list[JsonObject]
+    max_tokens: int | None
+
+
+def read_request(body: bytes) -> Sent:
+    """Return what a request's body asks.
+
+    Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
+    """
+    sent = read_object(body)
+    model, max_tokens, system = sent.get("model"), sent.get("max_tokens"), sent.get("system")
+    if not (system is None or isinstance(system, str | list)):
+        raise InvalidContent("`system` is neither a string nor a list: send one of them")
+    return Sent(
+        body=sent,
+        model=model if isinstance(model, str) else None,
+        stream=sent.get("stream") is True,
+        system=cast("str | list[Any] | None", system),
+        tools=None if sent.get("tools") is None else _objects(sent["tools"], "tools"),
+        messages=_objects(sent.get("messages"), "messages"),
+        max_tokens=max_tokens if isinstance(max_tokens, int) else None,
+    )
+
+
+def said(
+    messages: Iterable[JsonObject], *, responses: Iterator[UUID], line: UUID | None = None
+) -> Recording:
+    """Return the events of messages that the log does not have, in order.
+
+    An assistant's message was answered elsewhere; its blocks need a response to belong to, and
+    take the next id of `responses`, one a message. Its calls are awaited. Raises InvalidContent
+    for a message that is none.
+    """
+    events: list[Event] = []
+    spilled: dict[str, bytes] = {}
+    for message in messages:
+        new, blobs = _message(message, responses, line)
+        events.extend(new)
+        spilled.update(blobs)
+    return tuple(events), spilled
+
+
+def instructions(system: str | list[Any] | None, line: UUID | None = None) -> Recording:
+    """Return the event that puts a request's `system` in force.
+
+    A list is kept as the object {"system": [...]}, for a native value is an object.
+    """
+    if system is None or isinstance(system, str):
+        return (InstructionsSet(content=system or "", line=line),), {}
+    value, spilled = spill({"system": system})
+    return (InstructionsSet(content=Native(api=API, value=value), line=line),), spilled
+
+
+def tools(definitions: list[JsonObject] | None, line: UUID | None = None) -> Recording:
+    """Return the event that puts a request's `tools` in force, each as it was spelled."""
+    values, spilled = spill(definitions or [])
+    natives = tuple(Native(api=API, value=value) for value in values)
+    return (ToolsDefined(tools=natives, line=line),), spilled
+
+
+def _message(message: JsonObject, responses: Iterator[UUID], line: UUID | None) -> Recording:
+    content = message.get("content")
+    match message.get("role"):
+        case "assistant":
+            blocks = [Block(i, block) for i, block in enumerate(_blocks(content))]
+            return recorded(blocks, Place(API, next(responses), line)) if blocks else ((), {})
+        case "user" | "system" as role if isinstance(content, str):
+            return (MessageRecorded(role=role, content=(Text(text=content),), line=line),), {}
+        case "user" | "system" as role:
+            return _by_caller(_blocks(content), role, line)
+        case _:
+            raise InvalidContent(
+                "a message is said by nobody known: its `role` must be user, assistant or system"
+            )
+
+
+def _by_caller(blocks: list[JsonObject], role: Role, line: UUID | None) -> Recording:
+    """Return an event a tool result, and one for what is said between them."""
+    events: list[Event] = []
+    spilled: dict[str, bytes] = {}
+    for is_result, run in groupby(blocks, _is_result):
+        natives: list[Said] = []
+        for block in run:
+            value, blobs = spill(block)
+            natives.append(Native(api=API, value=value))
+            spilled.update(blobs)
+        if is_result:
+            events.extend(_result(native, line) for native in cast("list[Native]", natives))
+        else:
+            events.append(MessageRecorded(role=role, content=tuple(natives), line=line))
+    return tuple(events), spilled
+
+
+def _is_result(block: JsonObject) -> bool:
+    return block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
+
+
+def _result(native: Native, line: UUID | None) -> ToolResultRecorded:
+    return ToolResultRecorded(
+        call_id=native.value["tool_use_id"],
+        content=native,
+        is_error=native.value.get("is_error") is True,
+        line=line,
+    )
+
+
+def _blocks(content: object) -> list[JsonObject]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return _objects(content, "content")
+
+
+def _objects(value: object, member: str) -> list[JsonObject]:
+    """Return a list of objects; InvalidContent where it is none."""
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        if all(isinstance(item, dict) for item in items):
+            return cast("list[JsonObject]", items)
+    raise InvalidContent(f"`{member}` is no list of objects: send it as this API spells it")
