@@ -209,8 +209,11 @@ class Log(Protocol):
 class Catalogue(Protocol):
     """Which conversations there are, by the caller's names for them."""
 
-    def open(self, tenant: UUID, key: str) -> UUID:
-        """Return the id of the conversation of that key, made now if the key is new."""
+    def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
+        """Return the id of the conversation of that key, made now if the key is new.
+
+        `conversation_id` is the id to give to a new key: what an import brings has one already.
+        """
         ...
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
