@@ -27,9 +27,10 @@ def _backend(url: str) -> Backend:
     scheme = urlsplit(url).scheme
     match scheme:
         case "sqlite":
+            path = _path(url)
             from hansard.adapters.storage.sqlite import open_sqlite
 
-            return open_sqlite(_path(url))
+            return open_sqlite(path)
         case "postgresql" | "postgres":
             from hansard.adapters.storage.postgres import open_postgres
 
@@ -47,7 +48,7 @@ def _backend(url: str) -> Backend:
 
 def _path(url: str) -> Path:
     path = unquote(urlsplit(url).path)
-    if len(path) < 2:
+    if len(path) < 2 or urlsplit(url).netloc:
         raise InvalidInput("the URL names no file: write sqlite:///talks.db")
     return Path(path[1:]).absolute()
 

@@ -113,8 +113,9 @@ class Talk:
     def close(self, reason: str | None = None) -> Done | None:
         """End the conversation; None if it has ended before."""
         decided = conversation.close(self.head(), reason)
+        done = self.append(*decided) if decided else None
         self._begun = False
-        return self.append(*decided) if decided else None
+        return done
 
     def append(
         self,

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+import hansard
+from hansard.domain import events
+from hansard.domain.content import Document, Text, ToolCall, ToolResult
+from hansard.domain.log import Duplicate, Recorded
+
+KEY = "support/4711"
+
+
+@pytest.fixture
+def store() -> hansard.Store:
+    return hansard.connect("memory://")
+
+
+@pytest.fixture
+def talk(store: hansard.Store) -> hansard.Talk:
+    return store.conversation(KEY)
+
+
+def types(talk: hansard.Talk) -> list[str]:
+    return [recorded.type for recorded in talk.since(0)]
+
+
+def said(talk: hansard.Talk) -> list[object]:
+    return [recorded.event() for recorded in talk.since(1)]
+
+
+def test_a_conversation_starts_with_its_first_event(talk: hansard.Talk) -> None:
+    assert talk.head().version == 0
+    assert talk.user("Hello") == Recorded(first=1, last=2, position=2)
+    assert types(talk) == ["conversation.started", "message.recorded"]
+
+
+def test_another_holder_of_the_key_goes_on_with_the_same_conversation(
+    store: hansard.Store, talk: hansard.Talk
+) -> None:
+    talk.user("Hello")
+    other = store.conversation(KEY)
+    other.user("and?")
+    assert types(talk) == ["conversation.started", "message.recorded", "message.recorded"]
+
+
+def test_two_who_begin_at_once_begin_one_conversation(store: hansard.Store) -> None:
+    barrier = threading.Barrier(8)
+
+    def begin(number: int) -> None:
+        talk = store.conversation(KEY)
+        barrier.wait()
+        talk.user(f"Hello {number}")
+
+    threads = [threading.Thread(target=begin, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert types(store.conversation(KEY)) == ["conversation.started"] + ["message.recorded"] * 8
+
+
+def test_only_what_is_new_is_read(talk: hansard.Talk) -> None:
+    talk.user("one")
+    version = talk.head().version
+    talk.user("two")
+    (new,) = talk.since(version)
+    assert new.event() == events.MessageRecorded(role="user", content=(Text(text="two"),))
+
+
+def test_a_message_with_an_id_is_recorded_once(talk: hansard.Talk) -> None:
+    talk.user("Hello", message_id="m1")
+    assert talk.user("Hello", message_id="m1") == Duplicate(first=2, last=2)
+    assert talk.head().version == 2
+
+
+def test_the_same_message_id_with_other_content_is_an_error(talk: hansard.Talk) -> None:
+    talk.user("Hello", message_id="m1")
+    with pytest.raises(hansard.IdempotencyMismatch, match="use a new id"):
+        talk.user("Goodbye", message_id="m1")
+    assert talk.head().version == 2
+
+
+def test_a_writer_who_names_a_version_is_told_when_someone_was_first(talk: hansard.Talk) -> None:
+    talk.user("Hello", expected_version=0)
+    talk.user("and?", expected_version=2)
+    with pytest.raises(hansard.VersionConflict) as caught:
+        talk.user("late", expected_version=2)
+    assert (caught.value.expected, caught.value.current) == (2, 3)
+
+
+def test_a_document_is_stored_once_and_named_by_its_bytes(
+    talk: hansard.Talk, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.pdf"
+    report.write_bytes(b"%PDF-1.7 the report")
+    talk.user("What does it say?", documents=[report, b"%PDF-1.7 the report"])
+    (message,) = said(talk)
+    assert isinstance(message, events.MessageRecorded)
+    first, second, text = message.content
+    assert isinstance(first, Document)
+    assert isinstance(second, Document)
+    assert (first.name, first.media_type) == ("report.pdf", "application/pdf")
+    assert first.blob == second.blob
+    assert text == Text(text="What does it say?")
+    assert first.blob is not None
+    stored = b"".join(talk.backend.get_blob(talk.conversation_id, first.blob))
+    assert stored == b"%PDF-1.7 the report"
+
+
+def test_a_document_that_is_not_there_is_refused_and_nothing_is_said(
+    talk: hansard.Talk, tmp_path: Path
+) -> None:
+    with pytest.raises(hansard.InvalidInput, match="cannot be read"):
+        talk.user("this", documents=[tmp_path / "missing.pdf"])
+    assert talk.head().version == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        ("42", (Text(text="42"),)),
+        (None, ()),
+        ("", ()),
+        ({"answer": 42}, (Text(text='{"answer":42}'),)),
+        ([1, 2], (Text(text="[1,2]"),)),
+        (0, (Text(text="0"),)),
+        ([Text(text="a"), "b"], (Text(text="a"), Text(text="b"))),
+    ],
+)
+def test_what_a_tool_gave_is_recorded_as_blocks(
+    talk: hansard.Talk, given: object, content: tuple[Text, ...]
+) -> None:
+    talk.tool_result("toolu_1", given)
+    assert said(talk) == [
+        events.ToolResultRecorded(
+            call_id="toolu_1", content=ToolResult(call_id="toolu_1", content=content)
+        )
+    ]
+
+
+def test_a_result_recorded_twice_changes_nothing(talk: hansard.Talk) -> None:
+    talk.tool_result("toolu_1", "42")
+    assert isinstance(talk.tool_result("toolu_1", "42"), Duplicate)
+    with pytest.raises(hansard.IdempotencyMismatch):
+        talk.tool_result("toolu_1", "43")
+
+
+def test_open_calls_tell_what_to_run(talk: hansard.Talk) -> None:
+    talk.user("Look twice")
+    for call_id in ("toolu_1", "toolu_2"):
+        call = ToolCall(id=call_id, name="look", arguments={"at": call_id})
+        talk.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
+    talk.tool_result("toolu_1", "seen")
+    assert talk.open_calls() == [ToolCall(id="toolu_2", name="look", arguments={"at": "toolu_2"})]
+
+
+def test_a_closed_conversation_says_so(talk: hansard.Talk) -> None:
+    talk.user("Hello")
+    talk.close("done")
+    with pytest.raises(hansard.ConversationClosed, match="fork it"):
+        talk.user("one more thing")
+    assert talk.close() is None
+
+
+def test_tools_are_given_as_plain_mappings(talk: hansard.Talk) -> None:
+    schema = {"type": "object", "properties": {}}
+    talk.tools([{"name": "look", "description": "Looks.", "input_schema": schema}])
+    tool = hansard.ToolDefinition(name="look", description="Looks.", input_schema=schema)
+    assert said(talk) == [events.ToolsDefined(tools=(tool,))]
+    with pytest.raises(hansard.InvalidInput, match="input_schema"):
+        talk.tools([{"name": "look"}])
+
+
+def test_conversations_are_listed_by_when_they_moved_last(store: hansard.Store) -> None:
+    store.conversation("a").user("one")
+    store.conversation("b").user("two")
+    store.conversation("a").user("three")
+    assert [(listed.key, listed.head.version) for listed in store.conversations()] == [
+        ("a", 3),
+        ("b", 2),
+    ]
+
+
+def test_a_forgotten_conversation_leaves_its_key_free(
+    store: hansard.Store, talk: hansard.Talk
+) -> None:
+    talk.user("my name is Ada")
+    assert store.forget(KEY) == 2
+    assert [recorded.body for recorded in talk.since(0)] == [None, None]
+    assert store.conversation(KEY).head().version == 0
+    with pytest.raises(hansard.ConversationNotFound):
+        store.forget(KEY)
+    assert [listed.key for listed in store.conversations()] == [None]
+
+
+def test_who_acted_is_a_keyed_digest_in_the_header(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HANSARD_ACTOR", "ada@example.org")
+    store = hansard.connect("memory://")
+    talk = store.conversation(KEY)
+    talk.user("Hello")
+    header = talk.since(1)[0].client_header()
+    assert header.actor == store.backend.digest("ada@example.org").hex()
+    assert b"ada" not in talk.since(1)[0].header
+    assert header.tenant == UUID(int=0)
+
+
+@pytest.mark.parametrize("url", ["mysql://db", "talks.db", "sqlite://", "sqlite:///"])
+def test_an_url_of_no_store_is_refused_with_advice(url: str) -> None:
+    with pytest.raises(hansard.InvalidInput, match="sqlite:///"):
+        hansard.connect(url)
+
+
+def test_a_store_says_where_it_writes_without_a_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with hansard.connect("sqlite:///talks.db") as store:
+        assert repr(store) == f"Store('sqlite:///{tmp_path}/talks.db')"
