@@ -128,7 +128,7 @@ class Talk:
         Raises VersionConflict where `expected_version` was given and is not the last one, and
         IdempotencyMismatch where an id stands for other content.
         """
-        drafted = tuple(self._draft(event, causation_id) for event in said)
+        drafted = tuple(self.draft(event, causation_id) for event in said)
         if self._begun:
             return self.append_drafted(drafted, expected_version)
         return self._append_first(drafted, expected_version)
@@ -178,7 +178,7 @@ class Talk:
         start = conversation.start(self.head(), self.key)
         if not start:
             return self.append_drafted(drafted, expected_version)
-        begun = (*(self._draft(event, None) for event in start), *drafted)
+        begun = (*(self.draft(event) for event in start), *drafted)
         try:
             return self.append_drafted(begun, expected_version or 0)
         except VersionConflict:
@@ -186,9 +186,12 @@ class Talk:
                 raise
             return self.append_drafted(drafted)
 
-    def _draft(self, event: Event, causation_id: UUID | None) -> NewEvent:
+    def draft(
+        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
+    ) -> NewEvent:
+        """Return an event of this conversation ready for the log, stamped with this moment."""
         stamp = Stamp(
-            event_id=uuid7(),
+            event_id=event_id or uuid7(),
             occurred_at=time.time_ns() // 1000,
             salt=os.urandom(SALT_SIZE),
             tenant=self.tenant,
