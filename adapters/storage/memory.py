@@ -1,0 +1,297 @@
+"""A store in dictionaries: the log's rules in their plainest form, for tests and for trials.
+
+It passes the contract suite as the databases do, and keeps nothing when the process ends.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid4, uuid7
+
+from hansard.adapters.storage.keyed_digest import keyed_digest, new_digest_key
+from hansard.adapters.storage.pieces import pieces, verified
+from hansard.adapters.storage.recording import Known, Recording, record, refusal
+from hansard.adapters.storage.subscription import (
+    PollingSubscription,
+    Wakeups,
+    must_be_current,
+)
+from hansard.domain.blobs import blob_of
+from hansard.domain.content import Blob
+from hansard.domain.errors import CorruptRecord, StorageUnavailable
+from hansard.domain.head import Head, Pointer
+from hansard.domain.log import (
+    Append,
+    Conversation,
+    Cursor,
+    NewEvent,
+    RecordedEvent,
+    Subscription,
+    Verdict,
+)
+
+_SHARD: Final = 0
+_NO_HEAD: Final = Head()
+
+
+@dataclass(slots=True)
+class _Stream:
+    """One conversation: its events, what its indexes point at, and what it owns."""
+
+    tenant: UUID
+    head: Head = _NO_HEAD
+    events: list[RecordedEvent] = field(default_factory=list[RecordedEvent])
+    onces: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    pointed: dict[Pointer, list[int]] = field(default_factory=lambda: defaultdict(list))
+    exchanges: list[int] = field(default_factory=list[int])
+
+
+@dataclass(slots=True)
+class _StoredBlob:
+    data: tuple[bytes, ...]
+    stored_at: int
+    referenced: bool = False
+
+
+class Memory:
+    """A log, a catalogue and blobs that live as long as the process; safe for many threads."""
+
+    def __init__(self) -> None:
+        """Begin empty, as an incarnation of its own."""
+        self._lock = threading.Lock()
+        self._incarnation = uuid4()
+        self._digest_key = new_digest_key()
+        self._wakeups = Wakeups()
+        self._streams: dict[UUID, _Stream] = {}
+        self._log: list[tuple[UUID, int]] = []
+        self._recorded_at = 0
+        self._ids: dict[UUID, tuple[UUID, int]] = {}
+        self._keys: dict[tuple[UUID, bytes], UUID] = {}
+        self._blobs: dict[tuple[UUID, str], _StoredBlob] = {}
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Record what can be recorded and return a verdict for each request, in order."""
+        with self._lock:
+            self._must_be_open()
+            self._recorded_at = max(self._recorded_at, _now())
+            verdicts = [self._append(append) for append in appends]
+        self._wakeups.appended()
+        return verdicts
+
+    def read(
+        self,
+        conversation_id: UUID,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[RecordedEvent]:
+        """Yield a conversation's events with after < version <= until, in order of version."""
+        with self._lock:
+            self._must_be_open()
+            stream = self._streams.get(conversation_id)
+            found = [] if stream is None else stream.events[after:until][:limit]
+        yield from found
+
+    def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
+        """Return at most `limit` events after a cursor, in order of position."""
+        with self._lock:
+            self._must_be_open()
+            must_be_current(after, Cursor(self._incarnation, _SHARD, len(self._log)))
+            places = self._log[after.position : after.position + limit]
+            return [self._streams[owner].events[version - 1] for owner, version in places]
+
+    def subscribe(self, after: Cursor) -> Subscription:
+        """Return the events after a cursor, those to come included."""
+        self.read_log(after, 1)
+        return PollingSubscription(self.read_log, after, self._wakeups)
+
+    def cursors(self) -> list[Cursor]:
+        """Return the cursor of the last position; there is one shard."""
+        with self._lock:
+            self._must_be_open()
+            return [Cursor(self._incarnation, _SHARD, len(self._log))]
+
+    def head(self, conversation_id: UUID) -> Head:
+        """Return where a conversation stands; an empty Head if it has not begun."""
+        with self._lock:
+            self._must_be_open()
+            return self._head(conversation_id)
+
+    def latest(
+        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
+    ) -> RecordedEvent | None:
+        """Return the last event up to a version whose effect `points` so."""
+        with self._lock:
+            self._must_be_open()
+            stream = self._streams.get(conversation_id)
+            versions = [] if stream is None else stream.pointed[pointer]
+            place = len(versions) if until is None else bisect_right(versions, until)
+            if stream is None or place == 0:
+                return None
+            return stream.events[versions[place - 1] - 1]
+
+    def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
+        """Return the version of the prompt that opened an exchange; 0 if there is none such."""
+        with self._lock:
+            self._must_be_open()
+            stream = self._streams.get(conversation_id)
+            starts = [] if stream is None else stream.exchanges
+            return starts[exchange - 1] if 1 <= exchange <= len(starts) else 0
+
+    def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
+        """Return the id of the conversation of that key, made now if the key is new."""
+        with self._lock:
+            self._must_be_open()
+            return self._keys.setdefault((tenant, self.digest(key)), conversation_id or uuid7())
+
+    def find(self, tenant: UUID, key: str) -> UUID | None:
+        """Return the id of the conversation of that key, or None."""
+        with self._lock:
+            self._must_be_open()
+            return self._keys.get((tenant, self.digest(key)))
+
+    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+        """Yield the conversations that have begun, the one that moved last first."""
+        with self._lock:
+            self._must_be_open()
+            own = [
+                (owner, stream)
+                for owner, stream in self._streams.items()
+                if stream.tenant == tenant
+            ]
+            own.sort(key=lambda item: item[1].events[-1].position, reverse=True)
+            found = [
+                Conversation(
+                    owner,
+                    stream.head,
+                    stream.events[0].recorded_at,
+                    stream.events[-1].recorded_at,
+                )
+                for owner, stream in own
+            ]
+        yield from found
+
+    def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes and return the reference; storing them again changes nothing."""
+        data = tuple(pieces(chunks))
+        blob = blob_of(b"".join(data))
+        with self._lock:
+            self._must_be_open()
+            stored = self._blobs.setdefault(
+                (conversation_id, blob.sha256), _StoredBlob(data, _now())
+            )
+            stored.stored_at = _now()
+        return blob
+
+    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+        """Yield the bytes of a blob in pieces of at most 1 MiB."""
+        with self._lock:
+            self._must_be_open()
+            stored = self._blobs.get((conversation_id, blob.sha256))
+        if stored is None:
+            raise CorruptRecord("a blob is missing: restore it from a backup")
+        yield from verified(stored.data, blob)
+
+    def sweep_blobs(self, older_than: int) -> int:
+        """Delete blobs that no event refers to and that were stored before a time."""
+        with self._lock:
+            self._must_be_open()
+            orphans = [
+                place
+                for place, stored in self._blobs.items()
+                if not stored.referenced and stored.stored_at < older_than
+            ]
+            for place in orphans:
+                del self._blobs[place]
+            return len(orphans)
+
+    def forget(self, conversation_id: UUID) -> int:
+        """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
+        with self._lock:
+            self._must_be_open()
+            self._keys = {k: owner for k, owner in self._keys.items() if owner != conversation_id}
+            self._blobs = {k: blob for k, blob in self._blobs.items() if k[0] != conversation_id}
+            stream = self._streams.get(conversation_id)
+            if stream is None:
+                return 0
+            erased = sum(event.body is not None for event in stream.events)
+            stream.events = [event._replace(salt=None, body=None) for event in stream.events]
+            stream.onces.clear()
+            stream.head = replace(stream.head, open_calls={})
+            return erased
+
+    def digest(self, text: str) -> bytes:
+        """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
+        return keyed_digest(self._digest_key, text)
+
+    def close(self) -> None:
+        """End all subscriptions; using the backend afterwards is an error."""
+        self._wakeups.close()
+
+    def _append(self, append: Append) -> Verdict:
+        head = self._head(append.conversation_id)
+        known = [self._known(append.conversation_id, event) for event in append.events]
+        if (refused := refusal(append, known, head.version)) is not None:
+            return refused
+        recording = record(
+            append,
+            head,
+            shard=_SHARD,
+            position=len(self._log),
+            recorded_at=self._recorded_at,
+        )
+        self._keep(append, recording)
+        return recording.verdict()
+
+    def _known(self, conversation_id: UUID, event: NewEvent) -> Known | None:
+        stream = self._streams.get(conversation_id)
+        place = self._ids.get(event.event_id)
+        if place is None and stream is not None and event.once is not None:
+            version = stream.onces.get(self.digest(event.once))
+            place = None if version is None else (conversation_id, version)
+        if place is None:
+            return None
+        owner, version = place
+        found = self._streams[owner].events[version - 1]
+        return Known(owner, version, found.type, found.salt, found.digest)
+
+    def _keep(self, append: Append, recording: Recording) -> None:
+        stream = self._streams.setdefault(append.conversation_id, _Stream(append.tenant))
+        for new, event in zip(append.events, recording.events, strict=True):
+            stream.events.append(event)
+            self._log.append((append.conversation_id, event.version))
+            self._ids[event.event_id] = (append.conversation_id, event.version)
+            if new.once is not None:
+                stream.onces[self.digest(new.once)] = event.version
+            if new.effect.points is not None:
+                stream.pointed[new.effect.points].append(event.version)
+            if event.exchange > len(stream.exchanges):
+                stream.exchanges.append(event.version)
+            self._refer(append.conversation_id, new.blobs)
+        stream.head = recording.head
+
+    def _refer(self, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
+        for blob in blobs:
+            if (stored := self._blobs.get((conversation_id, blob.sha256))) is not None:
+                stored.referenced = True
+
+    def _head(self, conversation_id: UUID) -> Head:
+        stream = self._streams.get(conversation_id)
+        return _NO_HEAD if stream is None else stream.head
+
+    def _must_be_open(self) -> None:
+        if self._wakeups.closed:
+            raise StorageUnavailable("the store is closed: connect again")
+
+
+def _now() -> int:
+    return time.time_ns() // 1000

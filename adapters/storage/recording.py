@@ -1,0 +1,119 @@
+"""The rules of an append that hold on every backend: what is known already, what gets recorded.
+
+Pure: a backend looks up what its log knows, asks here, and writes what it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from hansard.domain.head import Head, advance
+from hansard.domain.header import body_digest, leaf, recorded_header
+from hansard.domain.log import (
+    Append,
+    Conflict,
+    Duplicate,
+    Mismatch,
+    NewEvent,
+    Recorded,
+    RecordedEvent,
+)
+
+
+class Known(NamedTuple):
+    """What the log has under an event's id or once-name; no salt once it was erased."""
+
+    conversation_id: UUID
+    version: int
+    type: str
+    salt: bytes | None
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What an append adds to the log: its events as recorded, and the head after them."""
+
+    events: tuple[RecordedEvent, ...]
+    head: Head
+
+    def verdict(self) -> Recorded:
+        """Return what the writer is told."""
+        last = self.events[-1]
+        return Recorded(self.events[0].version, last.version, last.position)
+
+
+def refusal(
+    append: Append, known: Sequence[Known | None], current: int
+) -> Duplicate | Mismatch | Conflict | None:
+    """Return why nothing is to be recorded, or None.
+
+    `known` says for each event what the log has of it, `current` is the conversation's version.
+    What was said before is looked at first: a retry is told so whatever version it expected.
+    """
+    if (repeated := _repeated(append, known)) is not None:
+        return repeated
+    if append.expected_version is not None and append.expected_version != current:
+        return Conflict(current)
+    return None
+
+
+def record(append: Append, head: Head, *, shard: int, position: int, recorded_at: int) -> Recording:
+    """Return the events of an append as recorded after `position`, and the head after them."""
+    events: list[RecordedEvent] = []
+    for place, new in enumerate(append.events, position + 1):
+        head = advance(head, new.effect)
+        digest = body_digest(new.salt, new.body)
+        recorded = recorded_header(new.header, head.version, place, recorded_at)
+        events.append(
+            RecordedEvent(
+                shard=shard,
+                position=place,
+                conversation_id=append.conversation_id,
+                version=head.version,
+                exchange=head.exchange,
+                event_id=new.event_id,
+                type=new.type,
+                schema_version=new.schema_version,
+                recorded_at=recorded_at,
+                header=new.header,
+                digest=digest,
+                leaf=leaf(recorded, digest),
+                salt=new.salt,
+                body=new.body,
+            )
+        )
+    return Recording(tuple(events), head)
+
+
+def _repeated(append: Append, known: Sequence[Known | None]) -> Duplicate | Mismatch | None:
+    for ordinal, (event, found) in enumerate(zip(append.events, known, strict=True)):
+        if found is not None and not _is_same(append.conversation_id, event, found):
+            return Mismatch(ordinal)
+    versions = [found.version for found in known if found is not None]
+    if len(versions) == len(append.events):
+        return Duplicate(min(versions, default=0), max(versions, default=0))
+    if versions:
+        return Mismatch(next(at for at, found in enumerate(known) if found is not None))
+    return _repeated_within(append.events)
+
+
+def _is_same(conversation_id: UUID, event: NewEvent, found: Known) -> bool:
+    if (found.conversation_id, found.type) != (conversation_id, event.type):
+        return False
+    return found.salt is None or body_digest(found.salt, event.body) == found.digest
+
+
+def _repeated_within(events: Sequence[NewEvent]) -> Mismatch | None:
+    seen: set[UUID | str] = set()
+    for ordinal, event in enumerate(events):
+        names: list[UUID | str] = [event.event_id]
+        if event.once is not None:
+            names.append(event.once)
+        if not seen.isdisjoint(names):
+            return Mismatch(ordinal)
+        seen.update(names)
+    return None

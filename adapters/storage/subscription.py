@@ -1,0 +1,134 @@
+"""Following a log: read, wait, read again, and never skip a position.
+
+Waking up is a hint that makes it quick in one process; reading after the last position is what
+makes it correct, whoever appends from wherever.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, Self
+
+from hansard.domain.errors import StaleCursor
+from hansard.domain.log import Cursor, RecordedEvent
+
+PAGE: Final = 500
+"""How many events one read brings at most."""
+
+POLL_SECONDS: Final = 0.1
+"""How long an idle subscription waits before it looks for other processes' events."""
+
+
+class Wakeups:
+    """Tells the subscriptions of one process that something was appended in it."""
+
+    def __init__(self) -> None:
+        """Begin with no append seen."""
+        self._changed = threading.Condition()
+        self._appends = 0
+        self._closed = False
+
+    def appended(self) -> None:
+        """Wake up every waiting subscription."""
+        with self._changed:
+            self._appends += 1
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End every subscription."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def seen(self) -> int:
+        """Return how many appends there were: what to pass to `wait` after reading."""
+        with self._changed:
+            return self._appends
+
+    def wait(self, seen: int, stopped: Callable[[], bool]) -> None:
+        """Return after another append, when stopped or closed, or after the poll interval."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._appends != seen or self._closed or stopped(), POLL_SECONDS
+            )
+
+    def stir(self) -> None:
+        """Let waiting subscriptions look whether they were stopped."""
+        with self._changed:
+            self._changed.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the backend was closed."""
+        return self._closed
+
+
+class PollingSubscription:
+    """The events of a shard after a cursor, those to come included, in order of position."""
+
+    def __init__(
+        self,
+        read_log: Callable[[Cursor, int], list[RecordedEvent]],
+        after: Cursor,
+        wakeups: Wakeups,
+    ) -> None:
+        """Follow the log from a cursor; the first read may raise StaleCursor."""
+        self._read_log = read_log
+        self._after = after
+        self._wakeups = wakeups
+        self._ready: deque[RecordedEvent] = deque()
+        self._stopped = False
+
+    def __iter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> RecordedEvent:
+        """Return the next event, waiting for it; end the iteration once stopped."""
+        while not self._ended():
+            if self._ready:
+                return self._ready.popleft()
+            self._fetch()
+        raise StopIteration
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop."""
+        self.stop()
+
+    def stop(self) -> None:
+        """End the iteration, from any thread."""
+        self._stopped = True
+        self._wakeups.stir()
+
+    def _ended(self) -> bool:
+        return self._stopped or self._wakeups.closed
+
+    def _fetch(self) -> None:
+        seen = self._wakeups.seen()
+        found = self._read_log(self._after, PAGE)
+        if not found:
+            self._wakeups.wait(seen, lambda: self._stopped)
+            return
+        self._ready.extend(found)
+        self._after = Cursor(self._after.incarnation, self._after.shard, found[-1].position)
+
+
+def must_be_current(cursor: Cursor, last: Cursor) -> None:
+    """Raise StaleCursor unless the cursor lies in the history that ends at `last`."""
+    same_history = (cursor.incarnation, cursor.shard) == (last.incarnation, last.shard)
+    if not same_history or cursor.position > last.position:
+        raise StaleCursor(
+            "the cursor belongs to another incarnation of the log: start again from its beginning"
+        )

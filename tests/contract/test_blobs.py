@@ -1,0 +1,119 @@
+"""put_blob, get_blob, sweep_blobs: large bytes, once in the conversation that owns them."""
+
+import hashlib
+import time
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hansard.adapters.storage.pieces import PIECE_SIZE
+from hansard.domain.blobs import blob_of
+from hansard.domain.content import Blob
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.log import Backend
+from tests.contract.places import Place
+from tests.factories import TENANT, appending, attachment
+
+LONG_AGO = 0
+
+
+def soon() -> int:
+    return time.time_ns() // 1000 + 60_000_000
+
+
+@pytest.mark.parametrize(
+    "size", [0, 1, PIECE_SIZE - 1, PIECE_SIZE, PIECE_SIZE + 1, 3 * PIECE_SIZE + 7]
+)
+def test_a_blob_comes_back_in_pieces_that_fit_a_row(backend: Backend, size: int) -> None:
+    conversation = uuid4()
+    data = bytes(n % 251 for n in range(size))
+    blob = backend.put_blob(TENANT, conversation, [data])
+    assert blob == blob_of(data)
+    found = list(backend.get_blob(conversation, blob))
+    assert b"".join(found) == data
+    assert all(0 < len(piece) <= PIECE_SIZE for piece in found)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sizes=st.lists(st.integers(0, 2 * PIECE_SIZE), max_size=5))
+def test_how_a_blob_was_cut_when_it_came_does_not_matter(
+    backend: Backend, sizes: list[int]
+) -> None:
+    conversation = uuid4()
+    chunks = [bytes([n % 256]) * size for n, size in enumerate(sizes)]
+    blob = backend.put_blob(TENANT, conversation, iter(chunks))
+    assert blob == blob_of(b"".join(chunks))
+    assert b"".join(backend.get_blob(conversation, blob)) == b"".join(chunks)
+
+
+def test_a_blob_is_stored_once_in_its_conversation(backend: Backend) -> None:
+    conversation = uuid4()
+    first = backend.put_blob(TENANT, conversation, [b"report"])
+    assert backend.put_blob(TENANT, conversation, [b"rep", b"ort"]) == first
+    assert backend.sweep_blobs(soon()) == 1
+
+
+def test_a_conversation_reads_only_its_own_blobs(backend: Backend) -> None:
+    blob = backend.put_blob(TENANT, uuid4(), [b"secret"])
+    with pytest.raises(CorruptRecord, match="missing"):
+        list(backend.get_blob(uuid4(), blob))
+
+
+def test_a_blob_that_is_missing_or_of_another_size_is_corrupt(backend: Backend) -> None:
+    conversation = uuid4()
+    blob = backend.put_blob(TENANT, conversation, [b"report"])
+    with pytest.raises(CorruptRecord):
+        list(backend.get_blob(conversation, blob_of(b"never stored")))
+    with pytest.raises(CorruptRecord):
+        list(backend.get_blob(conversation, Blob(sha256=blob.sha256, size=7)))
+
+
+def test_the_sweep_takes_old_blobs_that_no_event_refers_to(backend: Backend) -> None:
+    conversation = uuid4()
+    kept = backend.put_blob(TENANT, conversation, [b"kept"])
+    orphan = backend.put_blob(TENANT, conversation, [b"orphan"])
+    backend.append([appending(conversation, attachment(kept))])
+    assert backend.sweep_blobs(LONG_AGO) == 0
+    assert backend.sweep_blobs(soon()) == 1
+    assert b"".join(backend.get_blob(conversation, kept)) == b"kept"
+    with pytest.raises(CorruptRecord):
+        list(backend.get_blob(conversation, orphan))
+
+
+def test_a_refused_append_refers_to_no_blob(backend: Backend) -> None:
+    conversation = uuid4()
+    blob = backend.put_blob(TENANT, conversation, [b"orphan"])
+    backend.append([appending(conversation, attachment(blob), expected_version=9)])
+    assert backend.sweep_blobs(soon()) == 1
+
+
+def test_a_blob_that_breaks_off_leaves_nothing_but_an_orphan(backend: Backend) -> None:
+    conversation = uuid4()
+    sent = b"x" * (2 * PIECE_SIZE)
+
+    def breaking() -> Iterator[bytes]:
+        yield sent
+        raise ConnectionError("the upload broke off")
+
+    with pytest.raises(ConnectionError):
+        backend.put_blob(TENANT, conversation, breaking())
+    with pytest.raises(CorruptRecord):
+        list(backend.get_blob(conversation, blob_of(sent)))
+    backend.sweep_blobs(soon())
+    assert backend.sweep_blobs(soon()) == 0
+    blob = backend.put_blob(TENANT, conversation, [sent])
+    assert hashlib.sha256(b"".join(backend.get_blob(conversation, blob))).hexdigest() == blob.sha256
+
+
+def test_a_blob_outlives_the_process(durable_place: Place) -> None:
+    conversation = uuid4()
+    data = b"report" * PIECE_SIZE
+    backend = durable_place.open()
+    blob = backend.put_blob(TENANT, conversation, [data])
+    backend.close()
+    again = durable_place.open()
+    assert b"".join(again.get_blob(conversation, blob)) == data
+    again.close()

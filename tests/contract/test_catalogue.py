@@ -1,0 +1,74 @@
+"""open, find, conversations: which conversations there are, by the caller's names."""
+
+from uuid import uuid4
+
+import pytest
+
+from hansard.domain.log import Backend
+from tests.contract.places import Place
+from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, started
+
+KEYS = ["support/4711", "", " ", "ключ", "a" * 10_000, "line\nbreak", "\x00", "\ud800"]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=ascii)
+def test_a_key_names_one_conversation_for_ever(backend: Backend, key: str) -> None:
+    assert backend.find(TENANT, key) is None
+    conversation = backend.open(TENANT, key)
+    assert backend.open(TENANT, key) == conversation
+    assert backend.find(TENANT, key) == conversation
+    assert backend.open(TENANT, key + "x") != conversation
+
+
+def test_a_key_belongs_to_its_tenant(backend: Backend) -> None:
+    own = backend.open(TENANT, "support")
+    assert backend.find(OTHER_TENANT, "support") is None
+    assert backend.open(OTHER_TENANT, "support") != own
+
+
+def test_conversations_are_listed_once_they_have_begun_the_last_moved_first(
+    backend: Backend,
+) -> None:
+    one, two, silent = (backend.open(TENANT, key) for key in ("one", "two", "silent"))
+    other = backend.open(OTHER_TENANT, "one")
+    backend.append([appending(other, started(), tenant=OTHER_TENANT)])
+    backend.append([appending(one, started("one"))])
+    backend.append([appending(two, started("two"))])
+    assert [line.conversation_id for line in backend.conversations(TENANT)] == [two, one]
+    backend.append([appending(one, prompt(), answer())])
+    assert [line.conversation_id for line in backend.conversations(TENANT)] == [one, two]
+    assert silent not in {line.conversation_id for line in backend.conversations(TENANT)}
+    assert [line.conversation_id for line in backend.conversations(OTHER_TENANT)] == [other]
+
+
+def test_a_line_of_the_catalogue_says_where_the_conversation_stands(backend: Backend) -> None:
+    conversation = backend.open(TENANT, "one")
+    backend.append([appending(conversation, started("one"))])
+    backend.append([appending(conversation, prompt())])
+    first, last = backend.read(conversation)
+    (line,) = backend.conversations(TENANT)
+    assert line.head == backend.head(conversation)
+    assert (line.started_at, line.recorded_at) == (first.recorded_at, last.recorded_at)
+
+
+def test_many_conversations_are_listed_whole(backend: Backend) -> None:
+    ids = [uuid4() for _ in range(700)]
+    backend.append([appending(conversation, started()) for conversation in ids])
+    listed = [line.conversation_id for line in backend.conversations(TENANT)]
+    assert listed == ids[::-1]
+
+
+def test_a_digest_is_keyed_stable_and_short(backend: Backend) -> None:
+    assert backend.digest("Ada") == backend.digest("Ada")
+    assert backend.digest("Ada") != backend.digest("Bob")
+    assert len(backend.digest("Ada")) == 16
+
+
+def test_names_and_digests_outlive_the_process(durable_place: Place) -> None:
+    backend = durable_place.open()
+    conversation, digest = backend.open(TENANT, "one"), backend.digest("Ada")
+    backend.close()
+    again = durable_place.open()
+    assert again.find(TENANT, "one") == conversation
+    assert again.digest("Ada") == digest
+    again.close()

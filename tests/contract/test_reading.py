@@ -1,0 +1,167 @@
+"""read, read_log, head, latest, exchange_start: what was said, from any side."""
+
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from hansard.domain.errors import StaleCursor
+from hansard.domain.head import Effect, Head
+from hansard.domain.log import Backend, Cursor
+from tests.factories import (
+    answer,
+    appending,
+    prompt,
+    raw_event,
+    started,
+    tool_call,
+    tool_result,
+)
+
+POINTS_AT_INSTRUCTIONS = Effect(points="instructions")
+POINTS_AT_TOOLS = Effect(points="tools")
+
+
+def beginning(backend: Backend) -> Cursor:
+    return replace(backend.cursors()[0], position=0)
+
+
+@pytest.mark.parametrize(
+    ("after", "until", "limit", "versions"),
+    [
+        (0, None, None, [1, 2, 3, 4, 5]),
+        (2, None, None, [3, 4, 5]),
+        (0, 3, None, [1, 2, 3]),
+        (1, 4, None, [2, 3, 4]),
+        (0, None, 2, [1, 2]),
+        (1, 4, 2, [2, 3]),
+        (1, 4, 99, [2, 3, 4]),
+        (5, None, None, []),
+        (9, None, None, []),
+        (3, 2, None, []),
+        (0, 0, None, []),
+        (0, None, 0, []),
+    ],
+)
+def test_a_part_of_a_conversation_is_read_in_order(
+    backend: Backend, after: int, until: int | None, limit: int | None, versions: list[int]
+) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, *(answer(str(n)) for n in range(5)))])
+    found = backend.read(conversation, after=after, until=until, limit=limit)
+    assert [event.version for event in found] == versions
+
+
+def test_a_long_conversation_is_read_whole(backend: Backend) -> None:
+    conversation, other = uuid4(), uuid4()
+    for _ in range(3):
+        backend.append(
+            [
+                appending(conversation, *(raw_event() for _ in range(400))),
+                appending(other, raw_event()),
+            ]
+        )
+    assert [event.version for event in backend.read(conversation)] == list(range(1, 1201))
+
+
+def test_events_may_be_appended_while_a_conversation_is_read(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, answer("a"), answer("b"))])
+    reading = backend.read(conversation)
+    assert next(reading).version == 1
+    backend.append([appending(conversation, answer("c"))])
+    assert [event.version for event in reading][:1] == [2]
+
+
+def test_a_conversation_that_has_not_begun_is_empty(backend: Backend) -> None:
+    unknown = uuid4()
+    assert list(backend.read(unknown)) == []
+    assert backend.head(unknown) == Head()
+    assert backend.latest(unknown, "instructions") is None
+    assert backend.exchange_start(unknown, 1) == 0
+
+
+def test_the_log_is_read_after_a_cursor(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, *(answer(str(n)) for n in range(5)))])
+    start = beginning(backend)
+    assert [event.position for event in backend.read_log(start, 99)] == [1, 2, 3, 4, 5]
+    assert [event.position for event in backend.read_log(start, 2)] == [1, 2]
+    assert [event.position for event in backend.read_log(replace(start, position=3), 99)] == [4, 5]
+    assert backend.read_log(replace(start, position=5), 99) == []
+
+
+def test_the_cursor_of_a_shard_is_its_last_position(backend: Backend) -> None:
+    assert all(cursor.position == 0 for cursor in backend.cursors())
+    backend.append([appending(uuid4(), started(), prompt())])
+    assert max(cursor.position for cursor in backend.cursors()) == 2
+    shards = [cursor.shard for cursor in backend.cursors()]
+    assert sorted(set(shards)) == sorted(shards)
+    assert len({cursor.incarnation for cursor in backend.cursors()}) == 1
+
+
+def test_a_cursor_of_another_incarnation_is_stale(backend: Backend) -> None:
+    stale = replace(beginning(backend), incarnation=uuid4())
+    with pytest.raises(StaleCursor, match="from its beginning"):
+        backend.read_log(stale, 1)
+    with pytest.raises(StaleCursor), backend.subscribe(stale) as subscription:
+        next(subscription)
+
+
+def test_a_cursor_beyond_the_last_position_is_stale(backend: Backend) -> None:
+    beyond = replace(beginning(backend), position=1)
+    with pytest.raises(StaleCursor):
+        backend.read_log(beyond, 1)
+
+
+def test_the_head_follows_calls_and_results(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, started(), prompt(), tool_call("a"), tool_call("b"))])
+    assert dict(backend.head(conversation).open_calls) == {"a": 3, "b": 4}
+    backend.append([appending(conversation, tool_result("a"), prompt("and?"))])
+    head = backend.head(conversation)
+    assert (head.version, head.exchange, dict(head.open_calls)) == (6, 1, {"b": 4})
+    backend.append([appending(conversation, tool_result("b"), prompt("well?"))])
+    assert backend.head(conversation) == Head(version=8, exchange=2)
+
+
+def test_events_know_their_exchange(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, started(), prompt(), answer(), prompt(), answer())])
+    assert [event.exchange for event in backend.read(conversation)] == [0, 1, 1, 2, 2]
+    assert [backend.exchange_start(conversation, n) for n in range(4)] == [0, 2, 4, 0]
+
+
+def test_an_exchange_starts_at_its_first_prompt_not_at_one_amid_a_round(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, prompt(), tool_call("a"), prompt(), tool_result("a"))])
+    assert backend.exchange_start(conversation, 1) == 1
+    assert backend.exchange_start(conversation, 2) == 0
+
+
+def test_a_pointer_finds_what_was_in_force_at_a_version(backend: Backend) -> None:
+    conversation, other = uuid4(), uuid4()
+    pointing = raw_event(effect=POINTS_AT_INSTRUCTIONS)
+    backend.append([appending(other, raw_event(effect=POINTS_AT_INSTRUCTIONS))])
+    backend.append(
+        [
+            appending(
+                conversation,
+                raw_event(),
+                pointing,
+                raw_event(effect=POINTS_AT_TOOLS),
+                raw_event(effect=POINTS_AT_INSTRUCTIONS),
+            )
+        ]
+    )
+    found = {
+        until: backend.latest(conversation, "instructions", until) for until in (0, 1, 2, 3, 4, 9)
+    }
+    versions = {until: event and event.version for until, event in found.items()}
+    assert versions == {0: None, 1: None, 2: 2, 3: 2, 4: 4, 9: 4}
+    assert found[2] is not None
+    assert found[2].event_id == pointing.event_id
+    last = backend.latest(conversation, "instructions")
+    assert last is not None
+    assert last.version == 4
+    assert backend.latest(conversation, "request") is None
