@@ -1,0 +1,141 @@
+"""A conversation as JSON lines: the exact bytes of its events and blobs, and a digest over all.
+
+One line says what follows, then come the events in order, each behind the blobs that it is the
+first to refer to, in pieces; a last line counts and digests all before it, so that a file that was
+cut is never taken for whole. An erased event has neither salt nor body: it is a commitment.
+docs/format.md is the specification.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, cast
+from uuid import UUID
+
+from hansard.domain import jsontext
+from hansard.domain.blobs import referenced
+from hansard.domain.content import Blob
+from hansard.domain.draft import blobs_of
+from hansard.domain.log import Backend, RecordedEvent
+from hansard.domain.registry import Erased, Unrecognised
+
+FORMAT: Final = 1
+_PIECE: Final = 768 * 1024
+
+
+def export(backend: Backend, conversation_id: UUID, key: str | None) -> Iterator[bytes]:
+    """Yield the lines of an export, as the conversation stands now; memory stays constant.
+
+    `key` is None where it was forgotten. CorruptRecord where a blob is missing.
+    """
+    running = hashlib.sha256()
+    count = 0
+    for line in _lines(backend, conversation_id, key):
+        data = _written(line)
+        running.update(data)
+        count += 1
+        yield data
+    yield _written({"hansard": "end", "lines": count, "sha256": running.hexdigest()})
+
+
+def blobs_in(recorded: RecordedEvent) -> tuple[Blob, ...]:
+    """Return the blobs that an event refers to, as far as its body can be read."""
+    match recorded.event():
+        case Erased():
+            return ()
+        case Unrecognised(body=body):
+            return tuple(dict.fromkeys(_mentioned(jsontext.read(body))))
+        case event:
+            return blobs_of(event)
+
+
+def _lines(
+    backend: Backend, conversation_id: UUID, key: str | None
+) -> Iterator[Mapping[str, object]]:
+    until = backend.head(conversation_id).version
+    yield {
+        "hansard": "export",
+        "format": FORMAT,
+        "key": key,
+        "conversation": str(conversation_id),
+        "incarnation": str(backend.cursors()[0].incarnation),
+        "events": until,
+    }
+    seen: set[str] = set()
+    for recorded in backend.read(conversation_id, until=until):
+        for blob in blobs_in(recorded):
+            if blob.sha256 not in seen:
+                seen.add(blob.sha256)
+                yield from _blob_lines(backend, conversation_id, blob)
+        yield _event_line(recorded)
+
+
+def _event_line(recorded: RecordedEvent) -> Mapping[str, object]:
+    return {
+        "version": recorded.version,
+        "shard": recorded.shard,
+        "position": recorded.position,
+        "recorded_at": recorded.recorded_at,
+        "exchange": recorded.exchange,
+        "header": recorded.header.decode("ascii"),
+        "salt": None if recorded.salt is None else recorded.salt.hex(),
+        **_body_member(recorded.body),
+        "digest": recorded.digest.hex(),
+        "leaf": recorded.leaf.hex(),
+    }
+
+
+def _body_member(body: bytes | None) -> Mapping[str, object]:
+    """Return the body as text, so that people and grep can read it; base64 if it is not UTF-8."""
+    if body is None:
+        return {"body": None}
+    try:
+        return {"body": body.decode()}
+    except UnicodeDecodeError:
+        return {"body_base64": b64encode(body).decode()}
+
+
+def _blob_lines(
+    backend: Backend, conversation_id: UUID, blob: Blob
+) -> Iterator[Mapping[str, object]]:
+    """Yield a blob in pieces; even an empty blob has one."""
+    start = 0
+    for data in _pieces(backend.get_blob(conversation_id, blob)):
+        yield {
+            "blob": blob.sha256,
+            "size": blob.size,
+            "start": start,
+            "data": b64encode(data).decode(),
+        }
+        start += len(data)
+    if start == 0:
+        yield {"blob": blob.sha256, "size": 0, "start": 0, "data": ""}
+
+
+def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        for start in range(0, len(chunk), _PIECE):
+            yield chunk[start : start + _PIECE]
+
+
+def _mentioned(value: Any) -> Iterator[Blob]:
+    """Yield the blobs in the body of an event that this release cannot read otherwise."""
+    match value:
+        case {"sha256": str() as digest, "size": int() as size} if len(value) == 2:
+            yield Blob(sha256=digest, size=size)
+        case {"$hansard.blob": str()}:
+            yield from referenced(value)
+        case dict():
+            for member in cast("dict[str, Any]", value).values():
+                yield from _mentioned(member)
+        case list():
+            for item in cast("list[Any]", value):
+                yield from _mentioned(item)
+        case _:
+            return
+
+
+def _written(line: Mapping[str, object]) -> bytes:
+    return jsontext.write(line) + b"\n"

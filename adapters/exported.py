@@ -1,0 +1,222 @@
+"""A file of `hansard export`, read line by line and believed only as far as it proves itself."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any, Final
+from uuid import UUID
+
+from hansard.adapters.export import FORMAT, blobs_in
+from hansard.domain import jsontext
+from hansard.domain.content import Blob
+from hansard.domain.errors import CorruptRecord, InvalidExport, MalformedJson
+from hansard.domain.header import body_digest, leaf, parse_header, recorded_header
+from hansard.domain.log import RecordedEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first line: which conversation follows, from which incarnation of a log, how long.
+
+    `key` is None where it was forgotten.
+    """
+
+    key: str | None
+    conversation_id: UUID
+    incarnation: UUID
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some bytes of a blob; the pieces of a blob follow each other."""
+
+    blob: Blob
+    start: int
+    data: bytes
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the blob is whole with it."""
+        return self.start + len(self.data) == self.blob.size
+
+
+Line = Beginning | Piece | RecordedEvent
+
+_CUT: Final = "the file ends before its last line: it was cut, export it again"
+_FOREIGN: Final = "this is no file of `hansard export`"
+
+
+def read_export(file: IO[bytes]) -> Iterator[Line]:
+    """Yield what a file holds, each line verified before it is yielded; memory stays constant.
+
+    InvalidExport where a line is malformed, a digest or a leaf is another than its bytes have, a
+    blob is missing, or the file does not end with the digest of all its lines: take nothing of a
+    file for true before the end was reached.
+    """
+    reading = _Reading()
+    for number, data in enumerate(file, 1):
+        try:
+            line = reading.take(data)
+        except (KeyError, TypeError, ValueError, CorruptRecord) as exc:
+            raise InvalidExport(f"line {number}: {_reason(exc)}") from exc
+        if line is not None:
+            yield line
+    if not reading.ended:
+        raise InvalidExport(_CUT if reading.beginning else _FOREIGN)
+
+
+class _Reading:
+    """What has to be known of the lines before to verify the next one."""
+
+    def __init__(self) -> None:
+        self.beginning: Beginning | None = None
+        self.ended = False
+        self._running = hashlib.sha256()
+        self._lines = 0
+        self._version = 0
+        self._blob: _OpenBlob | None = None
+        self._blobs: set[str] = set()
+
+    def take(self, data: bytes) -> Line | None:
+        """Return what a line says; None for the last one."""
+        members = _members(data)
+        if self.ended:
+            raise InvalidExport("something follows the last line")
+        if members.get("hansard") == "end":
+            self._end(members)
+            return None
+        self._running.update(data)
+        self._lines += 1
+        if self.beginning is None:
+            self.beginning = _beginning(members)
+            return self.beginning
+        if "blob" in members:
+            return self._piece(members)
+        return self._event(members, self.beginning.conversation_id)
+
+    def _piece(self, members: dict[str, Any]) -> Piece:
+        blob = Blob(sha256=members["blob"], size=members["size"])
+        piece = Piece(blob, members["start"], b64decode(members["data"], validate=True))
+        if self._blob is None:
+            self._blob = _OpenBlob(blob)
+        self._blob.add(piece)
+        if piece.is_last:
+            self._blob.close()
+            self._blobs.add(blob.sha256)
+            self._blob = None
+        return piece
+
+    def _event(self, members: dict[str, Any], conversation_id: UUID) -> RecordedEvent:
+        event = _recorded(members, conversation_id)
+        self._version += 1
+        if event.version != self._version:
+            raise InvalidExport(f"version {self._version} is missing")
+        if self._blob is not None:
+            raise InvalidExport("a blob is not whole")
+        if any(blob.sha256 not in self._blobs for blob in blobs_in(event)):
+            raise InvalidExport("a blob that the event refers to is missing")
+        return event
+
+    def _end(self, members: dict[str, Any]) -> None:
+        promised = self.beginning.events if self.beginning else -1
+        if (self._lines, self._version) != (members["lines"], promised):
+            raise InvalidExport("there are fewer or more lines than were written")
+        if self._running.hexdigest() != members["sha256"]:
+            raise InvalidExport("the lines are not those that were written")
+        self.ended = True
+
+
+class _OpenBlob:
+    """A blob of which not all pieces came yet."""
+
+    def __init__(self, blob: Blob) -> None:
+        self._blob = blob
+        self._size = 0
+        self._running = hashlib.sha256()
+
+    def add(self, piece: Piece) -> None:
+        if piece.blob != self._blob or piece.start != self._size:
+            raise InvalidExport("a piece of a blob is missing or out of place")
+        self._size += len(piece.data)
+        self._running.update(piece.data)
+
+    def close(self) -> None:
+        if self._running.hexdigest() != self._blob.sha256:
+            raise InvalidExport("a blob's bytes do not match its digest")
+
+
+def _members(data: bytes) -> dict[str, Any]:
+    if not data.endswith(b"\n"):
+        raise InvalidExport(_CUT)
+    return jsontext.read_object(data)
+
+
+def _beginning(members: dict[str, Any]) -> Beginning:
+    if members.get("hansard") != "export":
+        raise InvalidExport(_FOREIGN)
+    if members["format"] != FORMAT:
+        raise InvalidExport(f"export format {members['format']} is not known: upgrade Hansard")
+    return Beginning(
+        key=members["key"],
+        conversation_id=UUID(members["conversation"]),
+        incarnation=UUID(members["incarnation"]),
+        events=members["events"],
+    )
+
+
+def _recorded(members: dict[str, Any], conversation_id: UUID) -> RecordedEvent:
+    """Return an event whose digest and leaf are those of its bytes."""
+    header_bytes = members["header"].encode("ascii")
+    header = parse_header(header_bytes)
+    salt, body = _salt(members), _body(members)
+    event = RecordedEvent(
+        shard=members["shard"],
+        position=members["position"],
+        conversation_id=conversation_id,
+        version=members["version"],
+        exchange=members["exchange"],
+        event_id=header.event_id,
+        type=header.type,
+        schema_version=header.schema_version,
+        recorded_at=members["recorded_at"],
+        header=header_bytes,
+        digest=bytes.fromhex(members["digest"]),
+        leaf=bytes.fromhex(members["leaf"]),
+        salt=salt,
+        body=body,
+    )
+    if header.conversation_id != conversation_id:
+        raise InvalidExport("the event is of another conversation")
+    if (salt is None) != (body is None):
+        raise InvalidExport("an event has both salt and body, or neither")
+    if salt is not None and body is not None and body_digest(salt, body) != event.digest:
+        raise InvalidExport("the body does not match its digest")
+    stamped = recorded_header(header_bytes, event.version, event.position, event.recorded_at)
+    if leaf(stamped, event.digest) != event.leaf:
+        raise InvalidExport("the event does not match its leaf")
+    return event
+
+
+def _salt(members: dict[str, Any]) -> bytes | None:
+    return None if members["salt"] is None else bytes.fromhex(members["salt"])
+
+
+def _body(members: dict[str, Any]) -> bytes | None:
+    if "body_base64" in members:
+        return b64decode(members["body_base64"], validate=True)
+    return None if members["body"] is None else members["body"].encode()
+
+
+def _reason(exc: Exception) -> str:
+    """Say what is wrong, but nothing of the content."""
+    match exc:
+        case InvalidExport() | MalformedJson() | CorruptRecord():
+            return str(exc)
+        case KeyError():
+            return f"{exc.args[0]} is missing"
+        case _:
+            return "a value is not of its kind"

@@ -1,0 +1,273 @@
+"""The way of an exported conversation into a store: verified whole, then appended in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.export import blobs_in
+from hansard.adapters.exported import Beginning, Line, Piece, read_export
+from hansard.domain.draft import Stamp, draft, once_of
+from hansard.domain.errors import (
+    IdempotencyMismatch,
+    InvalidExport,
+    InvalidInput,
+    VersionConflict,
+)
+from hansard.domain.events import ConversationStarted
+from hansard.domain.head import NOTHING, effect_of
+from hansard.domain.log import (
+    Append,
+    Backend,
+    Conflict,
+    Duplicate,
+    Mismatch,
+    NewEvent,
+    Recorded,
+    RecordedEvent,
+)
+from hansard.domain.registry import Erased, Unrecognised
+
+Progress = Callable[[int], None]
+"""Is told the version of each event that was dealt with."""
+
+_BATCH_EVENTS: Final = 256
+_BATCH_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A file that proves itself: what it begins with, and how many of its events were erased."""
+
+    beginning: Beginning
+    tenant: UUID
+    erased: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did: `events` are in the file, `recorded` of them are new in the store."""
+
+    key: str
+    conversation_id: UUID
+    events: int
+    recorded: int
+
+
+def unheeded(version: int) -> None:
+    """Let progress pass."""
+
+
+def check(path: Path, progress: Progress = unheeded) -> Checked:
+    """Verify every line, digest and leaf of a file; InvalidExport where one is wrong."""
+    erased = 0
+    tenant: UUID | None = None
+    with path.open("rb") as file:
+        lines = read_export(file)
+        beginning = _beginning(lines)
+        for line in lines:
+            if isinstance(line, RecordedEvent):
+                tenant = line.client_header().tenant
+                erased += line.body is None
+                progress(line.version)
+    if tenant is None:
+        raise InvalidExport("the file holds no event")
+    return Checked(beginning, tenant, erased)
+
+
+def import_file(
+    backend: Backend,
+    tenant: UUID,
+    path: Path,
+    *,
+    key: str | None = None,
+    progress: Progress = unheeded,
+) -> Imported:
+    """Record the events of a file that the store does not have yet, under their own ids.
+
+    `key` is another name for the conversation; only its first event is written anew then. Nothing
+    is recorded before the whole file was verified. Raises InvalidExport, InvalidInput where this
+    store cannot take the conversation in, IdempotencyMismatch where it has other events of it, and
+    VersionConflict where someone else appended meanwhile.
+    """
+    checked = check(path)
+    beginning = checked.beginning
+    _must_be_whole(checked, tenant)
+    name = key or beginning.key
+    if name is None:
+        raise InvalidInput("the file names no key: give one with --as KEY")
+    present = _place(backend, tenant, name, beginning.conversation_id)
+    with path.open("rb") as file:
+        lines = _dealt_with(read_export(file), progress)
+        _beginning(lines)
+        _compare(backend, beginning.conversation_id, lines, min(present, beginning.events), name)
+        _append(backend, tenant, beginning.conversation_id, _renamed(lines, key), present)
+    new = max(beginning.events - present, 0)
+    return Imported(name, beginning.conversation_id, beginning.events, new)
+
+
+def _beginning(lines: Iterator[Line]) -> Beginning:
+    beginning = next(lines, None)
+    if not isinstance(beginning, Beginning):
+        raise InvalidExport("the file is empty")
+    return beginning
+
+
+def _must_be_whole(checked: Checked, tenant: UUID) -> None:
+    if checked.erased:
+        raise InvalidInput(
+            f"{checked.erased} of the {checked.beginning.events} events were forgotten: what is "
+            "left of them proves that they were recorded (--check), but cannot be recorded again"
+        )
+    if checked.tenant != tenant:
+        raise InvalidInput("the file is of another tenant: connect as that tenant")
+
+
+def _place(backend: Backend, tenant: UUID, key: str, conversation_id: UUID) -> int:
+    """Make the conversation's place in the catalogue; return the version that it is at."""
+    found = backend.find(tenant, key)
+    present = backend.head(conversation_id).version
+    if found is None and present:
+        raise InvalidInput(
+            "the conversation is in this store already, under another key, or was forgotten here"
+        )
+    if found is None:
+        found = backend.open(tenant, key, conversation_id)
+    if found != conversation_id:
+        raise InvalidInput(
+            "another conversation has that key in this store: import with --as ANOTHER-KEY"
+        )
+    return present
+
+
+def _dealt_with(lines: Iterator[Line], progress: Progress) -> Iterator[Line]:
+    for line in lines:
+        yield line
+        if isinstance(line, RecordedEvent):
+            progress(line.version)
+
+
+def _compare(
+    backend: Backend, conversation_id: UUID, lines: Iterator[Line], until: int, key: str
+) -> None:
+    """Read the lines up to a version; they must be what the store has."""
+    stored = backend.read(conversation_id, until=until)
+    for recorded in stored:
+        given = next(line for line in lines if isinstance(line, RecordedEvent))
+        if not _is_same(recorded, given, key):
+            raise IdempotencyMismatch(
+                f"version {recorded.version} is another event here than in the file: "
+                "import into another store, or export again"
+            )
+
+
+def _is_same(recorded: RecordedEvent, given: RecordedEvent, key: str) -> bool:
+    if (recorded.event_id, recorded.digest) == (given.event_id, given.digest):
+        return True
+    return given.version == 1 and recorded.event() == ConversationStarted(key=key)
+
+
+def _renamed(lines: Iterator[Line], key: str | None) -> Iterator[Line | NewEvent]:
+    """Yield the lines, the first event rewritten to begin the conversation under another key."""
+    for line in lines:
+        if key is not None and isinstance(line, RecordedEvent) and line.version == 1:
+            yield _started(line, key)
+        else:
+            yield line
+
+
+def _started(first: RecordedEvent, key: str) -> NewEvent:
+    header = first.client_header()
+    stamp = Stamp(
+        event_id=uuid7(),
+        occurred_at=header.occurred_at,
+        salt=first.salt or b"",
+        tenant=header.tenant,
+        conversation_id=header.conversation_id,
+        actor=header.actor,
+    )
+    return draft(ConversationStarted(key=key), stamp)
+
+
+def _append(
+    backend: Backend,
+    tenant: UUID,
+    conversation_id: UUID,
+    lines: Iterator[Line | NewEvent],
+    present: int,
+) -> None:
+    batch: list[NewEvent] = []
+    size = 0
+    for line in lines:
+        match line:
+            case Piece():
+                _store_blob(backend, tenant, conversation_id, line, lines)
+            case RecordedEvent() | NewEvent():
+                new = _again(line) if isinstance(line, RecordedEvent) else line
+                batch.append(new)
+                size += len(new.body)
+            case Beginning():
+                raise InvalidExport("the file begins twice")
+        if len(batch) == _BATCH_EVENTS or size >= _BATCH_BYTES:
+            present = _commit(backend, Append(tenant, conversation_id, tuple(batch), present))
+            batch, size = [], 0
+    if batch:
+        _commit(backend, Append(tenant, conversation_id, tuple(batch), present))
+
+
+def _commit(backend: Backend, request: Append) -> int:
+    """Append a batch; return the version that the conversation is at."""
+    (verdict,) = backend.append((request,))
+    match verdict:
+        case Recorded() | Duplicate():
+            return verdict.last
+        case Conflict():
+            raise VersionConflict(request.expected_version or 0, verdict.current)
+        case Mismatch():
+            raise IdempotencyMismatch(
+                f"the {request.events[verdict.ordinal].type} event is in this store already, "
+                "with other content or in another conversation"
+            )
+
+
+def _again(recorded: RecordedEvent) -> NewEvent:
+    """Return a recorded event as one that a log does not have yet, byte for byte."""
+    event = recorded.event()
+    if isinstance(event, Erased) or recorded.salt is None or recorded.body is None:
+        raise InvalidExport("an erased event cannot be recorded again")
+    return NewEvent(
+        event_id=recorded.event_id,
+        type=recorded.type,
+        schema_version=recorded.schema_version,
+        header=recorded.header,
+        salt=recorded.salt,
+        body=recorded.body,
+        effect=NOTHING if isinstance(event, Unrecognised) else effect_of(event),
+        once=None if isinstance(event, Unrecognised) else once_of(event),
+        blobs=blobs_in(recorded),
+    )
+
+
+def _store_blob(
+    backend: Backend,
+    tenant: UUID,
+    conversation_id: UUID,
+    first: Piece,
+    lines: Iterator[Line | NewEvent],
+) -> None:
+    """Store a blob whose first piece was read; the others are the next lines."""
+
+    def data() -> Iterator[bytes]:
+        for piece in chain((first,), lines):
+            if isinstance(piece, Piece):
+                yield piece.data
+                if piece.is_last:
+                    return
+
+    backend.put_blob(tenant, conversation_id, data())

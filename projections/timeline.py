@@ -1,0 +1,242 @@
+"""A conversation as people read it: a row a block, in order, with calls and results paired.
+
+A row says what happened in a few words and in full text; how long text is folded, coloured and
+aligned is for whoever draws it. Folding keeps nothing but the calls, so it streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, assert_never
+from uuid import UUID
+
+from hansard.domain import events
+from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
+from hansard.domain.events import Event
+from hansard.domain.log import RecordedEvent
+from hansard.domain.registry import Erased, Unrecognised
+from hansard.projections import wording
+
+Speaker = Literal["user", "assistant", "system", "tool", "provider", "record"]
+"""Who a row is of; `record`: nobody spoke, the record notes what happened around the talk."""
+
+Mark = Literal["error", "cancelled", "interrupted", "opaque", "unread", "erased", "side"]
+"""What is out of the ordinary about a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that was said or done.
+
+    `kind` is what it is in a word or two, `text` all of it, `marks` what to mind. A result has
+    the version of its call in `answers`. `line` is the side line it is on (None: the main line).
+    """
+
+    version: int
+    exchange: int
+    recorded_at: int
+    speaker: Speaker
+    kind: str
+    text: str
+    marks: tuple[Mark, ...] = ()
+    answers: int | None = None
+    line: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one event tells, before it has a place."""
+
+    speaker: Speaker
+    kind: str
+    text: str
+    marks: tuple[Mark, ...] = ()
+    answers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    version: int
+    name: str
+
+
+_Calls: TypeAlias = dict[str, _Call]
+_Block: TypeAlias = events.ReasoningRecorded | events.CompactionRecorded | events.OpaqueRecorded
+_OnTheWire: TypeAlias = events.RequestSent | events.AttemptFailed | events.ResponseCompleted
+_Aside: TypeAlias = (
+    events.ConversationStarted
+    | events.ConversationForked
+    | events.ConversationClosed
+    | events.InstructionsSet
+    | events.ToolsDefined
+    | events.DocumentExtracted
+    | events.ContentRedacted
+    | events.AnnotationAdded
+)
+_UNKNOWN_CALL: Final = _Call(0, "unknown call")
+
+
+def timeline(recorded: Iterable[RecordedEvent], *, side_lines: bool = False) -> Iterator[Row]:
+    """Yield the rows of recorded events; those of side lines only if they are asked for."""
+    told = Timeline(side_lines=side_lines)
+    for event in recorded:
+        yield from told.rows(event)
+
+
+class Timeline:
+    """The fold: give it a conversation's events in order, get their rows."""
+
+    def __init__(self, *, side_lines: bool = False) -> None:
+        """Begin with no call open; events of side lines have rows only if they are asked for."""
+        self._side_lines = side_lines
+        self._calls: _Calls = {}
+
+    def rows(self, event: RecordedEvent) -> Iterator[Row]:
+        """Yield the rows of the next event."""
+        happened = event.event()
+        line = None if isinstance(happened, Erased | Unrecognised) else happened.line
+        if line is None or self._side_lines:
+            for told in _tell(happened, event.version, self._calls):
+                yield _row(event, told, line)
+
+
+def _row(event: RecordedEvent, told: _Told, line: UUID | None) -> Row:
+    return Row(
+        version=event.version,
+        exchange=event.exchange,
+        recorded_at=event.recorded_at,
+        speaker=told.speaker,
+        kind=told.kind,
+        text=told.text,
+        marks=told.marks if line is None else (*told.marks, "side"),
+        answers=told.answers,
+        line=line,
+    )
+
+
+def _tell(event: Event | Unrecognised | Erased, version: int, calls: _Calls) -> Iterator[_Told]:
+    match event:
+        case Erased():
+            yield _Told("record", event.type, "its content was erased", ("erased",))
+        case Unrecognised():
+            text = event.body.decode("utf-8", "backslashreplace")
+            yield _Told("record", event.type, text, ("unread",))
+        case events.MessageRecorded():
+            yield from _message(event)
+        case events.ToolCallRecorded() | events.ServerToolCallRecorded():
+            calls[event.call_id] = _Call(version, event.name)
+            yield _call(event)
+        case events.ToolResultRecorded():
+            yield from _result(event, calls.pop(event.call_id, None))
+        case events.ServerToolResultRecorded():
+            yield _server_result(event, calls.pop(event.call_id, None))
+        case events.ResponseInterrupted():
+            yield from _interrupted(event)
+        case _:
+            yield _block(event)
+
+
+def _block(event: _Block | _OnTheWire | _Aside) -> _Told:
+    match event:
+        case events.ReasoningRecorded(content=content):
+            return _Told("assistant", "thinking", wording.reasoning(content))
+        case events.CompactionRecorded(content=content):
+            return _Told("provider", "compaction", wording.native(content))
+        case events.OpaqueRecorded():
+            return _Told("assistant", event.type, wording.native(event.content), ("opaque",))
+        case events.RequestSent():
+            return _Told("record", "request", wording.request(event))
+        case events.AttemptFailed():
+            return _Told("record", "attempt", wording.attempt(event), ("error",))
+        case events.ResponseCompleted():
+            return _Told("record", "response", wording.response(event))
+        case _:
+            return _aside(event)
+
+
+def _aside(event: _Aside) -> _Told:
+    match event:
+        case events.ConversationStarted():
+            return _Told("record", "started", event.key)
+        case events.ConversationForked():
+            origin = f"from {event.origin} as it stood at version {event.version}"
+            return _Told("record", "forked", wording.with_reason(origin, event.reason))
+        case events.ConversationClosed():
+            return _Told("record", "closed", event.reason or "")
+        case events.InstructionsSet(content=content):
+            return _Told("system", "instructions", wording.instructions(content))
+        case events.ToolsDefined():
+            return _Told(
+                "system", "tools", ", ".join(map(wording.tool_name, event.tools)) or "none"
+            )
+        case events.DocumentExtracted():
+            return _Told("record", "extracted", wording.document(event.document))
+        case events.ContentRedacted():
+            redacted = f"version {event.version} is left out of every view from here on"
+            return _Told("record", "redacted", wording.with_reason(redacted, event.reason))
+        case events.AnnotationAdded():
+            place = "" if event.version is None else f"on version {event.version}: "
+            return _Told("record", "annotation", place + wording.pairs(event.labels))
+        case _:
+            assert_never(event)
+
+
+def _message(event: events.MessageRecorded) -> Iterator[_Told]:
+    for block in event.content:
+        match block:
+            case Document():
+                yield _Told(event.role, "document", wording.document(block))
+            case Text():
+                yield _Told(event.role, "text", block.text)
+            case Native():
+                kind = str(block.value.get("type", "text"))
+                yield _Told(event.role, kind, wording.native(block))
+
+
+def _call(event: events.ToolCallRecorded | events.ServerToolCallRecorded) -> _Told:
+    called = f"{event.name} {wording.compact(_arguments(event.content))}"
+    if isinstance(event, events.ServerToolCallRecorded):
+        return _Told("assistant", "server call", called)
+    return _Told("assistant", "tool call", called, () if event.awaited else ("interrupted",))
+
+
+def _arguments(content: ToolCall | Native) -> Any:
+    match content:
+        case ToolCall():
+            return content.arguments
+        case Native(value=value):
+            return value.get("input", value)
+
+
+def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[_Told]:
+    failed: tuple[Mark, ...] = ("error",) if event.is_error and not event.cancelled else ()
+    marks: tuple[Mark, ...] = ("cancelled",) if event.cancelled else failed
+    told = _Told("tool", "result", "", marks, call.version if call else None)
+    match event.content:
+        case ToolResult(content=content):
+            texts = [block.text for block in content if isinstance(block, Text)]
+            documents = [block for block in content if isinstance(block, Document)]
+        case Native():
+            texts, documents = [wording.native(event.content)], []
+    if texts or not documents:
+        yield replace(told, text=_given(call, " ".join(texts) or "nothing"))
+    for document in documents:
+        yield replace(told, text=_given(call, wording.document(document)))
+
+
+def _server_result(event: events.ServerToolResultRecorded, call: _Call | None) -> _Told:
+    text = _given(call, wording.native(event.content))
+    return _Told("provider", "result", text, answers=call.version if call else None)
+
+
+def _given(call: _Call | None, text: str) -> str:
+    return f"{call.name}: {text}" if call else text
+
+
+def _interrupted(event: events.ResponseInterrupted) -> Iterator[_Told]:
+    for part in event.unfinished:
+        kind = str(part.value.get("type", "block"))
+        yield _Told("assistant", f"unfinished {kind}", part.partial, ("interrupted",))
+    detail = event.detail or (wording.compact(event.error) if event.error else None)
+    yield _Told("record", "response", wording.with_reason(event.reason, detail), ("interrupted",))

@@ -1,0 +1,123 @@
+"""What blocks and events say in a line of text: for people, not for models."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from hansard.domain import events, jsontext
+from hansard.domain.content import Document, Native, Reasoning, Text
+from hansard.domain.tools import ToolDefinition
+
+
+def request(event: events.RequestSent) -> str:
+    """Return what was sent, to whom and how much."""
+    made = "" if event.recipe is None else f", rendered from version {event.recipe.version}"
+    return f"{event.api} {event.model or ''}, {event.template.size:,} bytes{made}"
+
+
+def attempt(event: events.AttemptFailed) -> str:
+    """Return how an attempt failed."""
+    status = "no answer" if event.status is None else f"HTTP {event.status}"
+    return with_reason(status, event.reason or (compact(event.error) if event.error else None))
+
+
+def response(event: events.ResponseCompleted) -> str:
+    """Return how a response ended and what it cost."""
+    tokens = f"{event.input_tokens:,} tokens in, {event.output_tokens:,} out"
+    return f"{event.stop_reason or 'complete'}, {event.model or event.api}, {tokens}"
+
+
+def instructions(content: str | Text | Native) -> str:
+    """Return instructions as text."""
+    match content:
+        case str():
+            return content
+        case Text():
+            return content.text
+        case Native():
+            return native(content)
+
+
+def reasoning(content: Native | Reasoning) -> str:
+    """Return what was thought, as far as it may be read."""
+    if isinstance(content, Reasoning):
+        return content.text
+    return native(content)
+
+
+_TEXTS: Final = ("text", "thinking", "content")
+_SEALED: Final = ("data", "signature", "encrypted_content")
+
+
+def native(block: Native) -> str:
+    """Return what a provider's block says: its text where it has one, else its JSON."""
+    match block.value:
+        case {"type": "document" | "image" | "file" as kind, "source": dict()}:
+            about = cast("dict[str, Any]", block.value["source"])
+            parts = (block.value.get("title"), about.get("media_type"), about.get("url"))
+            return ", ".join(str(part) for part in parts if part) or kind
+        case _:
+            return _native(block)
+
+
+def _native(block: Native) -> str:
+    for name in _TEXTS:
+        if said := _said(block.value.get(name)):
+            return said
+    if any(name in block.value for name in _SEALED):
+        return "sealed by the provider"
+    return compact({name: held for name, held in block.value.items() if name != "type"})
+
+
+def _said(value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case {"$hansard.blob": str(), "size": int() as size}:
+            return f"{size:,} bytes, held apart"
+        case list():
+            parts = [_said_of(item) for item in cast("list[Any]", value)]
+            return "; ".join(part for part in parts if part)
+        case _:
+            return ""
+
+
+def _said_of(item: Any) -> str:
+    match item:
+        case {"title": str() as title, "url": str() as url}:
+            return f"{title} <{url}>"
+        case {"text": str() as text}:
+            return text
+        case _:
+            return ""
+
+
+def document(held: Document) -> str:
+    """Return a document's name, kind and size."""
+    size = "" if held.blob is None else f"{held.blob.size:,} bytes"
+    parts = (held.name or held.url, held.media_type, size)
+    return ", ".join(part for part in parts if part)
+
+
+def tool_name(tool: ToolDefinition | Native) -> str:
+    """Return the name of a tool; the type of one that has none."""
+    match tool:
+        case Native(value=value):
+            return str(value.get("name") or value.get("type") or "unnamed")
+        case ToolDefinition():
+            return tool.name
+
+
+def pairs(labels: dict[str, str]) -> str:
+    """Return labels as `name=value, …`."""
+    return ", ".join(f"{name}={value}" for name, value in labels.items())
+
+
+def with_reason(text: str, reason: str | None) -> str:
+    """Return a text and the reason for it, if there is one."""
+    return f"{text}: {reason}" if reason else text
+
+
+def compact(value: Any) -> str:
+    """Return a value as compact JSON."""
+    return jsontext.write(value).decode()
