@@ -88,14 +88,17 @@ def _event(lines: list[bytes]) -> ServerSentEvent | None:
     name = b""
     data: list[bytes] = []
     for line in lines:
-        field, _, value = line.partition(b":")
-        match field:
-            case b"data":
-                data.append(value.removeprefix(b" "))
-            case b"event":
-                name = value.removeprefix(b" ")
-            case _:
-                continue
+        if line.startswith(b"data:"):
+            data.append(_value(line, len(b"data:")))
+        elif line.startswith(b"event:"):
+            name = _value(line, len(b"event:"))
+        elif line == b"data":
+            data.append(b"")
     if not data:
         return None
     return ServerSentEvent(name.decode("utf-8", "replace"), b"\n".join(data))
+
+
+def _value(line: bytes, start: int) -> bytes:
+    """Return what follows a field's colon and at most one space; a long line is copied once."""
+    return line[start + 1 :] if line.startswith(b" ", start) else line[start:]

@@ -1,0 +1,237 @@
+"""Which event each block of an answer becomes, and what closes it."""
+
+import hashlib
+import json
+from uuid import UUID
+
+import pytest
+
+from hansard.adapters.capture.anthropic_errors import attempt_failed
+from hansard.adapters.capture.anthropic_events import Recording, events_of
+from hansard.adapters.capture.anthropic_messages import read_body
+from hansard.adapters.capture.anthropic_stream import MessageStream
+from hansard.domain.blobs import restore
+from hansard.domain.content import Blob, Native
+from hansard.domain.draft import blobs_of
+from hansard.domain.events import (
+    CompactionRecorded,
+    Event,
+    MessageRecorded,
+    OpaqueRecorded,
+    ReasoningRecorded,
+    ResponseCompleted,
+    ResponseInterrupted,
+    ServerToolCallRecorded,
+    ServerToolResultRecorded,
+    ToolCallRecorded,
+    Unfinished,
+)
+from tests.anthropic_wire import JsonObject, call, message, spelled, text
+
+API = "anthropic-messages"
+RESPONSE, REQUEST, LINE = UUID(int=1), UUID(int=2), UUID(int=3)
+
+
+def recorded(said: JsonObject, raw: bytes | None = None) -> Recording:
+    answer = read_body(json.dumps(said).encode())
+    return events_of(answer, response=RESPONSE, request=REQUEST, request_id="req_1", raw=raw)
+
+
+def event_of(block: JsonObject) -> Event:
+    return recorded(message(block))[0][0]
+
+
+def native(block: JsonObject) -> Native:
+    return Native(api=API, value=block)
+
+
+def test_a_text_is_a_message_of_the_assistant() -> None:
+    assert event_of(text()) == MessageRecorded(
+        role="assistant", content=(native(text()),), response=RESPONSE, index=0
+    )
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "thinking", "thinking": "", "signature": "s"},
+        {"type": "redacted_thinking", "data": "d"},
+    ],
+)
+def test_thinking_shown_or_not_is_reasoning(block: JsonObject) -> None:
+    assert event_of(block) == ReasoningRecorded(response=RESPONSE, index=0, content=native(block))
+
+
+@pytest.mark.parametrize("kind", ["server_tool_use", "mcp_tool_use"])
+def test_a_call_of_the_providers_own_tool_is_a_server_tool_call(kind: str) -> None:
+    block: JsonObject = {"type": kind, "id": "srv_1", "name": "web_search", "input": {}}
+    assert event_of(block) == ServerToolCallRecorded(
+        response=RESPONSE, index=0, call_id="srv_1", name="web_search", content=native(block)
+    )
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "web_search_tool_result",
+        "web_fetch_tool_result",
+        "code_execution_tool_result",
+        "bash_code_execution_tool_result",
+        "text_editor_code_execution_tool_result",
+        "tool_search_tool_result",
+        "mcp_tool_result",
+        "advisor_tool_result",
+        "tool_of_next_year_tool_result",
+    ],
+)
+def test_what_the_providers_tool_gave_is_a_server_tool_result(kind: str) -> None:
+    block: JsonObject = {"type": kind, "tool_use_id": "srv_1", "content": []}
+    assert event_of(block) == ServerToolResultRecorded(
+        response=RESPONSE, index=0, call_id="srv_1", content=native(block)
+    )
+
+
+def test_a_compaction_is_one() -> None:
+    block = {"type": "compaction", "content": None}
+    assert event_of(block) == CompactionRecorded(response=RESPONSE, index=0, content=native(block))
+
+
+@pytest.mark.parametrize(
+    ("block", "kind"),
+    [
+        ({"type": "fallback", "from": {}, "to": {}}, "fallback"),
+        ({"type": "mcp_tool_listing", "tools": []}, "mcp_tool_listing"),
+        ({"type": "container_upload", "file_id": "f"}, "container_upload"),
+        ({"type": "hologram"}, "hologram"),
+        ({"type": "tool_use", "id": 7, "name": "look"}, "tool_use"),
+        ({"type": "server_tool_use", "id": "srv_1"}, "server_tool_use"),
+        ({"type": "web_search_tool_result"}, "web_search_tool_result"),
+        ({"type": None}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_is_not_known_or_lacks_what_its_event_needs_is_opaque(
+    block: JsonObject, kind: str
+) -> None:
+    assert event_of(block) == OpaqueRecorded(
+        response=RESPONSE, index=0, type=kind, content=native(block)
+    )
+
+
+def test_blocks_stand_in_wire_order_and_the_closing_event_is_the_last() -> None:
+    first, second, closing = recorded(message(text("a"), text("b")))[0]
+    assert (first, second) == tuple(
+        MessageRecorded(role="assistant", content=(native(text(t)),), response=RESPONSE, index=i)
+        for i, t in enumerate("ab")
+    )
+    assert isinstance(closing, ResponseCompleted)
+
+
+def awaited(said: JsonObject) -> list[bool]:
+    return [event.awaited for event in recorded(said)[0] if isinstance(event, ToolCallRecorded)]
+
+
+def test_results_are_awaited_of_calls_that_the_answer_stopped_for() -> None:
+    said = message(call(1, a=1), call(2), stop_reason="tool_use")
+    assert recorded(said)[0][0] == ToolCallRecorded(
+        response=RESPONSE, index=0, call_id="toolu_1", name="look", content=native(call(1, a=1))
+    )
+    assert awaited(said) == [True, True]
+
+
+def test_a_call_beside_a_server_tool_in_flight_is_awaited() -> None:
+    server: JsonObject = {
+        "type": "server_tool_use",
+        "id": "srv_1",
+        "name": "web_search",
+        "input": {},
+    }
+    assert awaited(message(server, call(), stop_reason="tool_use")) == [True]
+
+
+@pytest.mark.parametrize(
+    "stop_reason", ["pause_turn", "max_tokens", "refusal", "end_turn", "compaction"]
+)
+def test_no_result_is_awaited_where_the_answer_stopped_for_another_reason(stop_reason: str) -> None:
+    assert awaited(message(call(), stop_reason=stop_reason)) == [False]
+
+
+def test_no_result_is_awaited_of_a_call_in_a_stream_that_was_cut() -> None:
+    stream = MessageStream()
+    stream.feed(spelled(message(call(1, a=1), stop_reason="tool_use"))[:-30])
+    events, _ = events_of(stream.finish(), response=RESPONSE)
+    assert [event.awaited for event in events if isinstance(event, ToolCallRecorded)] == [False]
+    assert isinstance(events[-1], ResponseInterrupted)
+
+
+def test_a_complete_answer_is_closed_with_its_envelope() -> None:
+    usage = {
+        "input_tokens": 3,
+        "cache_creation_input_tokens": 50,
+        "cache_read_input_tokens": 700,
+        "output_tokens": 9,
+    }
+    said = message(stop_reason="refusal", usage=usage, stop_details={"type": "refusal"})
+    envelope = {key: value for key, value in said.items() if key != "content"}
+    assert recorded(said)[0] == (
+        ResponseCompleted(
+            response=RESPONSE,
+            request=REQUEST,
+            api=API,
+            provider_id="msg_01Test",
+            model="claude-sonnet-5",
+            stop_reason="refusal",
+            envelope=envelope,
+            input_tokens=753,
+            output_tokens=9,
+            request_id="req_1",
+        ),
+    )
+
+
+def test_an_answer_that_was_cut_is_closed_with_what_is_known() -> None:
+    stream = MessageStream()
+    stream.feed(spelled(message(text("Hello, world."))).partition(b"content_block_stop")[0])
+    answer = stream.finish("abandoned", "the caller left")
+    (closing,), _ = events_of(answer, response=RESPONSE, request=REQUEST, line=LINE)
+    assert isinstance(closing, ResponseInterrupted)
+    assert (closing.reason, closing.detail) == ("abandoned", "the caller left")
+    assert closing.unfinished == (Unfinished(index=0, value=text(""), partial="Hello, world."),)
+    assert (closing.provider_id, closing.input_tokens, closing.line) == ("msg_01Test", 11, LINE)
+
+
+@pytest.mark.parametrize("usage", [None, [], {}, {"input_tokens": None, "output_tokens": True}])
+def test_counts_that_are_none_count_nothing(usage: object) -> None:
+    closing = recorded(message(usage=usage))[0][-1]
+    assert isinstance(closing, ResponseCompleted)
+    assert (closing.input_tokens, closing.output_tokens) == (0, 0)
+
+
+def test_long_strings_go_to_blobs_and_come_back() -> None:
+    block = {"type": "web_fetch_tool_result", "tool_use_id": "s", "content": {"data": "é" * 70_000}}
+    (event, _), spilled = recorded(message(block))
+    assert isinstance(event, ServerToolResultRecorded)
+    assert {blob.sha256 for blob in blobs_of(event)} == set(spilled)
+    assert restore(event.content.value, spilled) == block
+
+
+def test_the_raw_bytes_that_the_caller_gives_are_kept_with_the_closing_event() -> None:
+    events, spilled = recorded(message(), raw=b"raw")
+    digest = hashlib.sha256(b"raw").hexdigest()
+    assert spilled == {digest: b"raw"}
+    assert blobs_of(events[-1]) == (Blob(sha256=digest, size=3),)
+
+
+def test_an_http_error_is_kept_as_it_came() -> None:
+    body = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+    failed = attempt_failed(529, body, request=REQUEST)
+    assert (failed.status, failed.reason) == (529, "overloaded_error")
+    assert json.dumps(failed.error, separators=(",", ":")).encode() == body
+
+
+def test_an_error_page_is_kept_as_text_its_beginning_only() -> None:
+    failed = attempt_failed(502, b"<html>\xff" + b"x" * 100_000, request=REQUEST)
+    assert isinstance(failed.error, str)
+    assert failed.error.startswith("<html>\N{REPLACEMENT CHARACTER}x")
+    assert len(failed.error) == 16 * 1024
+    assert failed.reason is None
