@@ -1,0 +1,81 @@
+"""Blocks of Anthropic's Messages API in neutral form: for other APIs, and for showing.
+
+What only Anthropic can read (signatures, encrypted content, citations' indexes) stays behind. The
+values taken here are whole: strings that were moved to blobs are back in their place
+(domain/blobs.py). Shapes: platform.claude.com, "Messages".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hansard.domain.content import (
+    Block,
+    Opaque,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.neutral_anthropic_documents import document, parts
+from hansard.projections.neutral_anthropic_results import is_error, outcome
+
+API: Final = "anthropic-messages"
+
+CANONICAL: Final[Mapping[str, str]] = {
+    "bash_code_execution": "code_execution",
+    "text_editor_code_execution": "code_execution",
+    "tool_search_tool_regex": "tool_search",
+    "tool_search_tool_bm25": "tool_search",
+}
+"""Names of Anthropic's server tools to the names that all APIs share, where they differ."""
+
+_RESULT: Final = "_tool_result"
+
+
+def neutral(value: JsonObject) -> Block:
+    """Return a block in neutral form; Opaque where its kind says nothing to other APIs."""
+    match value:
+        case {"type": "text", "text": str(text)}:
+            return Text(text=text)
+        case {"type": "thinking", "thinking": str(text)}:
+            return Reasoning(text=text)
+        case {"type": "redacted_thinking"}:
+            return Reasoning(text="")
+        case {"type": "compaction", "content": str(text)}:
+            return Text(text=text)
+        case {"type": "tool_use", "id": str(call), "name": str(name)}:
+            return ToolCall(id=call, name=name, arguments=value.get("input", {}))
+        case {"type": "server_tool_use" | "mcp_tool_use", "id": str(call), "name": str(name)}:
+            return ServerToolCall(id=call, name=canonical(name), arguments=value.get("input", {}))
+        case {"type": "tool_result", "tool_use_id": str(call)}:
+            return ToolResult(
+                call_id=call,
+                content=parts(value.get("content")),
+                is_error=value.get("is_error") is True,
+            )
+        case {"type": str(kind), "tool_use_id": str(call)} if kind.endswith(_RESULT):
+            return ServerToolResult(
+                call_id=call,
+                name=canonical(kind.removesuffix(_RESULT)),
+                content=outcome(value.get("content")),
+                is_error=is_error(value),
+            )
+        case {"type": "image" | "document" | "search_result"}:
+            return document(value) or _opaque(value)
+        case _:
+            return _opaque(value)
+
+
+def canonical(name: str) -> str:
+    """Return the name that all APIs share for a server tool."""
+    return CANONICAL.get(name, name)
+
+
+def _opaque(value: JsonObject) -> Opaque:
+    kind: Any = value.get("type")
+    return Opaque(api=API, type=kind if isinstance(kind, str) else "")
