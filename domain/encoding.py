@@ -6,6 +6,8 @@ native JSON exactly as it came. docs/format.md is the specification.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 from uuid import UUID
 
@@ -54,8 +56,10 @@ def _decode_present(shape: type[Event], body: bytes) -> Event:
         return shape.model_validate(jsontext.read_object(body))
 
 
-def _default(value: BaseModel, name: str) -> object:
-    return type(value).model_fields[name].get_default(call_default_factory=True)
+@cache
+def _defaults(shape: type[BaseModel]) -> Mapping[str, object]:
+    fields = shape.model_fields.items()
+    return {name: field.get_default(call_default_factory=True) for name, field in fields}
 
 
 def _plain(value: object) -> Any:
@@ -63,10 +67,11 @@ def _plain(value: object) -> Any:
         case Native():
             return {"kind": value.kind, "api": value.api, "value": value.value}
         case BaseModel():
+            defaults = _defaults(type(value))
             return {
                 name: _plain(held)
                 for name, held in value
-                if name == "kind" or held != _default(value, name)
+                if name == "kind" or held != defaults[name]
             }
         case tuple():
             return [_plain(item) for item in cast("tuple[object, ...]", value)]
