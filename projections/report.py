@@ -1,0 +1,56 @@
+"""What a view did to the record: each repair, omission, move and translation, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Deed = Literal["repaired", "left out", "moved", "translated", "noted"]
+"""What was done to an event's content on its way into a request; `noted`: nothing, but beware."""
+
+
+class Note(NamedTuple):
+    """One deed: by which rule, to the event at which version (None: to the whole), and why.
+
+    `rule` is the number of a provider's rule (`R10`), or a word: `late`, `missing`, `redacted`,
+    `erased`, `unread`, `foreign`, `window`, `thinking`, `document`, `duplicate`, `unfinished`.
+    """
+
+    deed: Deed
+    rule: str
+    version: int | None
+    why: str
+
+    def __str__(self) -> str:
+        """Return the note as one line."""
+        place = "" if self.version is None else f"version {self.version}: "
+        return f"{place}{self.deed}, {self.why} [{self.rule}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The notes on one request, in the order of the versions they are about."""
+
+    notes: tuple[Note, ...] = ()
+
+    def __iter__(self) -> Iterator[Note]:
+        """Yield the notes."""
+        return iter(self.notes)
+
+    def __len__(self) -> int:
+        """Return how many notes there are; none means that all went as it was recorded."""
+        return len(self.notes)
+
+    def __str__(self) -> str:
+        """Return a line for each note."""
+        return "\n".join(map(str, self.notes)) or "everything goes as it was recorded"
+
+    def of(self, rule: str) -> tuple[Note, ...]:
+        """Return the notes of one rule."""
+        return tuple(note for note in self.notes if note.rule == rule)
+
+
+def report_of(notes: Iterable[Note]) -> Report:
+    """Return the report of some notes: sorted by version, what concerns the whole first."""
+    return Report(tuple(sorted(notes, key=lambda note: note.version or 0)))

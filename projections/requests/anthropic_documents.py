@@ -1,0 +1,68 @@
+"""Documents in Anthropic's spelling: images, PDFs and texts; what it cannot read, in words.
+
+What it reads: platform.claude.com, "Vision" and "PDF support".
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Final
+
+from hansard.domain.content import Document
+from hansard.domain.documents import modality_of
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.jsontext import JsonObject
+
+_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_PDF: Final = "application/pdf"
+
+
+def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+    """Return the block of a document; None where Anthropic reads no such thing.
+
+    Raises CorruptRecord where its bytes are not among `blobs`.
+    """
+    media_type = document.media_type.partition(";")[0].strip().lower()
+    kind = "image" if modality_of(media_type) == "image" else "document"
+    if document.url is not None:
+        readable = media_type in _IMAGES or kind == "document"
+        source = {"type": "url", "url": document.url}
+        return _block(kind, source, document) if readable else None
+    data = _bytes_of(document, blobs)
+    if media_type in _IMAGES or media_type == _PDF:
+        encoded = base64.b64encode(data).decode()
+        source = {"type": "base64", "media_type": media_type, "data": encoded}
+        return _block(kind, source, document)
+    text = _text_of(data) if modality_of(media_type) == "text" else None
+    if text is None:
+        return None
+    return _block("document", {"type": "text", "media_type": "text/plain", "data": text}, document)
+
+
+def words_for(document: Document) -> str:
+    """Return what is said in place of a document that cannot go."""
+    name = f" {document.name}" if document.name else ""
+    return f"[The document{name} ({document.media_type}) cannot be shown here.]"
+
+
+def _bytes_of(document: Document, blobs: Mapping[str, bytes]) -> bytes:
+    digest = document.blob.sha256 if document.blob else ""
+    if digest not in blobs:
+        raise CorruptRecord("the bytes of a document are missing")
+    return blobs[digest]
+
+
+def _text_of(data: bytes) -> str | None:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text.strip() else None
+
+
+def _block(kind: str, source: JsonObject, document: Document) -> JsonObject:
+    block: JsonObject = {"type": kind, "source": source}
+    if kind == "document" and document.name:
+        block["title"] = document.name
+    return block

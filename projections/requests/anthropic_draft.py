@@ -1,0 +1,86 @@
+"""A request to Anthropic while it is made: messages of pieces that know where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from hansard.domain.content import Role
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.report import Deed, Note
+
+API: Final = "anthropic-messages"
+
+SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+"""Blocks that call a tool which Anthropic runs."""
+
+THINKING: Final = frozenset({"thinking", "redacted_thinking"})
+"""Blocks that are valid only behind the prefix they were made under."""
+
+
+class Piece(NamedTuple):
+    """A block as it will be sent, and the block of the history that it stands for."""
+
+    value: JsonObject
+    block: Block
+
+    @property
+    def type(self) -> Any:
+        """The block's type, as far as it has one."""
+        return self.value.get("type")
+
+
+class Message(NamedTuple):
+    """A message as it will be sent."""
+
+    role: Role
+    pieces: list[Piece]
+
+
+@dataclass(slots=True)
+class Draft:
+    """The messages so far, the instructions and tools, and what was done to get there.
+
+    `types` are the types of all blocks that were spelled: a rule whose blocks never occur has
+    nothing to do.
+    """
+
+    messages: list[Message] = field(default_factory=list[Message])
+    system: str | list[JsonObject] | None = None
+    tools: list[JsonObject] | None = None
+    notes: list[Note] = field(default_factory=list[Note])
+    types: set[Any] = field(default_factory=set[Any])
+
+    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
+        """Add a note to the report."""
+        self.notes.append(Note(deed, rule, version, why))
+
+    def leave_out(self, rule: str, piece: Piece, why: str) -> None:
+        """Add a note that a piece does not go."""
+        self.note("left out", rule, piece.block.version, why)
+
+
+def is_server_result(kind: object) -> bool:
+    """Whether blocks of this type are what a tool gave that Anthropic runs."""
+    return isinstance(kind, str) and kind.endswith("_tool_result")
+
+
+def is_blank(value: JsonObject) -> bool:
+    """Whether a block is a text that says nothing."""
+    text = value.get("text")
+    return isinstance(text, str) and not text.strip() and value.get("type") == "text"
+
+
+def joined(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages without empty ones, neighbours of one role made one (R5)."""
+    kept: list[Message] = []
+    for message in messages:
+        if not message.pieces:
+            continue
+        if kept and kept[-1].role == message.role:
+            kept[-1] = Message(message.role, [*kept[-1].pieces, *message.pieces])
+        else:
+            kept.append(message)
+    return kept

@@ -1,0 +1,79 @@
+"""Instructions and tools in Anthropic's spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from hansard.domain.blobs import restore
+from hansard.domain.content import Native, Text
+from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.prefix import MARK
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.requests.anthropic_draft import Draft
+
+
+def spell_instructions(
+    draft: Draft, instructions: InstructionsSet | None, blobs: Mapping[str, bytes]
+) -> str | list[JsonObject] | None:
+    """Return what stands under `system`: a text, or the blocks that the caller gave."""
+    match instructions.content if instructions else "":
+        case str() as text:
+            return text if text.strip() else None
+        case Text(text=text):
+            return text if text.strip() else None
+        case Native(api="anthropic-messages") as native:
+            blocks = _system_blocks(restore(native.value, blobs))
+            told = [_unmarked(draft, block) for block in blocks if _is_told(block)]
+            return told or None
+        case Native() as native:
+            said = native.value.get("text")
+            if isinstance(said, str) and said.strip():
+                return said
+            draft.note("left out", "foreign", None, f"instructions in the form of {native.api}")
+            return None
+
+
+def spell_tools(
+    draft: Draft, tools: ToolsDefined | None, blobs: Mapping[str, bytes]
+) -> list[JsonObject] | None:
+    """Return what stands under `tools`, in the order in which they were defined."""
+    spelled: list[JsonObject] = []
+    for tool in tools.tools if tools else ():
+        match tool:
+            case ToolDefinition():
+                spelled.append(_definition(tool))
+            case Native(api="anthropic-messages"):
+                spelled.append(_unmarked(draft, restore(tool.value, blobs)))
+            case Native():
+                draft.note("left out", "foreign", None, f"a tool in the form of {tool.api}")
+    return spelled or None
+
+
+def _system_blocks(value: JsonObject) -> list[JsonObject]:
+    """Return the blocks of `system`, recorded as `{"system": [...]}` or as the one block."""
+    held: Any = value.get("system", [value])
+    if isinstance(held, str):
+        return [{"type": "text", "text": held}]
+    return cast("list[JsonObject]", held) if isinstance(held, list) else []
+
+
+def _is_told(block: JsonObject) -> bool:
+    """Whether a block says something; a blank text is refused, here too (R10)."""
+    text = block.get("text")
+    return block.get("type") != "text" or not isinstance(text, str) or bool(text.strip())
+
+
+def _unmarked(draft: Draft, block: JsonObject) -> JsonObject:
+    if MARK not in block:
+        return block
+    draft.note("repaired", "R16", None, "cache marks are placed anew")
+    return {key: held for key, held in block.items() if key != MARK}
+
+
+def _definition(tool: ToolDefinition) -> JsonObject:
+    told: JsonObject = {"name": tool.name}
+    if tool.description is not None:
+        told["description"] = tool.description
+    return {**told, "input_schema": tool.input_schema}

@@ -1,0 +1,118 @@
+"""Calls of Anthropic's own tools and their results, in pairs over the whole history.
+
+A result may come in a later message than its call: the turn was paused, or the caller's own tools
+were called meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.requests.anthropic_draft import (
+    SERVER_CALLS,
+    Draft,
+    Message,
+    Piece,
+    is_server_result,
+)
+
+_ADVISOR = "advisor"
+
+
+def pair_server_tools(draft: Draft) -> None:
+    """Leave out calls and results of Anthropic's own tools that lack the other half.
+
+    R2: "Each `..._tool_result` block must have a corresponding `server_tool_use` block before it."
+    R3: "... was found without a corresponding ..._tool_result block"; accepted while every message
+    after the call's holds only tool results. R14: an advisor's blocks need the advisor's tool.
+    """
+    pairs = _Pairs(draft)
+    draft.messages = [
+        Message(message.role, [kept for piece in message.pieces if (kept := pairs.kept(piece))])
+        for message in draft.messages
+    ]
+
+
+class _Pairs:
+    """Which calls and results of a draft stay, in the order in which they stand."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._whole = _answered(draft.messages)
+        self._advised = set[Any]() if _has_advisor(draft) else _advised(draft.messages)
+        self._called: set[Any] = set()
+
+    def kept(self, piece: Piece) -> Piece | None:
+        """Return the piece as it goes, or None."""
+        kind = piece.type
+        if kind in SERVER_CALLS:
+            return self._call(piece)
+        if is_server_result(kind):
+            return self._result(piece)
+        return self._without_caller(piece) if kind == "tool_use" else piece
+
+    def _call(self, piece: Piece) -> Piece | None:
+        call_id = piece.value.get("id")
+        if call_id in self._advised:
+            self._draft.leave_out("R14", piece, "the advisor is not among the tools")
+        elif call_id not in self._whole:
+            self._draft.leave_out("R3", piece, "a call of the provider's own tool has no result")
+        else:
+            self._called.add(call_id)
+            return piece
+        return None
+
+    def _result(self, piece: Piece) -> Piece | None:
+        call_id = piece.value.get("tool_use_id")
+        if call_id in self._called:
+            self._called.discard(call_id)
+            return piece
+        rule = "R14" if call_id in self._advised else "R2"
+        self._draft.leave_out(rule, piece, "a result of the provider's own tool has no call")
+        return None
+
+    def _without_caller(self, piece: Piece) -> Piece:
+        """Return a call without the code that made it, if that does not go."""
+        caller = piece.value.get("caller")
+        if not isinstance(caller, dict):
+            return piece
+        by = cast("JsonObject", caller).get("tool_id")
+        if by is None or (by in self._whole and by not in self._advised):
+            return piece
+        self._draft.note("repaired", "R3", piece.block.version, "the caller of the call is gone")
+        return Piece({k: v for k, v in piece.value.items() if k != "caller"}, piece.block)
+
+
+def _answered(messages: Sequence[Message]) -> set[Any]:
+    """Return the ids of the calls that have their result, or may still get it."""
+    waiting: set[Any] = set()
+    answered: set[Any] = set()
+    latest: set[Any] = set()
+    for message in messages:
+        if message.role != "assistant":
+            if any(piece.type != "tool_result" for piece in message.pieces):
+                waiting.clear()
+            continue
+        latest = set()
+        for piece in message.pieces:
+            if piece.type in SERVER_CALLS:
+                latest.add(piece.value.get("id"))
+                waiting.add(piece.value.get("id"))
+            elif is_server_result(piece.type) and piece.value.get("tool_use_id") in waiting:
+                answered.add(piece.value.get("tool_use_id"))
+    return answered | (waiting & latest)
+
+
+def _advised(messages: Sequence[Message]) -> set[Any]:
+    return {
+        piece.value.get("id")
+        for message in messages
+        for piece in message.pieces
+        if piece.type == "server_tool_use" and piece.value.get("name") == _ADVISOR
+    }
+
+
+def _has_advisor(draft: Draft) -> bool:
+    return any(str(tool.get("type", "")).startswith(_ADVISOR) for tool in draft.tools or ())

@@ -1,0 +1,270 @@
+"""Blocks of a history in Anthropic's spelling: its own as they came, all others from neutral form.
+
+What is repaired here concerns one block: ids, marks, empty results, what cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, assert_never, cast
+
+from hansard.domain.blobs import restore
+from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from hansard.domain.conversation import CANCELLED
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.prefix import MARK
+from hansard.projections.history import Block
+from hansard.projections.requests.anthropic_documents import spell_document, words_for
+from hansard.projections.requests.anthropic_draft import API, Draft, is_blank
+from hansard.projections.requests.anthropic_ids import CallIds
+from hansard.projections.requests.document_tags import PREAMBLE, tag_of
+
+NO_RESULT: Final = "Tool execution succeeded, but returned no result."
+"""What stands in for a result without content."""
+
+FAILED: Final = "Tool execution failed, but returned no result."
+"""What stands in for an error without content."""
+
+_BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})
+_TELLING: Final = frozenset({"text", "image", "document", "search_result"})
+
+
+class Speller:
+    """Spells the blocks of one request, in order."""
+
+    def __init__(self, draft: Draft, blobs: Mapping[str, bytes]) -> None:
+        """Spell into a draft, with the blobs that its blocks refer to."""
+        self._draft = draft
+        self._blobs = blobs
+        self._ids = CallIds()
+
+    def spell(self, block: Block) -> list[JsonObject]:
+        """Return the blocks that stand for a block; none where nothing of it can be told."""
+        match block.mark:
+            case "late":
+                return self._late(block)
+            case "document":
+                return self._found(block)
+            case "call" | "unawaited":
+                return self._call(block)
+            case "result" | "missing":
+                return self._result(block)
+            case "" | "note":
+                return self._said(block)
+            case _:
+                assert_never(block.mark)
+
+    def own(self, native: Native, version: int, spilled: bool) -> JsonObject:
+        """Return an Anthropic block as it came, without cache marks (R16)."""
+        value = restore(native.value, self._blobs) if spilled else native.value
+        if MARK in value:
+            self._draft.note("repaired", "R16", version, "cache marks are placed anew")
+            return {key: held for key, held in value.items() if key != MARK}
+        return value
+
+    def _said(self, block: Block) -> list[JsonObject]:
+        content = block.content
+        match content:
+            case Native(api="anthropic-messages"):
+                return self._native(block, self.own(content, block.version, block.spilled))
+            case Native():
+                return self._foreign(block, content)
+            case Text():
+                return [{"type": "text", "text": content.text}]
+            case Document():
+                return [self._document(block, content)]
+            case Reasoning():
+                self._leave_out("R9", block, "the reasoning is not signed by Anthropic")
+                return []
+            case ToolCall():
+                return self._call(block)
+            case ToolResult():
+                return self._result(block)
+            case _:
+                assert_never(content)
+
+    def _native(self, block: Block, value: JsonObject) -> list[JsonObject]:
+        kind = value.get("type")
+        if kind == "fallback" and block.response is None:
+            self._leave_out("R19", block, "the service refuses a fallback that it did not make")
+            return []
+        if kind == "tool_use":
+            self._leave_out("R1", block, "a call that was not recorded as one")
+            return []
+        if kind == "tool_result":
+            self._draft.note("moved", "R2", block.version, "a result of no call goes as text")
+            return self._own_words(block, value)
+        if kind in _BY_REFERENCE and _file_id(value) is not None:
+            self._note_file(block)
+        return [value]
+
+    def _foreign(self, block: Block, native: Native) -> list[JsonObject]:
+        text = _text_in(restore(native.value, self._blobs))
+        if text is None:
+            self._leave_out("foreign", block, f"a block of {native.api} that says no text")
+            return []
+        self._draft.note("translated", "foreign", block.version, f"text of {native.api}")
+        return [{"type": "text", "text": text}]
+
+    def _document(self, block: Block, document: Document) -> JsonObject:
+        spelled = spell_document(document, self._blobs)
+        if spelled is not None:
+            return spelled
+        why = f"Anthropic does not read {document.media_type}"
+        self._leave_out("document", block, why)
+        return {"type": "text", "text": words_for(document)}
+
+    def _call(self, block: Block) -> list[JsonObject]:
+        call_id = self._ids.of_call(block)
+        if call_id != block.call_id:
+            why = "the id of the call is not one that Anthropic takes"
+            self._draft.note("translated", "R15", block.version, why)
+        content = block.content
+        if isinstance(content, Native) and content.api == API:
+            value = self.own(content, block.version, block.spilled)
+            return [value if value.get("id") == call_id else {**value, "id": call_id}]
+        arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
+        if isinstance(content, Native):
+            self._draft.note("translated", "foreign", block.version, f"a call of {content.api}")
+        if not isinstance(arguments, dict):
+            why = "the arguments of a call are an object"
+            self._draft.note("translated", "R15", block.version, why)
+            arguments = {"arguments": arguments}
+        call: JsonObject = {"type": "tool_use", "id": call_id, "name": block.name or ""}
+        return [{**call, "input": arguments}]
+
+    def _result(self, block: Block) -> list[JsonObject]:
+        if block.mark == "missing":
+            why = f"no result in time: {CANCELLED!r} stands in"
+            self._draft.note("repaired", "R1", block.version, why)
+        call_id = self._ids.of_result(block)
+        content = block.content
+        if isinstance(content, Native) and content.api == API:
+            return [self._own_result(block, content, call_id)]
+        result: JsonObject = {
+            "type": "tool_result",
+            "tool_use_id": call_id,
+            "content": self._contents(block, is_error=block.is_error),
+        }
+        if block.is_error:
+            result["is_error"] = True
+        return [result]
+
+    def _own_result(self, block: Block, native: Native, call_id: str) -> JsonObject:
+        value = self.own(native, block.version, block.spilled)
+        if value.get("tool_use_id") != call_id:
+            value = {**value, "tool_use_id": call_id}
+        content = value.get("content")
+        if not isinstance(content, list):
+            return value
+        kept = self._kept(block, cast("list[Any]", content))
+        if kept == content:
+            return value
+        return {**value, "content": kept or _nothing(is_error=block.is_error)}
+
+    def _kept(self, block: Block, content: list[Any]) -> list[Any]:
+        """Return a result's blocks without blank texts (R10) and marks (R16)."""
+        kept: list[Any] = []
+        for part in content:
+            if not isinstance(part, dict):
+                kept.append(part)
+                continue
+            value = cast("JsonObject", part)
+            if is_blank(value):
+                self._leave_out("R10", block, "blank text in a result")
+            else:
+                kept.append(self.own(Native(api=API, value=value), block.version, False))
+        if not kept:
+            self._draft.note("repaired", "R14", block.version, "a result without content")
+        return kept
+
+    def _contents(self, block: Block, *, is_error: bool) -> list[JsonObject]:
+        """Return the blocks of a result that is not Anthropic's."""
+        content = block.content
+        if isinstance(content, Native):
+            text = _text_in(restore(content.value, self._blobs))
+            self._draft.note("translated", "foreign", block.version, f"a result of {content.api}")
+            told = [] if text is None else [{"type": "text", "text": text}]
+        elif isinstance(content, ToolResult):
+            told = [self._part(block, part) for part in content.content]
+        else:
+            told = []
+        kept = [value for value in told if not is_blank(value)]
+        if len(kept) < len(told):
+            self._leave_out("R10", block, "blank text in a result")
+        return kept or _nothing(is_error=is_error)
+
+    def _part(self, block: Block, part: Text | Document) -> JsonObject:
+        if isinstance(part, Text):
+            return {"type": "text", "text": part.text}
+        return self._document(block, part)
+
+    def _late(self, block: Block) -> list[JsonObject]:
+        """Return a result that came too late as the user's words."""
+        content = block.content
+        if isinstance(content, ToolResult) and content.content == (Text(text=CANCELLED),):
+            self._leave_out("late", block, "the call was given up, and was answered so before")
+            return []
+        self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
+        if isinstance(content, Native) and content.api == API:
+            told = self._own_words(block, self.own(content, block.version, block.spilled))
+        else:
+            told = self._contents(block, is_error=block.is_error)
+        return [{"type": "text", "text": _headline(block)}, *told]
+
+    def _own_words(self, block: Block, value: JsonObject) -> list[JsonObject]:
+        """Return those blocks of a result that a user's message may hold as well."""
+        content = value.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        parts = cast("list[Any]", content) if isinstance(content, list) else []
+        told = [
+            self.own(Native(api=API, value=value), block.version, False)
+            for part in parts
+            if isinstance(part, dict)
+            and (value := cast("JsonObject", part)).get("type") in _TELLING
+            and not is_blank(value)
+        ]
+        if len(told) < len(parts):
+            self._leave_out("late", block, "parts of the result that only a result may hold")
+        return told or _nothing(is_error=block.is_error)
+
+    def _found(self, block: Block) -> list[JsonObject]:
+        if not isinstance(block.content, Document):
+            return []
+        tag = tag_of(block, block.content)
+        told = f"{PREAMBLE}\n{tag}" if block.call_id else tag
+        return [{"type": "text", "text": told}, self._document(block, block.content)]
+
+    def _note_file(self, block: Block) -> None:
+        why = "refers to a file that the provider keeps: it may be gone"
+        self._draft.note("noted", "R23", block.version, why)
+
+    def _leave_out(self, rule: str, block: Block, why: str) -> None:
+        self._draft.note("left out", rule, block.version, why)
+
+
+def _nothing(*, is_error: bool) -> list[JsonObject]:
+    return [{"type": "text", "text": FAILED if is_error else NO_RESULT}]
+
+
+def _headline(block: Block) -> str:
+    tool = f" ({block.name})" if block.name else ""
+    failed = ", an error" if block.is_error else ""
+    return f"The result of tool call {block.call_id}{tool} came late{failed}:"
+
+
+def _text_in(value: JsonObject) -> str | None:
+    """Return the text that a block of another API says, where it says it plainly."""
+    for member in ("text", "output_text", "content", "output"):
+        said = value.get(member)
+        if isinstance(said, str) and said.strip():
+            return said
+    return None
+
+
+def _file_id(value: JsonObject) -> str | None:
+    source = value.get("source")
+    held = cast("JsonObject", source) if isinstance(source, dict) else value
+    file_id = held.get("file_id")
+    return file_id if isinstance(file_id, str) else None

@@ -1,0 +1,59 @@
+"""Requests for any API, from events; pure: same events, options and blobs give the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from hansard.domain.errors import UnknownApi
+from hansard.projections.history import History
+from hansard.projections.requests import anthropic_draft, anthropic_messages
+from hansard.projections.requests.request import Options, Request
+from hansard.projections.responses import Item
+from hansard.projections.turns import history
+
+APIS: Final = {anthropic_draft.API: anthropic_messages.render}
+"""Name to renderer, of each API that requests can be made for."""
+
+_NO_BLOBS: Final[Mapping[str, bytes]] = MappingProxyType({})
+_SOURCES: Final = (
+    *("domain/blobs.py", "domain/conversation.py", "domain/documents.py", "domain/jsontext.py"),
+    *("domain/prefix.py", "projections/history.py", "projections/responses.py"),
+    *("projections/rounds.py", "projections/turns.py", "projections/window.py"),
+)
+
+
+def render(
+    events: Iterable[Item] | History, options: Options, blobs: Mapping[str, bytes] = _NO_BLOBS
+) -> Request:
+    """Return the request that these events make.
+
+    `events` are those of the window, in order of version, with the ones that set the instructions
+    and tools in force before them; or the history folded from them. `blobs` holds the bytes of
+    `needed_blobs(history)` by SHA-256 in hex. Raises UnknownApi, NothingToSend where no turn can
+    be sent, CorruptRecord where a blob is missing.
+    """
+    renderer = APIS.get(options.api)
+    if renderer is None:
+        known = ", ".join(APIS)
+        raise UnknownApi(f"no requests are made for {options.api!r}: choose one of {known}")
+    folded = events if isinstance(events, History) else history(events)
+    return renderer(folded, options, blobs)
+
+
+@cache
+def renderer_digest() -> str:
+    """Return the SHA-256, in hex, of all source text that decides what a request says."""
+    root = Path(__file__).parents[2]
+    requests = sorted(path.name for path in (root / "projections" / "requests").glob("*.py"))
+    names = [*_SOURCES, *(f"projections/requests/{name}" for name in requests)]
+    digest = hashlib.sha256()
+    for name in names:
+        text = (root / name).read_bytes()
+        digest.update(f"{name}:{len(text)}:".encode())
+        digest.update(text)
+    return digest.hexdigest()

@@ -1,0 +1,77 @@
+"""A request: what an API accepts as history, and what was done to the record to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from hansard.domain import jsontext
+from hansard.domain.content import Value
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.report import Report
+from hansard.projections.window import Window
+
+
+class Options(Value):
+    """What a request depends on beside the events.
+
+    `thinking` "drop" leaves out all that is signed. `cache` places cache marks. `model` and
+    `account` (a keyed digest) name whom the request is for; None: whoever answered before.
+    """
+
+    api: str = "anthropic-messages"
+    window: Window | None = None
+    thinking: Literal["keep", "drop"] = "keep"
+    cache: bool = False
+    model: str | None = None
+    account: str | None = None
+
+    def plain(self) -> JsonObject:
+        """Return the options as JSON, those at their default left out; `options_of` reads it."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def options_of(plain: JsonObject) -> Options:
+    """Return the options that `Options.plain` gave."""
+    return Options.model_validate(plain)
+
+
+class Request(Mapping[str, Any]):
+    """The keyword arguments of a call: `create(model=..., **request)`; plain dicts and lists.
+
+    They may share parts with decoded events: change a copy. `report` says what was repaired, left
+    out, moved or translated.
+    """
+
+    __slots__ = ("_arguments", "options", "report")
+
+    def __init__(self, arguments: Mapping[str, Any], options: Options, report: Report) -> None:
+        """Hold the arguments, of which none is absent, the options they follow, and the report."""
+        self._arguments = arguments
+        self.options = options
+        self.report = report
+
+    @property
+    def api(self) -> str:
+        """The wire format of the arguments."""
+        return self.options.api
+
+    def __getitem__(self, name: str) -> Any:
+        """Return an argument; KeyError where the request has none of that name."""
+        return self._arguments[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the arguments."""
+        return iter(self._arguments)
+
+    def __len__(self) -> int:
+        """Return how many arguments there are."""
+        return len(self._arguments)
+
+    def __repr__(self) -> str:
+        """Return what the request is, without what it says."""
+        return f"<Request {self.api}: {', '.join(self)}; {len(self.report)} notes>"
+
+    def body_parts(self) -> dict[str, bytes]:
+        """Return each argument as the JSON text that stands for it in a body: compact UTF-8."""
+        return {name: jsontext.write(value) for name, value in self._arguments.items()}

@@ -1,0 +1,85 @@
+"""What is known of each response of a conversation: the request it answers, and how it ended.
+
+Requests and envelopes are long and seldom needed, so recorded ones are read only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from hansard.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
+from hansard.domain.log import RecordedEvent
+from hansard.domain.registry import Erased, Unrecognised
+
+Item = RecordedEvent | tuple[int, Event]
+"""An event as a fold takes it: as the log has it, or its version and the event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One response: what was sent for it and what closed it, as far as these are known."""
+
+    sent: RequestSent | None = None
+    closing: ResponseCompleted | ResponseInterrupted | None = None
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the provider wants the same turn back, to go on with it."""
+        closing = self.closing
+        return isinstance(closing, ResponseCompleted) and closing.stop_reason == "pause_turn"
+
+
+UNKNOWN = Response()
+
+
+class Responses:
+    """The responses of a conversation's main line, by id."""
+
+    def __init__(self, requests: Sequence[Item] = (), closings: Sequence[Item] = ()) -> None:
+        """Take what was sent and what closed responses, in order of version."""
+        self._requests = requests
+        self._closings = closings
+        self._by_response: dict[UUID, ResponseCompleted | ResponseInterrupted] | None = None
+        self._by_request: dict[UUID, Item] | None = None
+
+    def of(self, response: UUID, asked: int) -> Response:
+        """Return a response; `asked` is how many requests were sent before its first block.
+
+        A response that names no request answers the last one that was sent before it.
+        """
+        closing = self._closed().get(response)
+        request = closing.request if closing else None
+        sent = self._named().get(request) if request else None
+        if sent is None and asked:
+            sent = self._requests[asked - 1]
+        event = event_of(sent) if sent else None
+        return Response(event if isinstance(event, RequestSent) else None, closing)
+
+    def last(self) -> Response:
+        """Return how the last response ended."""
+        return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN
+
+    def _closed(self) -> dict[UUID, ResponseCompleted | ResponseInterrupted]:
+        if self._by_response is None:
+            closings = map(_closing, self._closings)
+            self._by_response = {closing.response: closing for closing in closings if closing}
+        return self._by_response
+
+    def _named(self) -> dict[UUID, Item]:
+        if self._by_request is None:
+            self._by_request = {
+                item.event_id: item for item in self._requests if isinstance(item, RecordedEvent)
+            }
+        return self._by_request
+
+
+def event_of(item: Item) -> Event | Unrecognised | Erased:
+    """Return what happened."""
+    return item.event() if isinstance(item, RecordedEvent) else item[1]
+
+
+def _closing(item: Item) -> ResponseCompleted | ResponseInterrupted | None:
+    event = event_of(item)
+    return event if isinstance(event, ResponseCompleted | ResponseInterrupted) else None

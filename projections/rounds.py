@@ -1,0 +1,167 @@
+"""Rounds: how blocks become turns, and which result belongs to which call.
+
+A round is an assistant's turn, the results of its calls, and what the user says after them. It is
+open until a request is sent or the assistant speaks again; then each call has its result for good.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from uuid import UUID
+
+from hansard.domain.content import Role, Text, ToolResult
+from hansard.domain.conversation import CANCELLED
+from hansard.projections.history import Block, Turn
+from hansard.projections.report import Note
+
+
+class Rounds:
+    """The turns so far, and the round that is open."""
+
+    def __init__(self) -> None:
+        """Begin before the first turn."""
+        self.notes: list[Note] = []
+        self._turns: list[Turn] = []
+        # The assistant's turn, the calls of it, and by version those results that are in time.
+        self._assistant: list[Block] = []
+        self._calls: list[Block] = []
+        self._answers: dict[int, Block] = {}
+        # The results as they were sent, and the rest of the user's turn.
+        self._results: list[Block] = []
+        self._said: list[Block] = []
+        # What the user says while a request is out: the model answers without having seen it.
+        self._held: list[Block] = []
+        self._is_out = False
+        # Each call by its id, the ids that have a result, the responses to be gone on with.
+        self._known: dict[str, Block] = {}
+        self._answered: set[str] = set()
+        self._paused: set[UUID | None] = set()
+
+    def speak(self, block: Block) -> None:
+        """Add a block of the assistant's."""
+        if self._said or self._results or self._answers:
+            self._end()
+        self._assistant.append(block)
+
+    def can_speak(self) -> bool:
+        """Whether the assistant's turn is still the last one."""
+        return not (self._said or self._results or self._answers)
+
+    def call(self, block: Block, call_id: str) -> None:
+        """Add a call of one of the caller's tools."""
+        self.speak(block)
+        self._calls.append(block)
+        self._known[call_id] = block
+        self._answered.discard(call_id)
+
+    def say(self, block: Block) -> None:
+        """Add a block of the user's, or a note of the operator's."""
+        (self._held if self._is_out else self._said).append(block)
+
+    def answer(self, block: Block, call_id: str) -> None:
+        """Add the result of a call: to its round, or where it came if that is over."""
+        if call := self._open_call(call_id):
+            self._answers[call.version] = block._replace(
+                mark="result", call=call.version, name=call.name
+            )
+        elif call_id in self._answered:
+            self._leave_out("duplicate", block.version, "the call has its result already")
+        elif known := self._known.get(call_id):
+            self.say(block._replace(call=known.version, name=known.name))
+        else:
+            self.say(block)
+        self._answered.add(call_id)
+
+    def ask(self) -> None:
+        """Note that a request is sent: the user's turn was seen, and the round is over."""
+        self._release()
+        if not self._goes_on():
+            self._settle()
+        self._is_out = True
+
+    def close_response(self) -> None:
+        """Note that the request that was out is answered."""
+        self._is_out = False
+        self._release()
+
+    def pause(self, response: UUID) -> None:
+        """Note that a response is to be gone on with, just as it is."""
+        self._paused.add(response)
+
+    def has_unawaited_calls(self) -> bool:
+        """Whether it matters for the open round that a response is paused."""
+        return any(call.mark == "unawaited" for call in self._calls)
+
+    def turns(self) -> tuple[Turn, ...]:
+        """End the last round and return all turns."""
+        self._release()
+        if self._goes_on():
+            self._calls.clear()
+        self._end()
+        return tuple(self._turns)
+
+    def _open_call(self, call_id: str) -> Block | None:
+        for call in self._calls:
+            if call.call_id == call_id and call.version not in self._answers:
+                return call
+        return None
+
+    def _goes_on(self) -> bool:
+        """Whether the assistant is to go on with its turn: then nothing may come between."""
+        return bool(self._calls) and self.can_speak() and all(map(self._is_paused, self._calls))
+
+    def _is_paused(self, call: Block) -> bool:
+        return call.mark == "unawaited" and call.response in self._paused
+
+    def _release(self) -> None:
+        if self._held:
+            self._said.extend(self._held)
+            self._held.clear()
+
+    def _settle(self) -> None:
+        """Give each call its result: the one that came, or a stand-in."""
+        if not self._calls:
+            return
+        for call in self._calls:
+            result = self._answers.get(call.version)
+            if result is None and call.mark == "unawaited" and not self._is_paused(call):
+                self._assistant.remove(call)
+                self._leave_out("R4", call.version, "the call awaits no result: it was cut short")
+            else:
+                self._results.append(result or _stand_in(call))
+        self._calls.clear()
+        self._answers.clear()
+
+    def _end(self) -> None:
+        self._settle()
+        self._add("assistant", self._assistant)
+        if self._results:
+            self._add("user", self._results)
+        for is_note, blocks in groupby(self._said, lambda block: block.mark == "note"):
+            self._add("system" if is_note else "user", list(blocks))
+        self._assistant, self._results, self._said = [], [], []
+
+    def _add(self, role: Role, blocks: list[Block]) -> None:
+        if not blocks:
+            return
+        if self._turns and self._turns[-1].role == role:
+            blocks = [*self._turns.pop().blocks, *blocks]
+        self._turns.append(Turn(role, tuple(blocks)))
+
+    def _leave_out(self, rule: str, version: int, why: str) -> None:
+        self.notes.append(Note("left out", rule, version, why))
+
+
+def _stand_in(call: Block) -> Block:
+    call_id = call.call_id or ""
+    result = ToolResult(call_id=call_id, content=(Text(text=CANCELLED),), is_error=True)
+    return Block(
+        call.version,
+        result,
+        spilled=False,
+        mark="missing",
+        call=call.version,
+        call_id=call_id,
+        name=call.name,
+        is_error=True,
+    )
