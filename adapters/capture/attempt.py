@@ -1,0 +1,130 @@
+"""One attempt of a request: what comes back for it, read from the wire beside the caller."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.capture.answer import Answer
+from hansard.adapters.capture.anthropic_errors import attempt_failed
+from hansard.adapters.capture.anthropic_events import Recording, events_of
+from hansard.adapters.capture.anthropic_messages import read_body
+from hansard.adapters.capture.anthropic_stream import Loss, MessageStream
+from hansard.adapters.capture.compression import Unpacking
+from hansard.adapters.capture.secrets import Digest, cut_all
+from hansard.domain.events import AttemptFailed
+
+_FIRST_ERROR: Final = 400
+
+
+class Attempt:
+    """Reads what a request is answered, and records it once: whole, cut or abandoned.
+
+    Nothing that it does raises into the caller. `close` takes what is to be recorded, and whether
+    the attempt failed.
+    """
+
+    def __init__(
+        self,
+        request: UUID,
+        line: UUID | None,
+        digest: Digest,
+        close: Callable[[Recording, bool], None],
+    ) -> None:
+        """Begin to wait for what the request is answered."""
+        self._request = request
+        self._line = line
+        self._digest = digest
+        self._close = close
+        self._lock = threading.Lock()
+        self._status = 0
+        self._request_id: str | None = None
+        self._unpacking = Unpacking(None)
+        self._stream: MessageStream | None = None
+        self._packed: list[bytes] = []
+        self._read: list[bytes] = []
+        self.is_closed = False
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head of a response in; its body follows."""
+        self._status = status
+        self._request_id = headers.get("request-id")
+        self._unpacking = Unpacking(headers.get("content-encoding"))
+        content_type = headers.get("content-type", "")
+        if status < _FIRST_ERROR and content_type.startswith("text/event-stream"):
+            self._stream = MessageStream()
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the body says by itself where it ends."""
+        return self._stream is not None
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether they end the response, which is not closed yet."""
+        if self.is_closed:
+            return False
+        self._packed.append(chunk)
+        read = self._unpacking.feed(chunk)
+        if not read:
+            return False
+        self._read.append(read)
+        return self._stream is not None and self._stream.feed(read)
+
+    def finish(self) -> None:
+        """Record the response: its last bytes have come."""
+        self._end("cut")
+
+    def lose(self, loss: Loss) -> None:
+        """Record as much as came of the response, unless all did: nothing more will come."""
+        self._end(loss)
+
+    def fail(self, error: BaseException) -> None:
+        """Record that there was no response at all."""
+        reason = type(error).__name__
+        failed = AttemptFailed(request=self._request, reason=reason, line=self._line)
+        if self._is_first():
+            self._close(((failed,), {}), True)
+
+    def _end(self, loss: Loss) -> None:
+        if not self._is_first():
+            return
+        if self._status >= _FIRST_ERROR:
+            self._close(((self._error(),), {}), True)
+            return
+        answer = self._answer(loss)
+        self._close(self._recording(answer), not answer.is_complete)
+
+    def _is_first(self) -> bool:
+        """Tell one caller, of all that want to end the attempt, that it is its turn."""
+        with self._lock:
+            first, self.is_closed = not self.is_closed, True
+        return first
+
+    def _error(self) -> AttemptFailed:
+        body = b"".join(self._read)
+        failed = attempt_failed(self._status, body, request=self._request, line=self._line)
+        return failed.model_copy(update={"error": cut_all(failed.error, self._digest)})
+
+    def _answer(self, loss: Loss) -> Answer:
+        failure = self._unpacking.failure
+        if failure is not None:
+            loss = "malformed"
+        if self._stream is not None:
+            return self._stream.finish(loss, failure)
+        return read_body(b"".join(self._read), loss, failure)
+
+    def _recording(self, answer: Answer) -> Recording:
+        chunks = self._read if self._unpacking.failure is None else self._packed
+        raw = b"".join(chunks) if answer.needs_raw else None
+        return events_of(
+            answer,
+            response=uuid7(),
+            request=self._request,
+            request_id=self._request_id,
+            line=self._line,
+            raw=raw,
+        )

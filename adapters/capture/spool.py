@@ -1,0 +1,231 @@
+"""What could not be stored after a request was sent waits in files, and is stored later.
+
+A file holds the events of one response or attempt as they are to be recorded, ids and all, and the
+blobs that they refer to; since an event's id makes its append idempotent, each is recorded once,
+however often the file is read. A file is whole or it is not there: written aside, flushed, renamed.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from hansard.domain import jsontext
+from hansard.domain.draft import blobs_of, once_of
+from hansard.domain.encoding import decode
+from hansard.domain.errors import CorruptRecord, MalformedJson
+from hansard.domain.head import effect_of
+from hansard.domain.log import Append, Backend, Mismatch, NewEvent
+from hansard.domain.registry import Unrecognised
+
+logger = logging.getLogger("hansard")
+
+_WAITING: Final = ".spooled.json"
+_REFUSED: Final = ".refused.json"
+
+
+class RecordingWarning(UserWarning):
+    """A response could not be recorded when it came; it was kept aside, or is about to be lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """Events that the log could not take, and the blobs they refer to, by digest."""
+
+    append: Append
+    blobs: Mapping[str, bytes]
+
+
+class Spool:
+    """A folder of what waits for one store; safe to share between threads and processes.
+
+    What cannot even be written there is held in memory until the store or the folder can take it.
+    """
+
+    def __init__(self, folder: Path, incarnation: UUID) -> None:
+        """Serve the log of that incarnation; the folder is made when it is needed."""
+        self._folder = folder / str(incarnation)
+        self._held: list[Unstored] = []
+        self._lock = threading.Lock()
+
+    def put(self, unstored: Unstored, cause: BaseException) -> None:
+        """Keep events for later; never raises, and says so in the log."""
+        try:
+            path = self._write(unstored)
+        except OSError as exc:
+            with self._lock:
+                self._held.append(unstored)
+            logger.critical(
+                "a response could not be recorded (%s), nor written to %s (%s): it is held in "
+                "memory until either can take it",
+                type(cause).__name__,
+                self._folder,
+                exc.strerror,
+            )
+            return
+        logger.error("a response could not be recorded (%s): kept in %s", cause, path)
+
+    def take_in(self, backend: Backend) -> int:
+        """Record what waits, oldest first, and return how many responses and attempts it was.
+
+        Says so with a RecordingWarning. Raises the store's StorageError where it still cannot.
+        """
+        with self._lock:
+            held = list(self._held)
+            taken = sum(_record(backend, unstored) for unstored in held)
+            del self._held[: len(held)]
+            for path in self._waiting():
+                taken += self._take_file(backend, path)
+        if taken:
+            said = f"{taken} responses or attempts that could not be recorded in time are now"
+            logger.warning(said)
+            warnings.warn(said, RecordingWarning, stacklevel=2)
+        return taken
+
+    def _take_file(self, backend: Backend, path: Path) -> int:
+        try:
+            unstored = _decoded(path.read_bytes())
+            taken = _record(backend, unstored)
+        except FileNotFoundError:
+            return 0  # Another process was quicker.
+        except (MalformedJson, CorruptRecord, KeyError, ValueError) as exc:
+            path.rename(path.with_name(path.name.removesuffix(_WAITING) + _REFUSED))
+            logger.critical("%s cannot be recorded (%s): look at it", path, type(exc).__name__)
+            return 0
+        path.unlink(missing_ok=True)
+        return taken
+
+    def _waiting(self) -> list[Path]:
+        try:
+            found = [Path(entry.path) for entry in os.scandir(self._folder)]
+        except FileNotFoundError:
+            return []
+        return sorted(path for path in found if path.name.endswith(_WAITING))
+
+    def _write(self, unstored: Unstored) -> Path:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self._folder / f"{unstored.append.events[0].event_id}{_WAITING}"
+        aside = path.with_suffix(".part")
+        try:
+            with aside.open("wb") as file:
+                file.write(_encoded(unstored))
+                file.flush()
+                os.fsync(file.fileno())
+            aside.rename(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                aside.unlink()
+            raise
+        _flush_folder(self._folder)
+        return path
+
+
+def spool_folder(url: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return where a store's unrecorded responses wait.
+
+    `$HANSARD_SPOOL` if it is set, else beside the file of an SQLite store, else in the user's state
+    folder (XDG Base Directory Specification).
+    """
+    if chosen := environment.get("HANSARD_SPOOL"):
+        return Path(chosen)
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        file = Path(url.removeprefix("sqlite:///"))
+        return file.with_name(file.name + "-spool")
+    state = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    server = f"{parts.scheme}://{parts.hostname}:{parts.port}{parts.path}"
+    return Path(state) / "hansard" / "spool" / hashlib.sha256(server.encode()).hexdigest()[:16]
+
+
+def _record(backend: Backend, unstored: Unstored) -> int:
+    append = unstored.append
+    for data in unstored.blobs.values():
+        backend.put_blob(append.tenant, append.conversation_id, (data,))
+    (verdict,) = backend.append((append,))
+    if isinstance(verdict, Mismatch):
+        raise CorruptRecord("the log has other content under an id of a spooled event")
+    return 1
+
+
+def _encoded(unstored: Unstored) -> bytes:
+    append = unstored.append
+    return jsontext.write(
+        {
+            "format": 1,
+            "tenant": str(append.tenant),
+            "conversation": str(append.conversation_id),
+            "events": [_event_members(event) for event in append.events],
+            "blobs": [_base64(data) for data in unstored.blobs.values()],
+        }
+    )
+
+
+def _event_members(event: NewEvent) -> dict[str, Any]:
+    return {
+        "id": str(event.event_id),
+        "type": event.type,
+        "schema": event.schema_version,
+        "header": _base64(event.header),
+        "salt": _base64(event.salt),
+        "body": _base64(event.body),
+    }
+
+
+def _decoded(data: bytes) -> Unstored:
+    members = jsontext.read_object(data)
+    return Unstored(
+        Append(
+            UUID(members["tenant"]),
+            UUID(members["conversation"]),
+            tuple(_event(held) for held in members["events"]),
+        ),
+        dict(_by_digest(members["blobs"])),
+    )
+
+
+def _event(members: dict[str, Any]) -> NewEvent:
+    body = base64.b64decode(members["body"])
+    event = decode(members["type"], members["schema"], body)
+    known = None if isinstance(event, Unrecognised) else event
+    return NewEvent(
+        event_id=UUID(members["id"]),
+        type=members["type"],
+        schema_version=members["schema"],
+        header=base64.b64decode(members["header"]),
+        salt=base64.b64decode(members["salt"]),
+        body=body,
+        effect=effect_of(event),
+        once=None if known is None else once_of(known),
+        blobs=() if known is None else blobs_of(known),
+    )
+
+
+def _by_digest(blobs: list[str]) -> Iterator[tuple[str, bytes]]:
+    for encoded in blobs:
+        data = base64.b64decode(encoded)
+        yield hashlib.sha256(data).hexdigest(), data
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the rename durable, where the system can (POSIX)."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,297 @@
+"""The tee on the HTTP client of an SDK: its transports, wrapped one by one.
+
+A wrapped transport hands every request to the one it wraps, so that pools, proxies, limits and
+certificates are that one's; redirects, hooks, cookies and timeouts are the client's, which stays
+the same in all but its transports. What comes back is read beside the caller, chunk by chunk.
+
+Imports httpx2, which an SDK brings: only what was given such a client imports this.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from typing import Any, Final, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+import httpx2
+
+from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.turns import Turns, is_turn
+from hansard.adapters.journal import Journal
+
+ClientT = TypeVar("ClientT", httpx2.Client, httpx2.AsyncClient)
+
+_REDIRECTS: Final = range(300, 400)
+_PATIENCE: Final = 5.0
+
+
+def recorded(client: httpx2.Client, turns: Turns) -> httpx2.Client:
+    """Return a client like that one, with its transports wrapped."""
+    origin = _origin(client)
+    return _like(origin, lambda inner: RecordedTransport(inner, origin, turns))
+
+
+def recorded_async(client: httpx2.AsyncClient, turns: Turns) -> httpx2.AsyncClient:
+    """Return a client like that one, with its transports wrapped."""
+    origin = _origin(client)
+    return _like(origin, lambda inner: AsyncRecordedTransport(inner, origin, turns))
+
+
+def is_recorded_in(client: httpx2.Client | httpx2.AsyncClient, journal: Journal) -> bool:
+    """Return whether a client's wire is recorded into the conversation of a journal already."""
+    wrapped = _wrapped(client)
+    if wrapped is None:
+        return False
+    known, asked = wrapped.turns.journal.talk, journal.talk
+    return known.backend is asked.backend and known.conversation_id == asked.conversation_id
+
+
+class RecordedTransport(httpx2.BaseTransport):
+    """Sends requests through another transport and records what crosses it."""
+
+    def __init__(self, inner: httpx2.BaseTransport, origin: httpx2.Client, turns: Turns) -> None:
+        """Wrap a transport of a client, which is kept alive: its end would close the transport."""
+        self.inner = inner
+        self.origin = origin
+        self.turns = turns
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Record the request, send it, and return a response that is recorded as it is read."""
+        _must_be_open(self.origin)
+        if not _is_turn(request):
+            return self.inner.handle_request(request)
+        attempt = _open(self.turns, request, request.read())
+        try:
+            response = self.inner.handle_request(request)
+        except BaseException as exc:
+            attempt.fail(exc)
+            raise
+        if _is_recorded(response, attempt):
+            response.stream = RecordedStream(
+                cast("httpx2.SyncByteStream", response.stream), attempt
+            )
+        return response
+
+    def close(self) -> None:
+        """Close the client that the transport belongs to, as closing any client that shares it."""
+        self.origin.close()
+
+
+class RecordedStream(httpx2.SyncByteStream):
+    """The body of a response; each chunk passes on as it comes, the last one when it is durable."""
+
+    def __init__(self, inner: httpx2.SyncByteStream, attempt: Attempt) -> None:
+        """Read a body for its caller and for the record."""
+        self._inner = inner
+        self._attempt = attempt
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the chunks of the body, unchanged."""
+        attempt = self._attempt
+        try:
+            if attempt.is_stream:
+                for chunk in self._inner:
+                    if attempt.feed(chunk):
+                        attempt.finish()
+                    yield chunk
+                attempt.finish()
+            else:
+                yield from self._whole()
+        except Exception:
+            attempt.lose("cut")
+            raise
+        except BaseException:
+            self._abandon()
+            raise
+
+    def close(self) -> None:
+        """Release the connection; what was not read is recorded as abandoned."""
+        self._abandon()
+        self._inner.close()
+
+    def _whole(self) -> Iterator[bytes]:
+        """Yield the chunks of a body whose end is known only when nothing follows."""
+        held: bytes | None = None
+        for chunk in self._inner:
+            if held is not None:
+                yield held
+            self._attempt.feed(chunk)
+            held = chunk
+        self._attempt.finish()
+        if held is not None:
+            yield held
+
+    def _abandon(self) -> None:
+        """Record on a thread of its own: the garbage collector may be calling, amid an append."""
+        if self._attempt.is_closed:
+            return
+        worker = threading.Thread(target=self._attempt.lose, args=("abandoned",))
+        try:
+            worker.start()
+        except RuntimeError:  # The interpreter is ending.
+            self._attempt.lose("abandoned")
+        else:
+            worker.join(_PATIENCE)
+
+
+class AsyncRecordedTransport(httpx2.AsyncBaseTransport):
+    """Sends requests through another transport and records what crosses it."""
+
+    def __init__(
+        self, inner: httpx2.AsyncBaseTransport, origin: httpx2.AsyncClient, turns: Turns
+    ) -> None:
+        """Wrap a transport of a client, which is kept alive: its end would close the transport."""
+        self.inner = inner
+        self.origin = origin
+        self.turns = turns
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Record the request, send it, and return a response that is recorded as it is read."""
+        _must_be_open(self.origin)
+        if not _is_turn(request):
+            return await self.inner.handle_async_request(request)
+        attempt = await anyio.to_thread.run_sync(_open, self.turns, request, await request.aread())
+        try:
+            response = await self.inner.handle_async_request(request)
+        except BaseException as exc:
+            await _shielded(partial(attempt.fail, exc))
+            raise
+        if _is_recorded(response, attempt):
+            inner = cast("httpx2.AsyncByteStream", response.stream)
+            response.stream = AsyncRecordedStream(inner, attempt)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the client that the transport belongs to, as closing any client that shares it."""
+        await self.origin.aclose()
+
+
+class AsyncRecordedStream(httpx2.AsyncByteStream):
+    """The body of a response; each chunk passes on as it comes, the last one when it is durable."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, attempt: Attempt) -> None:
+        """Read a body for its caller and for the record."""
+        self._inner = inner
+        self._attempt = attempt
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the chunks of the body, unchanged."""
+        attempt = self._attempt
+        try:
+            if attempt.is_stream:
+                async for chunk in self._inner:
+                    if attempt.feed(chunk):
+                        await _shielded(attempt.finish)
+                    yield chunk
+                await self._finish()
+            else:
+                async for chunk in self._whole():
+                    yield chunk
+        except Exception:
+            await self._lose("cut")
+            raise
+        except BaseException:
+            await self._lose("abandoned")
+            raise
+
+    async def aclose(self) -> None:
+        """Release the connection; what was not read is recorded as abandoned."""
+        await self._lose("abandoned")
+        await self._inner.aclose()
+
+    async def _whole(self) -> AsyncIterator[bytes]:
+        """Yield the chunks of a body whose end is known only when nothing follows."""
+        held: bytes | None = None
+        async for chunk in self._inner:
+            if held is not None:
+                yield held
+            self._attempt.feed(chunk)
+            held = chunk
+        await self._finish()
+        if held is not None:
+            yield held
+
+    async def _finish(self) -> None:
+        if not self._attempt.is_closed:
+            await _shielded(self._attempt.finish)
+
+    async def _lose(self, loss: Any) -> None:
+        if not self._attempt.is_closed:
+            await _shielded(partial(self._attempt.lose, loss))
+
+
+async def _shielded(work: Callable[[], None]) -> None:
+    """Do work that writes, off the event loop, to its end even if the caller is cancelled."""
+    with anyio.CancelScope(shield=True):
+        await anyio.to_thread.run_sync(work)
+
+
+def _is_turn(request: httpx2.Request) -> bool:
+    return is_turn(request.method, request.url.path, request.extensions)
+
+
+def _open(turns: Turns, request: httpx2.Request, body: bytes) -> Attempt:
+    target = request.url.raw_path.decode("ascii")
+    return turns.open(request.url.path, target, request.headers, body, request.extensions)
+
+
+def _is_recorded(response: httpx2.Response, attempt: Attempt) -> bool:
+    """Tell the attempt how it was answered; a redirect is no answer, another request follows."""
+    if response.status_code in _REDIRECTS:
+        return False
+    attempt.answered(response.status_code, response.headers)
+    return True
+
+
+def _must_be_open(client: httpx2.Client | httpx2.AsyncClient) -> None:
+    if client.is_closed:
+        raise RuntimeError("Cannot send a request, as the client has been closed.")
+
+
+def _wrapped(
+    client: httpx2.Client | httpx2.AsyncClient,
+) -> RecordedTransport | AsyncRecordedTransport | None:
+    transport = client._transport  # pyright: ignore[reportPrivateUsage]  # httpx2 has no other way to it
+    if isinstance(transport, RecordedTransport | AsyncRecordedTransport):
+        return transport
+    return None
+
+
+def _origin(client: ClientT) -> ClientT:
+    """Return the client whose transports are not wrapped: a conversation takes over from another."""
+    wrapped = _wrapped(client)
+    return client if wrapped is None else cast("ClientT", wrapped.origin)
+
+
+def _like(client: ClientT, wrap: Callable[[Any], Any]) -> ClientT:
+    """Return a copy of a client, with other transports; all else is shared."""
+    made = copy.copy(client)
+    _stays_open(made)
+    vars(made)["_transport"] = wrap(vars(client)["_transport"])
+    vars(made)["_mounts"] = {
+        pattern: None if inner is None else wrap(inner)
+        for pattern, inner in vars(client)["_mounts"].items()
+    }
+    return made
+
+
+_KINDS: Final[dict[type[Any], type[Any]]] = {}
+
+
+def _stays_open(made: Any) -> None:
+    """Keep a copy from closing what it shares when it is dropped, as the SDKs' own clients do."""
+    kind = cast("type[Any]", type(made))
+    if not hasattr(kind, "__del__"):
+        return
+    if kind not in _KINDS:
+        members = {"__del__": _nothing, "__doc__": kind.__doc__, "__module__": kind.__module__}
+        _KINDS[kind] = type(kind.__name__, (kind,), members)
+    made.__class__ = _KINDS[kind]
+
+
+def _nothing(_: object) -> None:
+    """Do nothing."""

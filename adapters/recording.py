@@ -1,0 +1,211 @@
+"""What a request on the wire means for a conversation: what of it is new, and where it belongs.
+
+A request goes on from the main line, which is the conversation's history, or it stands on a line of
+its own: an edit, a sample, a view that the program cut itself, another call altogether. Either way
+nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.capture import anthropic_requests
+from hansard.adapters.capture.anthropic_events import Recording
+from hansard.adapters.capture.anthropic_requests import Sent
+from hansard.domain.errors import InvalidContent
+from hansard.domain.events import Event, InstructionsSet, Recipe, RequestSent, ToolsDefined
+from hansard.domain.head import Head
+from hansard.domain.prefix import Prefix, prefix_of
+from hansard.projections import template
+from hansard.projections.continuation import (
+    Piece,
+    Since,
+    digest_at,
+    messages_of,
+    new_pieces,
+    pieces,
+    same_instructions,
+    same_tools,
+)
+from hansard.projections.template import Parent, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A request that this conversation rendered: its recipe, and its parts as compact JSON."""
+
+    recipe: Recipe
+    parts: Mapping[Part, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request as it is about to go out; its body is without secrets, `cut` says where they were.
+
+    `account` is a keyed digest of the key it goes out under.
+    """
+
+    api: str
+    endpoint: str
+    body: bytes
+    cut: tuple[str, ...] = ()
+    account: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a conversation stands when a request goes out.
+
+    `last` is the main line's last request, by `last_id`; `since` what came after it; `in_flight`
+    that its answer is being read right now. `blobs` are the bytes that native blocks refer to.
+    """
+
+    head: Head = field(default_factory=Head)
+    last: RequestSent | None = None
+    last_id: UUID | None = None
+    since: Since = field(default_factory=Since)
+    in_flight: bool = False
+    instructions: InstructionsSet | None = None
+    tools: ToolsDefined | None = None
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to record before a request goes out: the new events, it the last, under `request`.
+
+    `blobs` are the bytes, by digest, that the events refer to.
+    """
+
+    request: UUID
+    events: tuple[Event, ...]
+    sent: RequestSent
+    blobs: Mapping[str, bytes]
+
+    @property
+    def line(self) -> UUID | None:
+        """The side line that the request is on, if it is on one."""
+        return self.sent.line
+
+
+def plan(
+    outgoing: Outgoing,
+    asked: Sent,
+    standing: Standing,
+    *,
+    rendered: Rendered | None = None,
+    parent: Parent | None = None,
+    aside: bool = False,
+) -> Plan:
+    """Decide what a request means; `aside` puts it on a line of its own whatever it says."""
+    request = uuid7()
+    found = None if aside else _continuation(asked, standing, rendered)
+    line = request if found is None else None
+    events, blobs = ((), {}) if found is None else _news(outgoing, asked, standing, found, rendered)
+    kept, spans = template.split(
+        outgoing.body,
+        rendered=rendered.parts if rendered else None,
+        parent=parent,
+        cut=outgoing.cut,
+    )
+    sent = RequestSent(
+        api=outgoing.api,
+        endpoint=outgoing.endpoint,
+        model=asked.model,
+        parent=None if line else standing.last_id,
+        template=kept,
+        recipe=rendered.recipe if rendered else None,
+        account=outgoing.account,
+        headers=dict(outgoing.headers),
+        line=line,
+    )
+    return Plan(request, events, _with_digests(sent, asked), {**blobs, **spans})
+
+
+def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
+    """Return the rendered request whose messages a body holds byte for byte, the latest first."""
+    for made in reversed(rendered):
+        messages = made.parts.get("messages")
+        if messages is not None and b'"messages":' + messages in body:
+            return made
+    return None
+
+
+def _continuation(asked: Sent, standing: Standing, rendered: Rendered | None) -> list[Piece] | None:
+    """Return the blocks that are new on the main line; None if the request is not of it."""
+    if standing.in_flight:
+        return None
+    if rendered is not None:
+        overtaken = standing.head.request > rendered.recipe.version and standing.since.is_answered
+        return None if overtaken else []
+    try:
+        return _after_last(pieces(asked.messages), standing)
+    except InvalidContent:
+        return None
+
+
+def _after_last(sent: list[Piece], standing: Standing) -> list[Piece] | None:
+    last = standing.last
+    blocks = last.blocks if last else 0
+    if last is not None and digest_at(sent, blocks) != last.history:
+        return None
+    return new_pieces(sent[blocks:], standing.since, standing.blobs)
+
+
+def _news(
+    outgoing: Outgoing,
+    asked: Sent,
+    standing: Standing,
+    new: Sequence[Piece],
+    rendered: Rendered | None,
+) -> Recording:
+    """Return the events of what a request of the main line says for the first time."""
+    recordings: list[Recording] = []
+    if not (
+        _is_as_rendered("system", asked.system, outgoing.body, rendered)
+        or same_instructions(standing.instructions, asked.system, standing.blobs)
+    ):
+        recordings.append(anthropic_requests.instructions(asked.system))
+    if not (
+        _is_as_rendered("tools", asked.tools, outgoing.body, rendered)
+        or same_tools(standing.tools, asked.tools, standing.blobs)
+    ):
+        recordings.append(anthropic_requests.tools(asked.tools))
+    recordings.append(anthropic_requests.said(messages_of(new, asked.messages), responses=_ids()))
+    events = tuple(event for said, _ in recordings for event in said)
+    return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
+
+
+def _is_as_rendered(part: Part, value: Any, body: bytes, rendered: Rendered | None) -> bool:
+    if rendered is None:
+        return False
+    made = rendered.parts.get(part)
+    return value is None if made is None else f'"{part}":'.encode() + made in body
+
+
+def _with_digests(sent: RequestSent, asked: Sent) -> RequestSent:
+    """Return the request with the digests of what its answer is bound to, if it has any sense."""
+    try:
+        history = Prefix()
+        for message in asked.messages:
+            history.add(message["role"], message.get("content"))
+        prefix = prefix_of(asked.system, asked.tools, asked.messages)
+    except (KeyError, TypeError, ValueError):
+        return sent
+    digests: dict[str, Any] = {
+        "prefix": prefix,
+        "history": history.digest(),
+        "blocks": history.blocks,
+    }
+    return sent.model_copy(update=digests)
+
+
+def _ids() -> Iterator[UUID]:
+    while True:
+        yield uuid7()
