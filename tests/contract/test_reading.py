@@ -23,7 +23,8 @@ POINTS_AT_TOOLS = Effect(points="tools")
 
 
 def beginning(backend: Backend) -> Cursor:
-    return replace(backend.cursors()[0], position=0)
+    """The beginning of the shard that has the most."""
+    return replace(max(backend.cursors(), key=lambda cursor: cursor.position), position=0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,277 @@
+"""The log on PostgreSQL: every verb is one statement, and what it means is in sql/postgres/."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from psycopg.rows import TupleRow
+from psycopg.types.numeric import Int8
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.storage import postgres_schema
+from hansard.adapters.storage.keyed_digest import keyed_digest
+from hansard.adapters.storage.pieces import pieces, verified
+from hansard.adapters.storage.postgres_batch import call_id, parameters_of, verdict_of
+from hansard.adapters.storage.postgres_connections import Connections, connected, conninfo
+from hansard.adapters.storage.subscription import (
+    PollingSubscription,
+    Wakeups,
+    must_be_current,
+)
+from hansard.domain.content import Blob
+from hansard.domain.errors import CorruptRecord, StorageUnavailable
+from hansard.domain.head import Head, Pointer
+from hansard.domain.log import (
+    Append,
+    Conversation,
+    Cursor,
+    RecordedEvent,
+    Subscription,
+    Verdict,
+)
+
+_LAST: Final = 2**63 - 1
+_PAGE: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How a process uses its server.
+
+    At most `connections` are open at once, and a verb waits for one at most `wait` seconds.
+    `prepared` statements save the server the planning of each call. They live in a connection of
+    the server, so behind PgBouncer in transaction mode they need its max_prepared_statements
+    (1.21 or newer); set it to False for an older one.
+    """
+
+    connections: int = 10
+    wait: float = 10.0
+    prepared: bool = True
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def open_postgres(url: str, limits: Limits = DEFAULT_LIMITS) -> Postgres:
+    """Return the log in the schema `hansard` of a database, made there if there is none.
+
+    `url` is what libpq takes, postgresql://user@host/database. Raises StorageUnavailable,
+    StorageReadOnly, ForeignDatabase, SchemaOlder or SchemaNewer, each saying what to do.
+    """
+    info = conninfo(url)
+    with connected(info) as connection:
+        postgres_schema.ready(connection)
+    return Postgres(info, limits)
+
+
+def migrate(url: str) -> int:
+    """Bring the schema of a database to this release's and return how many steps that took."""
+    with connected(conninfo(url)) as connection:
+        return postgres_schema.migrate(connection)
+
+
+class Postgres:
+    """A log, a catalogue and blobs in a database. Safe for threads; a forked child opens anew."""
+
+    def __init__(self, info: str, limits: Limits) -> None:
+        """Use a database whose schema is ready; open_postgres() sees to that."""
+        self._info = info
+        self._limits = limits
+        self._inherited: list[Connections] = []
+        self._begin()
+        _OPEN.add(self)
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Record what can be recorded and return a verdict for each request, in order."""
+        if not appends:
+            return []
+        rows = self._connections.ask("append", parameters_of(appends, self.digest))
+        self._wakeups.appended()
+        return [verdict_of(row) for row in rows]
+
+    def read(
+        self,
+        conversation_id: UUID,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[RecordedEvent]:
+        """Yield a conversation's events with after < version <= until, in order of version."""
+        last = _LAST if until is None else until
+        left = _LAST if limit is None else limit
+        while left > 0:
+            page = min(left, _PAGE)
+            found = self._events("read", conversation_id, Int8(after), Int8(last), Int8(page))
+            yield from found
+            if len(found) < page:
+                return
+            after, left = found[-1].version, left - page
+
+    def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
+        """Return at most `limit` events of a shard after a cursor, in order of position."""
+        found = self._events("read_log", after.shard, Int8(after.position), Int8(limit))
+        # A page that begins right behind the cursor is proof that the cursor was reached here.
+        last = after.position if found else self._last_position(after.shard)
+        must_be_current(after, Cursor(self._connections.incarnation(), after.shard, last))
+        return found
+
+    def subscribe(self, after: Cursor) -> Subscription:
+        """Return the events of a shard after a cursor, those to come included."""
+        self.read_log(after, 1)
+        return PollingSubscription(self._follow, after, self._wakeups)
+
+    def cursors(self) -> list[Cursor]:
+        """Return the cursor of the last position of each shard."""
+        rows = self._connections.ask("last_positions")
+        incarnation = self._connections.incarnation()
+        return [Cursor(incarnation, shard, position) for shard, position in rows]
+
+    def head(self, conversation_id: UUID) -> Head:
+        """Return where a conversation stands; an empty Head if it has not begun."""
+        rows = self._connections.ask("head", (conversation_id,))
+        return _head(rows[0]) if rows else Head()
+
+    def latest(
+        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
+    ) -> RecordedEvent | None:
+        """Return the last event up to a version whose effect `points` so."""
+        last = _LAST if until is None else until
+        found = self._events("latest", conversation_id, pointer, Int8(last))
+        return found[0] if found else None
+
+    def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
+        """Return the version of the prompt that opened an exchange; 0 if there is none such."""
+        rows = self._connections.ask("exchange_start", (conversation_id, Int8(exchange)))
+        return int(rows[0][0]) if rows else 0
+
+    def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
+        """Return the id of the conversation of that key, made now if the key is new."""
+        found = self.find(tenant, key)
+        if found is not None:
+            return found
+        place = (tenant, self.digest(key), conversation_id or uuid7())
+        return _uuid(self._connections.ask("open_conversation", place))
+
+    def find(self, tenant: UUID, key: str) -> UUID | None:
+        """Return the id of the conversation of that key, or None."""
+        rows = self._connections.ask("find_conversation", (tenant, self.digest(key)))
+        return _uuid(rows) if rows else None
+
+    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+        """Yield the conversations that have begun, the one that moved last first."""
+        for *head, conversation_id, started_at, recorded_at in self._connections.ask(
+            "conversations", (tenant,)
+        ):
+            yield Conversation(conversation_id, _head(tuple(head)), started_at, recorded_at)
+
+    def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes, durably, and return the reference; storing them again changes nothing."""
+        place = (tenant, conversation_id, uuid7())
+        digest, size = hashlib.sha256(), 0
+        for number, piece in enumerate(pieces(chunks)):
+            self._connections.ask("put_chunk", (*place, number, piece))
+            digest.update(piece)
+            size += len(piece)
+        if size == 0:
+            self._connections.ask("put_chunk", (*place, 0, b""))
+        self._connections.ask("seal_blob", (*place, digest.digest(), Int8(size)))
+        return Blob(sha256=digest.hexdigest(), size=size)
+
+    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+        """Yield the bytes of a blob in pieces of at most 1 MiB."""
+        rows = self._connections.ask("blob", (conversation_id, bytes.fromhex(blob.sha256)))
+        if not rows:
+            raise CorruptRecord("a blob is missing: restore it from a backup")
+        shard, blob_id = rows[0]
+        yield from verified(self._chunks(shard, blob_id), blob)
+
+    def sweep_blobs(self, older_than: int) -> int:
+        """Delete blobs that no event refers to and that were stored before a time."""
+        return int(self._connections.ask("sweep_blobs", (Int8(older_than),))[0][0])
+
+    def forget(self, conversation_id: UUID) -> int:
+        """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
+        return int(self._connections.ask("forget", (conversation_id,))[0][0])
+
+    def digest(self, text: str) -> bytes:
+        """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
+        return keyed_digest(self._connections.digest_key(), text)
+
+    def close(self) -> None:
+        """End all subscriptions and close the connections; using it afterwards is an error."""
+        self._wakeups.close()
+        self._connections.close()
+
+    def begin_anew(self) -> None:
+        """Leave the connections to the process that opened them: what a forked child does first."""
+        self._inherited.append(self._connections)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._wakeups = Wakeups()
+        self._connections = Connections(
+            self._info,
+            most=self._limits.connections,
+            wait=self._limits.wait,
+            prepared=self._limits.prepared,
+        )
+
+    def _follow(self, after: Cursor, limit: int) -> list[RecordedEvent]:
+        try:
+            return self.read_log(after, limit)
+        except StorageUnavailable:
+            if self._wakeups.closed:  # while it was reading: its subscriptions end
+                return []
+            raise
+
+    def _events(self, name: str, *parameters: object) -> list[RecordedEvent]:
+        return list(map(RecordedEvent._make, self._connections.ask(name, parameters)))
+
+    def _last_position(self, shard: int) -> int:
+        return int(self._connections.ask("last_position", (shard,))[0][0])
+
+    def _chunks(self, shard: int, blob_id: UUID) -> Iterator[bytes]:
+        number = 0
+        while (rows := self._connections.ask("chunk", (shard, blob_id, number))) and rows[0][0]:
+            yield rows[0][0]
+            number += 1
+
+
+_OPEN: Final[weakref.WeakSet[Postgres]] = weakref.WeakSet()
+
+
+def _begin_anew() -> None:
+    for log in _OPEN:
+        log.begin_anew()
+
+
+def _head(row: TupleRow) -> Head:
+    version, exchange, calls, since, instructions, tools, request, closed, taken, given = row
+    return Head(
+        version=version,
+        exchange=exchange,
+        open_calls=dict(zip(map(call_id, calls), since, strict=True)),
+        instructions=instructions,
+        tools=tools,
+        request=request,
+        closed=closed,
+        input_tokens=taken,
+        output_tokens=given,
+    )
+
+
+def _uuid(rows: list[TupleRow]) -> UUID:
+    found = rows[0][0]
+    assert isinstance(found, UUID)
+    return found
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

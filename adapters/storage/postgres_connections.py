@@ -1,0 +1,126 @@
+"""Connections to PostgreSQL: a pool, one statement a round trip, and a second try if one is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Final, cast
+from uuid import UUID
+
+import psycopg
+from psycopg import Connection, RawCursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
+from psycopg_pool import ConnectionPool
+
+from hansard.adapters.storage.postgres_batch import Array, ArrayDumper
+from hansard.adapters.storage.postgres_errors import is_lost, translated, translated_again
+from hansard.adapters.storage.queries import load_queries
+from hansard.domain.errors import InvalidInput
+
+QUERIES: Final = load_queries("postgres")
+
+_DEFAULTS: Final = {"connect_timeout": "10", "application_name": "hansard"}
+
+
+def conninfo(url: str) -> str:
+    """Return what libpq needs to connect; InvalidInput where it is no URL of PostgreSQL."""
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # Not chained: the driver repeats the part that it did not understand.
+        raise InvalidInput(
+            "the URL is not understood: write postgresql://user:password@host:5432/database, "
+            "with %40 for an @ in the password"
+        ) from None
+    return make_conninfo(**(_DEFAULTS | {name: str(value) for name, value in given.items()}))
+
+
+def connected(info: str) -> Connection[TupleRow]:
+    """Return one connection of its own; a typed error says why there is none."""
+    try:
+        return psycopg.connect(info, autocommit=True, cursor_factory=RawCursor)
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+class Connections:
+    """The connections of one process to one log. Safe to share between threads."""
+
+    def __init__(self, info: str, *, most: int, wait: float, prepared: bool) -> None:
+        """Open as they are needed, `most` at once; wait for one that long (seconds)."""
+        self._lock = threading.Lock()
+        self._incarnation: UUID | None = None
+        self._digest_key = b""
+        self._threshold = 0 if prepared else None
+        self._pool = ConnectionPool(
+            info,
+            kwargs={"autocommit": True, "cursor_factory": RawCursor},
+            configure=self._introduce,
+            min_size=1,
+            max_size=most,
+            timeout=wait,
+            open=False,
+            name="hansard",
+        )
+        self._opened = False
+
+    def ask(self, name: str, parameters: Sequence[object] = ()) -> list[TupleRow]:
+        """Return the rows of a named query, committed.
+
+        If the connection is lost, it is asked once more on another one: each query of ours may be
+        repeated, for event ids tell an append that was recorded already.
+        """
+        try:
+            return self._ask(name, parameters)
+        except psycopg.Error as error:
+            if not is_lost(error):
+                raise translated(error) from error
+        try:
+            self._pool.check()
+            return self._ask(name, parameters)
+        except psycopg.Error as error:
+            raise translated_again(error) from error
+
+    def incarnation(self) -> UUID:
+        """Return the incarnation of the log that the newest connection found."""
+        if self._incarnation is None:
+            self.ask("identity")
+        return cast("UUID", self._incarnation)
+
+    def digest_key(self) -> bytes:
+        """Return the key of the log's digests."""
+        self.incarnation()
+        return self._digest_key
+
+    def close(self) -> None:
+        """Close them all; asking afterwards is an error."""
+        with self._lock:
+            self._opened = True
+        self._pool.close()
+
+    def _ask(self, name: str, parameters: Sequence[object]) -> list[TupleRow]:
+        if not self._opened:
+            self._open()
+        with self._pool.connection() as connection:
+            return fetched(connection, name, parameters)
+
+    def _open(self) -> None:
+        with self._lock:
+            if not self._opened:
+                self._pool.open()
+                self._opened = True
+
+    def _introduce(self, connection: Connection[TupleRow]) -> None:
+        connection.prepare_threshold = self._threshold
+        connection.adapters.register_dumper(Array, ArrayDumper)
+        [(incarnation, key)] = fetched(connection, "identity")
+        self._digest_key, self._incarnation = key, incarnation
+
+
+def fetched(
+    connection: Connection[TupleRow], name: str, parameters: Sequence[object] = ()
+) -> list[TupleRow]:
+    """Return the rows of a named query on a connection, values in their binary form."""
+    cursor = connection.execute(cast("Any", QUERIES[name]), parameters, binary=True)
+    return cursor.fetchall() if cursor.description else []

@@ -1,0 +1,131 @@
+"""What PostgreSQL and its driver complain about, in the words of the store.
+
+No message holds a password, a parameter or stored content; the driver's error is chained.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+
+from hansard.domain.errors import (
+    CorruptRecord,
+    ForeignDatabase,
+    StorageBusy,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+    StorageUnavailable,
+)
+
+
+class _Meaning(NamedTuple):
+    error: type[StorageError]
+    advice: str
+
+
+_UNREACHABLE: Final = _Meaning(
+    StorageUnavailable,
+    "the PostgreSQL server cannot be reached: check host and port in the URL, and that it is up",
+)
+_CLOSED: Final = _Meaning(StorageUnavailable, "the store is closed: connect again")
+_REFUSED: Final = _Meaning(
+    StorageUnavailable, "PostgreSQL refused the login: check user and password in the URL"
+)
+_CROWDED: Final = _Meaning(
+    StorageUnavailable,
+    "PostgreSQL has no connection left: close some, open fewer, or raise max_connections",
+)
+_NO_DATABASE: Final = _Meaning(
+    StorageUnavailable, "the PostgreSQL server has no such database: create it, or check the URL"
+)
+_ENDED: Final = _Meaning(
+    StorageUnavailable,
+    "PostgreSQL ended the connection, and again at a second try; whether the last append was "
+    "recorded is not known: append the same events again, their ids make that safe",
+)
+_LOCKED: Final = _Meaning(
+    StorageBusy, "another session holds a lock for too long, or a timeout is too short: try again"
+)
+_FULL: Final = _Meaning(
+    StorageFull, "PostgreSQL has no room left; nothing of the append was kept: make room"
+)
+
+# By SQLSTATE, or by its class (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+_BY_STATE: Final = {
+    "08": _UNREACHABLE,
+    "28": _REFUSED,
+    "3D": _NO_DATABASE,
+    "53": _FULL,
+    "53300": _CROWDED,
+    "54": _Meaning(StorageFull, "the event is larger than PostgreSQL can hold: make it smaller"),
+    "55": _LOCKED,
+    "57": _ENDED,
+    "57014": _LOCKED,
+    "40": _LOCKED,
+    "25006": _Meaning(
+        StorageReadOnly, "PostgreSQL takes no writes here: use the primary, not a standby"
+    ),
+    "42501": _Meaning(
+        StorageReadOnly,
+        "the role has no right to do this for this tenant: its owner can let it in with "
+        "SELECT hansard.admit('role')",
+    ),
+    "42": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
+    "3F": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
+    "XX": _Meaning(CorruptRecord, "PostgreSQL found its files damaged: see its log, restore"),
+    "P0002": _Meaning(StorageBusy, "the blob was swept while it came in: store it again"),
+}
+
+# While connecting, the driver knows no SQLSTATE; these parts of messages are the server's own.
+_BY_MESSAGE: Final = (
+    ("password", _REFUSED),
+    ("authentication", _REFUSED),
+    ("pg_hba.conf", _REFUSED),
+    ("role", _REFUSED),
+    ("too many", _CROWDED),
+    ("connection slots", _CROWDED),
+    ("database", _NO_DATABASE),
+)
+
+_OF_THE_POOL: Final = (PoolClosed, PoolTimeout, TooManyRequests)
+
+
+def translated(error: psycopg.Error) -> StorageError:
+    """Return the store's error for a driver's: raise it from the driver's."""
+    meaning = _meaning(error)
+    return meaning.error(meaning.advice)
+
+
+def translated_again(error: psycopg.Error) -> StorageError:
+    """Return the store's error for one that came when a lost connection had been replaced."""
+    return _ENDED.error(_ENDED.advice) if _is_unreachable(error) else translated(error)
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Whether the connection went while it was used, so that a new one may help."""
+    if not isinstance(error, psycopg.OperationalError) or isinstance(error, _OF_THE_POOL):
+        return False
+    # 57P01 to 57P03: the server shuts down, crashed, starts. Without a state, the socket broke.
+    return error.sqlstate is None or error.sqlstate.startswith(("57P0", "08"))
+
+
+def _is_unreachable(error: psycopg.Error) -> bool:
+    return is_lost(error) or isinstance(error, PoolTimeout)
+
+
+def _meaning(error: psycopg.Error) -> _Meaning:
+    if isinstance(error, PoolClosed):
+        return _CLOSED
+    if isinstance(error, PoolTimeout | TooManyRequests):
+        return _UNREACHABLE
+    state = error.sqlstate
+    if state is not None:
+        unknown = _Meaning(StorageUnavailable, f"PostgreSQL reported {state}: see its log")
+        return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or unknown
+    message = str(error)
+    if "FATAL" not in message:
+        return _UNREACHABLE
+    return next((meaning for part, meaning in _BY_MESSAGE if part in message), _UNREACHABLE)

@@ -1,0 +1,75 @@
+"""The log's schema on a PostgreSQL database: whether it is there, and making it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import psycopg
+from psycopg import Connection, errors
+from psycopg.rows import TupleRow
+
+from hansard.adapters.storage.postgres_connections import fetched
+from hansard.adapters.storage.postgres_errors import translated
+from hansard.adapters.storage.queries import load_migrations
+from hansard.domain.errors import (
+    ForeignDatabase,
+    SchemaNewer,
+    SchemaOlder,
+    StorageReadOnly,
+)
+
+_NONE: Final = 0
+_FOREIGN: Final = -1
+
+
+def migrate(connection: Connection[TupleRow]) -> int:
+    """Bring the schema to this release's and return how many steps that took; it only adds.
+
+    Many processes may do so at once: one works, the others wait for it.
+    """
+    try:
+        with connection.transaction():
+            fetched(connection, "migration_lock")
+            version = _version(connection)
+            if version == 0 and not fetched(connection, "schema_exists")[0][0]:
+                fetched(connection, "create_schema")
+            steps = [step for step in load_migrations("postgres") if step.version > version]
+            for step in steps:
+                # Without parameters, so that it may be many statements.
+                connection.execute(cast("Any", step.sql))
+                fetched(connection, "migrated", (step.version,))
+            return len(steps)
+    except errors.InsufficientPrivilege as error:
+        raise StorageReadOnly(
+            "the role may not make or change the schema `hansard`: run `hansard migrate` as a "
+            "role that may, then SELECT hansard.admit('role') for this one"
+        ) from error
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def ready(connection: Connection[TupleRow]) -> None:
+    """Return once the schema is this release's: made in an empty database, else as it should be."""
+    try:
+        version = _version(connection)
+    except psycopg.Error as error:
+        raise translated(error) from error
+    newest = load_migrations("postgres")[-1].version
+    if version == 0:
+        migrate(connection)
+    elif version < newest:
+        raise SchemaOlder("the log was made by an older Hansard: run `hansard migrate`")
+
+
+def _version(connection: Connection[TupleRow]) -> int:
+    installed = fetched(connection, "installed")[0][0]
+    if installed == _FOREIGN:
+        raise ForeignDatabase(
+            "the database has a schema `hansard` that is not a Hansard log, and nothing was "
+            "changed in it: use another database"
+        )
+    version = 0 if installed == _NONE else int(fetched(connection, "schema_version")[0][0])
+    newest = load_migrations("postgres")[-1].version
+    if version > newest:
+        raise SchemaNewer("the log was made by a newer Hansard: upgrade this one")
+    return version

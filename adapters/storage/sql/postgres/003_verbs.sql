@@ -1,0 +1,219 @@
+-- The verbs beside append: the catalogue, blobs, erasure, incarnations; and who may use them.
+
+-- The tenant that the caller is bound to; null if it works for all.
+CREATE FUNCTION hansard.bound_tenant() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+RETURN (SELECT c.tenant FROM hansard.caller AS c WHERE c.role = session_user);
+
+---------------------------------------------------------------------------------------------------
+-- Catalogue
+---------------------------------------------------------------------------------------------------
+
+-- The id of the conversation of a key: the one it has, else the one proposed.
+CREATE FUNCTION hansard.open_conversation(of_tenant uuid, of_key bytea, proposed uuid) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    of_shard smallint := hansard.shard_of(of_tenant);
+    found_id uuid;
+BEGIN
+    INSERT INTO hansard.conversation_key (shard, tenant, key, conversation_id)
+    VALUES (of_shard, of_tenant, of_key, proposed)
+    ON CONFLICT DO NOTHING;
+    SELECT k.conversation_id INTO found_id FROM hansard.conversation_key AS k
+    WHERE k.shard = of_shard AND k.tenant = of_tenant AND k.key = of_key;
+    RETURN found_id;
+END $$;
+
+---------------------------------------------------------------------------------------------------
+-- Blobs: chunks first, each durable by itself; the digest last, which makes them a blob
+---------------------------------------------------------------------------------------------------
+
+-- Store a chunk; number 0 begins the blob.
+CREATE FUNCTION hansard.put_chunk(
+    of_tenant uuid, of_conversation uuid, of_blob uuid, chunk_number integer, chunk bytea
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    of_shard smallint := hansard.shard_of(of_tenant);
+BEGIN
+    IF chunk_number = 0 THEN
+        INSERT INTO hansard.blob (shard, conversation_id, blob_id, tenant)
+        VALUES (of_shard, of_conversation, of_blob, of_tenant)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    PERFORM FROM hansard.blob AS b
+    WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.blob_id = of_blob
+        AND b.tenant = of_tenant AND b.digest IS NULL
+    FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE no_data_found USING MESSAGE = 'the blob was swept while it came in';
+    END IF;
+    INSERT INTO hansard.blob_chunk (shard, blob_id, number, tenant, data)
+    VALUES (of_shard, of_blob, chunk_number, of_tenant, chunk)
+    ON CONFLICT DO NOTHING;
+END $$;
+
+-- Close a blob with its digest. If the conversation has those bytes already, its grace begins anew
+-- and the copy goes.
+CREATE FUNCTION hansard.seal_blob(
+    of_tenant uuid, of_conversation uuid, of_blob uuid, of_digest bytea, of_size bigint
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    of_shard smallint := hansard.shard_of(of_tenant);
+BEGIN
+    UPDATE hansard.blob AS b SET digest = of_digest, size = of_size, stored_at = hansard.clock()
+    WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.blob_id = of_blob
+        AND b.tenant = of_tenant;
+    -- Asked again after a lost reply, the copy may have gone already.
+    IF NOT FOUND AND NOT EXISTS (
+        SELECT FROM hansard.blob AS b
+        WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.digest = of_digest
+    ) THEN
+        RAISE no_data_found USING MESSAGE = 'the blob was swept while it came in';
+    END IF;
+EXCEPTION WHEN unique_violation THEN
+    UPDATE hansard.blob AS b SET stored_at = hansard.clock()
+    WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.digest = of_digest;
+    DELETE FROM hansard.blob_chunk AS c WHERE c.shard = of_shard AND c.blob_id = of_blob;
+    DELETE FROM hansard.blob AS b
+    WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.blob_id = of_blob;
+END $$;
+
+-- Delete blobs that no event refers to and that were stored before a time; how many went.
+CREATE FUNCTION hansard.sweep_blobs(older_than bigint) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    bound uuid := hansard.bound_tenant();
+    swept bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM hansard.blob AS b
+        WHERE NOT b.referenced AND b.stored_at < older_than AND b.tenant = coalesce(bound, b.tenant)
+        RETURNING b.shard, b.blob_id
+    ), chunks AS (
+        DELETE FROM hansard.blob_chunk AS c USING gone
+        WHERE c.shard = gone.shard AND c.blob_id = gone.blob_id
+    )
+    SELECT count(*) INTO swept FROM gone;
+    RETURN swept;
+END $$;
+
+---------------------------------------------------------------------------------------------------
+-- Erasure
+---------------------------------------------------------------------------------------------------
+
+-- Erase what a conversation says, its blobs and its key; how many events were erased.
+CREATE FUNCTION hansard.forget(of_conversation uuid) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+AS $$
+DECLARE
+    bound uuid := hansard.bound_tenant();
+    at_shard smallint;
+    erased bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM hansard.blob AS b
+        WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
+        RETURNING b.shard, b.blob_id
+    )
+    DELETE FROM hansard.blob_chunk AS c USING gone
+    WHERE c.shard = gone.shard AND c.blob_id = gone.blob_id;
+    DELETE FROM hansard.conversation_key AS k
+    WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant);
+    DELETE FROM hansard.snapshot AS s
+    WHERE s.conversation_id = of_conversation AND s.tenant = coalesce(bound, s.tenant);
+
+    SELECT h.shard INTO at_shard FROM hansard.conversation_head AS h
+    WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant);
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    PERFORM set_config('hansard.erasing', 'on', true);
+    UPDATE hansard.event AS e SET salt = NULL, body = NULL, once = NULL
+    WHERE e.shard = at_shard AND e.conversation_id = of_conversation AND e.body IS NOT NULL;
+    GET DIAGNOSTICS erased = ROW_COUNT;
+    PERFORM set_config('hansard.erasing', 'off', true);
+    -- An append reads the head under this lock and writes it back.
+    PERFORM pg_advisory_xact_lock(1212239443, at_shard);
+    UPDATE hansard.conversation_head AS h SET open_calls = '{}', open_since = '{}'
+    WHERE h.shard = at_shard AND h.conversation_id = of_conversation;
+    RETURN erased;
+END $$;
+
+---------------------------------------------------------------------------------------------------
+-- Incarnation
+---------------------------------------------------------------------------------------------------
+
+-- The incarnation of the log, renewed if the log is not where it was: on another server (a base
+-- backup restored keeps its system identifier, but recovers to another timeline), in another
+-- database (a dump restored, a copy made), on another timeline (a standby was promoted). It cannot
+-- see a disk set back to a snapshot, nor rows of a dump loaded into this same database. A standby
+-- answers as its primary does.
+CREATE FUNCTION hansard.incarnation() RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    place_now text;
+    known hansard.meta;
+BEGIN
+    SELECT m.* INTO known FROM hansard.meta AS m;
+    IF pg_is_in_recovery() THEN
+        RETURN known.incarnation;
+    END IF;
+    -- The timeline is the first 8 digits of the name of the WAL file that is written now.
+    SELECT concat_ws('/', s.system_identifier, d.oid,
+        left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)) INTO place_now
+    FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_database();
+    IF known.place <> place_now THEN
+        UPDATE hansard.meta AS m SET place = place_now, incarnation = gen_random_uuid()
+        WHERE m.place <> place_now;
+        SELECT m.* INTO known FROM hansard.meta AS m;
+    END IF;
+    RETURN known.incarnation;
+END $$;
+
+---------------------------------------------------------------------------------------------------
+-- Roles
+---------------------------------------------------------------------------------------------------
+
+ALTER TABLE hansard.tenant ENABLE ROW LEVEL SECURITY;
+ALTER TABLE hansard.event ENABLE ROW LEVEL SECURITY;
+ALTER TABLE hansard.conversation_head ENABLE ROW LEVEL SECURITY;
+ALTER TABLE hansard.conversation_key ENABLE ROW LEVEL SECURITY;
+ALTER TABLE hansard.blob ENABLE ROW LEVEL SECURITY;
+ALTER TABLE hansard.blob_chunk ENABLE ROW LEVEL SECURITY;
+ALTER TABLE hansard.snapshot ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own ON hansard.tenant
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+CREATE POLICY own ON hansard.event
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+CREATE POLICY own ON hansard.conversation_head
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+CREATE POLICY own ON hansard.conversation_key
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+CREATE POLICY own ON hansard.blob
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+CREATE POLICY own ON hansard.blob_chunk
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+CREATE POLICY own ON hansard.snapshot
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+
+-- Let a role read and call the verbs; `bound` binds it to one tenant, null unbinds it.
+CREATE FUNCTION hansard.admit(newcomer name, bound uuid DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    EXECUTE format('GRANT USAGE ON SCHEMA hansard TO %I', newcomer);
+    EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA hansard TO %I', newcomer);
+    EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hansard TO %I', newcomer);
+    EXECUTE format('GRANT INSERT, UPDATE ON hansard.tracking TO %I', newcomer);
+    EXECUTE format('GRANT INSERT ON hansard.snapshot TO %I', newcomer);
+    EXECUTE format(
+        'REVOKE EXECUTE ON FUNCTION hansard.admit(name, uuid) FROM %I', newcomer);
+    DELETE FROM hansard.caller AS c WHERE c.role = newcomer;
+    IF bound IS NOT NULL THEN
+        INSERT INTO hansard.caller (role, tenant) VALUES (newcomer, bound);
+    END IF;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA hansard FROM PUBLIC;

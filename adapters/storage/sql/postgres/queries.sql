@@ -1,0 +1,127 @@
+-- What the program asks; how it writes is in 002_append.sql and 003_verbs.sql.
+
+-- name: installed
+-- The schema that is there: 0 none or empty, -1 someone else's, else the number of ours.
+SELECT CASE
+    WHEN to_regclass('hansard.migration') IS NOT NULL AND to_regclass('hansard.event') IS NOT NULL
+        THEN 1
+    WHEN EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('hansard')) THEN -1
+    ELSE 0
+END
+
+-- name: schema_version
+-- Asked only where `installed` says 1.
+SELECT coalesce(max(number), 0) FROM hansard.migration
+
+-- name: create_schema
+-- Apart from the migrations: an owner may have made it for a role that may not.
+CREATE SCHEMA IF NOT EXISTS hansard
+
+-- name: schema_exists
+-- CREATE SCHEMA IF NOT EXISTS asks for the right to create one even where it exists.
+SELECT to_regnamespace('hansard') IS NOT NULL
+
+-- name: migration_lock
+-- One migrates at a time; the others wait and find it done.
+SELECT pg_advisory_xact_lock(1212239443, -1)
+
+-- name: migrated
+-- In the transaction of the migration itself.
+INSERT INTO hansard.migration (number) VALUES ($1)
+
+-- name: identity
+-- What a new connection has to know: the log may have moved to another server meanwhile.
+SELECT hansard.incarnation(), m.key FROM hansard.meta AS m
+
+-- name: append
+-- The casts tell the types, so that the arrays can come in their binary form.
+SELECT * FROM hansard.append(
+    $1::uuid[], $2::uuid[], $3::bigint[], $4::integer[], $5::uuid[], $6::text[], $7::integer[],
+    $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::integer[], $13::bytea[],
+    $14::bigint[], $15::bigint[], $16::bytea[], $17::integer[])
+
+-- name: read
+-- The shard comes from the head: every key begins with it.
+SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
+    recorded_at, header, digest, leaf, salt, body
+FROM hansard.event
+WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id = $1)
+    AND conversation_id = $1 AND version > $2 AND version <= $3
+ORDER BY version LIMIT $4
+
+-- name: read_log
+-- Positions are dense, so a page ends where the shard does or after $3 events.
+SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
+    recorded_at, header, digest, leaf, salt, body
+FROM hansard.event WHERE shard = $1 AND position > $2 ORDER BY position LIMIT $3
+
+-- name: last_position
+-- An index lookup; the lists of shards and of tenants are short.
+SELECT coalesce(
+    (SELECT position FROM hansard.event WHERE shard = $1 ORDER BY position DESC LIMIT 1), 0)
+
+-- name: last_positions
+-- Every shard, those without events too.
+SELECT s.shard, coalesce(
+    (SELECT position FROM hansard.event WHERE shard = s.shard ORDER BY position DESC LIMIT 1), 0)
+FROM hansard.meta AS m, generate_series(0, m.shards - 1) AS s (shard) ORDER BY s.shard
+
+-- name: head
+-- Where a conversation stands.
+SELECT version, exchange, open_calls, open_since, instructions, tools, request, closed,
+    input_tokens, output_tokens
+FROM hansard.conversation_head WHERE conversation_id = $1
+
+-- name: latest
+-- The partial index has only events that point.
+SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
+    recorded_at, header, digest, leaf, salt, body
+FROM hansard.event
+WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id = $1)
+    AND conversation_id = $1 AND pointer = $2 AND version <= $3
+ORDER BY version DESC LIMIT 1
+
+-- name: exchange_start
+-- The partial index has only prompts that opened an exchange.
+SELECT version FROM hansard.event
+WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id = $1)
+    AND conversation_id = $1 AND exchange = $2 AND opens_exchange
+
+-- name: open_conversation
+-- Two processes that open one key at once get one id.
+SELECT hansard.open_conversation($1, $2, $3)
+
+-- name: find_conversation
+-- By the digest of its key.
+SELECT conversation_id FROM hansard.conversation_key
+WHERE shard = (SELECT shard FROM hansard.tenant WHERE tenant = $1) AND tenant = $1 AND key = $2
+
+-- name: conversations
+-- A tenant's events are in one shard, so positions say which conversation moved last.
+SELECT version, exchange, open_calls, open_since, instructions, tools, request, closed,
+    input_tokens, output_tokens, conversation_id, started_at, recorded_at
+FROM hansard.conversation_head WHERE tenant = $1 ORDER BY position DESC
+
+-- name: put_chunk
+-- Each chunk is durable by itself; no transaction stays open while a file comes in.
+SELECT hansard.put_chunk($1, $2, $3, $4, $5)
+
+-- name: seal_blob
+-- From here on it is a blob that events can refer to.
+SELECT hansard.seal_blob($1, $2, $3, $4, $5)
+
+-- name: blob
+-- Which chunks are a blob's.
+SELECT shard, blob_id FROM hansard.blob WHERE conversation_id = $1 AND digest = $2
+
+-- name: chunk
+-- One at a time, so that no more than one is in memory.
+SELECT data FROM hansard.blob_chunk WHERE shard = $1 AND blob_id = $2 AND number = $3
+
+-- name: sweep_blobs
+-- Orphans of programs that ended between a blob and its event.
+SELECT hansard.sweep_blobs($1)
+
+-- name: forget
+-- One transaction: a conversation is forgotten or it is not.
+SELECT hansard.forget($1)
