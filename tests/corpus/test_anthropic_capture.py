@@ -1,0 +1,163 @@
+"""Real recorded traffic goes through the capture, and comes out as it was said."""
+
+import json
+from collections import Counter
+from itertools import count
+from typing import Any, cast
+from uuid import UUID
+
+import pytest
+
+from hansard.adapters.capture.answer import Answer
+from hansard.adapters.capture.anthropic_errors import attempt_failed
+from hansard.adapters.capture.anthropic_events import events_of
+from hansard.adapters.capture.anthropic_messages import read_body
+from hansard.adapters.capture.anthropic_requests import instructions, read_request, said, tools
+from hansard.adapters.capture.anthropic_stream import MessageStream
+from hansard.domain.blobs import restore
+from hansard.domain.content import Native, Text
+from hansard.domain.encoding import decode, encode
+from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDefined
+from hansard.domain.registry import VERSIONS, name_of
+from tests.anthropic_wire import chunks
+from tests.corpus.conftest import COUNTED, RecordProperty
+from tests.corpus.fold import blocks_said
+from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
+
+pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
+
+SIZES = (1, 7, 1000)
+
+
+def answers(exchange: Exchange) -> list[Answer]:
+    """The answer, read in several chunkings."""
+    if not exchange.is_stream:
+        return [read_body(exchange.body)]
+    return [read(exchange.body, sizes) for sizes in ([len(exchange.body)], *([n] for n in SIZES))]
+
+
+def read(body: bytes, sizes: list[int]) -> Answer:
+    stream = MessageStream()
+    for chunk in chunks(body, sizes):
+        stream.feed(chunk)
+    return stream.finish()
+
+
+def stored(event: Event) -> Event:
+    """The event as the log gives it back."""
+    name = name_of(event)
+    found = decode(name, VERSIONS[name], encode(event))
+    assert isinstance(found, Event)
+    return found
+
+
+def blocks_of(event: Event) -> list[Any]:
+    """The API's own blocks that an event holds, moved strings still in blobs."""
+    match event:
+        case InstructionsSet(content=str() as text):
+            return [text] if text else []
+        case InstructionsSet(content=Native(value=value)):
+            return list(value["system"])
+        case ToolsDefined(tools=several):
+            return [tool.value for tool in several if isinstance(tool, Native)]
+        case _:
+            content: object = getattr(event, "content", ())
+            if isinstance(content, tuple):
+                return [as_block(block) for block in cast("tuple[object, ...]", content)]
+            return [as_block(content)]
+
+
+def as_block(held: object) -> JsonObject:
+    match held:
+        case Native(value=value):
+            return value
+        case Text(text=text):
+            return {"type": "text", "text": text}
+        case _:
+            raise AssertionError(f"{held} is no block")
+
+
+def as_text(value: object) -> str:
+    """JSON text, for it shows the order of keys, nulls, and what is an integer."""
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize("name", files())
+def test_every_recorded_block_is_kept_as_it_was_said(
+    name: str, record_property: RecordProperty
+) -> None:
+    counts = Counter(files=1)
+    for exchange in exchanges(name):
+        if exchange.status >= 400:
+            failed = attempt_failed(exchange.status, exchange.body, request=UUID(int=2))
+            assert as_text(failed.error) == as_text(json.loads(exchange.body))
+            counts.update(errors=1)
+            continue
+        answer, *others = answers(exchange)
+        assert all(other == answer for other in others)
+        recorded, blobs = events_of(answer, response=UUID(int=1))
+        events = [stored(event) for event in recorded]
+        kept = [restore(block, blobs) for event in events for block in blocks_of(event)]
+        assert as_text(kept) == as_text(blocks_said(exchange))
+        counts.update(
+            answers=1,
+            blocks=len(kept),
+            verbatim=len(kept),
+            opaque=sum(isinstance(event, OpaqueRecorded) for event in events),
+            interrupted=int(not answer.is_complete),
+        )
+    record_property(COUNTED, ("captured", dict(counts)))
+
+
+@pytest.mark.parametrize("name", files())
+def test_every_recorded_request_says_what_was_sent(
+    name: str, record_property: RecordProperty
+) -> None:
+    counts = Counter(files=1)
+    for request in filter(None, (exchange.request for exchange in exchanges(name))):
+        sent = read_request(json.dumps(request).encode())
+        responses = (UUID(int=number) for number in count(1))
+        for wanted, (recorded, blobs) in [
+            (blocks_sent(request), said(sent.messages, responses=responses)),
+            (listed(request.get("system")), instructions(sent.system)),
+            (request.get("tools") or [], tools(sent.tools)),
+        ]:
+            events = [stored(event) for event in recorded]
+            kept = [restore(block, blobs) for event in events for block in blocks_of(event)]
+            assert as_text(kept) == as_text(wanted)
+            counts.update(blocks=len(kept), verbatim=len(kept))
+        counts.update(requests=1)
+    record_property(COUNTED, ("requests", dict(counts)))
+
+
+def blocks_sent(request: JsonObject) -> list[JsonObject]:
+    contents = [message["content"] for message in request["messages"]]
+    return [
+        {"type": "text", "text": block} if isinstance(block, str) else block
+        for content in contents
+        for block in listed(content)
+    ]
+
+
+def listed(content: Any) -> list[Any]:
+    if content is None:
+        return []
+    return [content] if isinstance(content, str) else list(content)
+
+
+# What the recordings are known to hold of answers that are not whole, or odd.
+NOT_WHOLE = {
+    "anthropic/sdk/incomplete_partial_json_response.txt": "stopped (max_tokens) with a block that is not whole",
+    "anthropic/vercel-ai/spliced-message-start.chunks.txt": "a message_start of another message",
+}
+
+
+@pytest.mark.parametrize("name", files())
+def test_a_recorded_answer_is_complete_but_for_the_known_ones(name: str) -> None:
+    details = {
+        answer.detail
+        for exchange in exchanges(name)
+        if exchange.status == 200
+        for answer in answers(exchange)[:1]
+    }
+    assert details <= {NOT_WHOLE.get(name)}
