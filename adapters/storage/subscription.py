@@ -6,13 +6,15 @@ makes it correct, whoever appends from wherever.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
+from weakref import WeakSet
 
-from hansard.domain.errors import StaleCursor
+from hansard.domain.errors import StaleCursor, StorageUnavailable
 from hansard.domain.log import Cursor, RecordedEvent
 
 PAGE: Final = 500
@@ -30,6 +32,7 @@ class Wakeups:
         self._changed = threading.Condition()
         self._appends = 0
         self._closed = False
+        _all.add(self)
 
     def appended(self) -> None:
         """Wake up every waiting subscription."""
@@ -60,10 +63,25 @@ class Wakeups:
         with self._changed:
             self._changed.notify_all()
 
+    def after_fork_in_child(self) -> None:
+        """Forget the parent's threads, one of which may have held the lock."""
+        self._changed = threading.Condition()
+
     @property
     def closed(self) -> bool:
         """Whether the backend was closed."""
         return self._closed
+
+
+_all: Final[WeakSet[Wakeups]] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for wakeups in list(_all):
+        wakeups.after_fork_in_child()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 class PollingSubscription:
@@ -117,7 +135,12 @@ class PollingSubscription:
 
     def _fetch(self) -> None:
         seen = self._wakeups.seen()
-        found = self._read_log(self._after, PAGE)
+        try:
+            found = self._read_log(self._after, PAGE)
+        except StorageUnavailable:
+            if self._ended():  # The backend was closed while this thread was reading.
+                return
+            raise
         if not found:
             self._wakeups.wait(seen, lambda: self._stopped)
             return

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Protocol
 
 from hansard.adapters.storage.memory import Memory
+from hansard.adapters.storage.sqlite import open_sqlite
 from hansard.domain.log import Backend
+from tests.postgres_places import POSTGRES_PLACES
 
 
 class Place(Protocol):
@@ -34,9 +36,24 @@ class MemoryPlace:
         """Nothing is left."""
 
 
+@dataclass(frozen=True)
+class SqlitePlace:
+    folder: Path
+
+    def open(self) -> Backend:
+        return open_sqlite(self.folder / "log.db")
+
+    def remove(self) -> None:
+        """The folder goes with the test."""
+
+
 def _memory(_: Path) -> Place:
     return MemoryPlace()
 
 
-PLACES: dict[str, Callable[[Path], Place]] = {"memory": _memory}
-DURABLE: tuple[str, ...] = ()
+PLACES: dict[str, Callable[[Path], Place]] = {
+    "memory": _memory,
+    "sqlite": SqlitePlace,
+    **POSTGRES_PLACES,
+}
+DURABLE: tuple[str, ...] = ("sqlite", *POSTGRES_PLACES)

@@ -1,0 +1,181 @@
+-- name: prepare_connection
+-- FULL syncs the write-ahead log at every commit; secure_delete overwrites what is erased.
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = ON;
+PRAGMA secure_delete = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA temp_store = MEMORY;
+
+-- name: enter_wal
+-- Readers do not wait for the writer; the mode stays with the file.
+PRAGMA journal_mode = WAL;
+
+-- name: count_tables
+-- A file without any is new, whoever made it.
+SELECT count(*) FROM sqlite_schema;
+
+-- name: schema_version
+-- The number of the last migration that was applied.
+PRAGMA user_version;
+
+-- name: begin
+-- The write lock is taken at once, so that a commit can no longer fail for it.
+BEGIN IMMEDIATE;
+
+-- name: commit
+-- Returns when the write-ahead log is on the disk.
+COMMIT;
+
+-- name: rollback
+-- After an error nothing of the transaction stays.
+ROLLBACK;
+
+-- name: empty_wal
+-- The write-ahead log still holds pages as they were before an erasure.
+PRAGMA wal_checkpoint(TRUNCATE);
+
+-- name: insert_meta
+-- Once, when the file is made.
+INSERT INTO meta (one, incarnation, identity, digest_key) VALUES (1, ?, ?, ?);
+
+-- name: select_meta
+-- Whose file this is, and the key of its digests.
+SELECT incarnation, identity, digest_key FROM meta;
+
+-- name: update_incarnation
+-- The file was copied or restored: old cursors must not be served.
+UPDATE meta SET incarnation = ?, identity = ?;
+
+-- name: last_event
+-- Where the log ends, and its clock.
+SELECT position, recorded_at FROM event ORDER BY position DESC LIMIT 1;
+
+-- name: known_by_id
+-- Is a retry of what was recorded before.
+SELECT conversation_id, version, type, salt, digest FROM event WHERE event_id = ?;
+
+-- name: known_by_once
+-- Is a fact that the conversation holds already, under whatever event id.
+SELECT conversation_id, version, type, salt, digest FROM event
+WHERE conversation_id = ? AND once = ?;
+
+-- name: insert_event
+-- The columns in the order of the table.
+INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: select_head
+-- One row, whatever the length of the conversation.
+SELECT version, exchange, open_calls, instructions, tools, request, closed,
+  input_tokens, output_tokens
+FROM conversation_head WHERE conversation_id = ?;
+
+-- name: upsert_head
+-- In the transaction of the events that moved it; tenant and start stay as they were.
+INSERT INTO conversation_head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (conversation_id) DO UPDATE SET
+  position = excluded.position,
+  recorded_at = excluded.recorded_at,
+  version = excluded.version,
+  exchange = excluded.exchange,
+  open_calls = excluded.open_calls,
+  instructions = excluded.instructions,
+  tools = excluded.tools,
+  request = excluded.request,
+  closed = excluded.closed,
+  input_tokens = excluded.input_tokens,
+  output_tokens = excluded.output_tokens;
+
+-- name: select_conversation
+-- A part of a conversation, by its index: after, until, limit.
+SELECT position, conversation_id, version, exchange, event_id, type, schema_version, recorded_at,
+  header, digest, leaf, salt, body
+FROM event WHERE conversation_id = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?;
+
+-- name: select_log
+-- A part of the log, in the order of the table itself.
+SELECT position, conversation_id, version, exchange, event_id, type, schema_version, recorded_at,
+  header, digest, leaf, salt, body
+FROM event WHERE position > ? ORDER BY position LIMIT ?;
+
+-- name: select_latest
+-- What was in force at a version, by the partial index.
+SELECT position, conversation_id, version, exchange, event_id, type, schema_version, recorded_at,
+  header, digest, leaf, salt, body
+FROM event WHERE conversation_id = ? AND points = ? AND version <= ?
+ORDER BY version DESC LIMIT 1;
+
+-- name: select_exchange_start
+-- Where a window's edge lies, by the partial index.
+SELECT version FROM event WHERE conversation_id = ? AND exchange = ? AND opens_exchange = 1;
+
+-- name: select_key
+-- The caller's name, as its digest.
+SELECT conversation_id FROM conversation_key WHERE tenant = ? AND digest = ?;
+
+-- name: insert_key
+-- A name stands for one conversation until it is forgotten.
+INSERT INTO conversation_key (tenant, digest, conversation_id) VALUES (?, ?, ?)
+ON CONFLICT DO NOTHING;
+
+-- name: select_conversations
+-- A page of the catalogue, the one that moved last first, before a position.
+SELECT conversation_id, position, started_at, recorded_at, version, exchange, open_calls,
+  instructions, tools, request, closed, input_tokens, output_tokens
+FROM conversation_head WHERE tenant = ? AND position < ? ORDER BY position DESC LIMIT ?;
+
+-- name: insert_blob
+-- Without its digest: that is known when the last byte has come.
+INSERT INTO blob (tenant, conversation_id, stored_at) VALUES (?, ?, ?) RETURNING number;
+
+-- name: insert_piece
+-- At most 1 MiB, committed on its own, so that no writer waits for a slow upload.
+INSERT INTO blob_piece (blob, ordinal, data) VALUES (?, ?, ?);
+
+-- name: touch_blob
+-- It is in use: the sweep must not take it yet.
+UPDATE blob SET stored_at = ? WHERE number = ?;
+
+-- name: select_blob
+-- The same bytes are stored once in a conversation.
+SELECT number FROM blob WHERE conversation_id = ? AND sha256 = ?;
+
+-- name: complete_blob
+-- From here on it can be read.
+UPDATE blob SET sha256 = ?, stored_at = ? WHERE number = ?;
+
+-- name: delete_blob
+-- Its pieces go with it.
+DELETE FROM blob WHERE number = ?;
+
+-- name: refer_to_blob
+-- An event refers to it from now on: no sweep takes it.
+UPDATE blob SET referenced = 1 WHERE conversation_id = ? AND sha256 = ? AND referenced = 0;
+
+-- name: select_piece
+-- One row at a time, so that no reader holds a snapshot while its caller is busy.
+SELECT data FROM blob_piece WHERE blob = ? AND ordinal = ?;
+
+-- name: sweep_blobs
+-- What no event refers to; an upload that broke off never gets a digest.
+DELETE FROM blob WHERE referenced = 0 AND stored_at < ?;
+
+-- name: forget_events
+-- All that an event says; that it was said stays.
+UPDATE event SET salt = NULL, body = NULL, once = NULL
+WHERE conversation_id = ? AND body IS NOT NULL;
+
+-- name: forget_blobs
+-- Also those that are still arriving.
+DELETE FROM blob WHERE conversation_id = ?;
+
+-- name: forget_key
+-- The name may be used again, for another conversation.
+DELETE FROM conversation_key WHERE conversation_id = ?;
+
+-- name: forget_calls
+-- The ids of calls are content.
+UPDATE conversation_head SET open_calls = '{}' WHERE conversation_id = ?;
+
+-- name: forget_snapshots
+-- They repeat what the events said.
+DELETE FROM snapshot WHERE originator_id = ?;

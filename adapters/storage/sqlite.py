@@ -1,0 +1,193 @@
+"""A store in one SQLite file: the embedded default, for any number of threads and processes.
+
+sql/sqlite/001_log.sql explains the tables. An append is one transaction and one flush of the
+write-ahead log; readers do not wait for it. Beside the file lie its write-ahead log (`-wal`,
+`-shm`) and the file by which writers take turns (`-lock`); they belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.storage import sqlite_blobs
+from hansard.adapters.storage.keyed_digest import keyed_digest
+from hansard.adapters.storage.sqlite_append import append_all, read_head
+from hansard.adapters.storage.sqlite_connection import Row, Value
+from hansard.adapters.storage.sqlite_file import SqliteFile, migrate_sqlite, open_file
+from hansard.adapters.storage.sqlite_rows import HIGHEST, SHARD, catalogue_line, recorded_event
+from hansard.adapters.storage.subscription import (
+    PollingSubscription,
+    Wakeups,
+    must_be_current,
+)
+from hansard.domain.content import Blob
+from hansard.domain.head import Head, Pointer
+from hansard.domain.log import (
+    Append,
+    Conversation,
+    Cursor,
+    RecordedEvent,
+    Subscription,
+    Verdict,
+)
+
+__all__ = ["Sqlite", "migrate_sqlite", "open_sqlite"]
+
+_PAGE: Final = 256
+
+
+def open_sqlite(path: Path, *, wait: float = 30.0) -> Sqlite:
+    """Return the store in a file, made if there is none.
+
+    `wait` is how many seconds a writer waits for its turn before StorageBusy. ForeignDatabase,
+    SchemaNewer, SchemaOlder, StorageReadOnly, StorageUnavailable, StorageFull and
+    UnsupportedFilesystem say why a file cannot be used; then nothing was written to it.
+    """
+    return Sqlite(open_file(path, wait))
+
+
+class Sqlite:
+    """A log, a catalogue and blobs in one file; get it by `open_sqlite`."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        """Use an open file."""
+        self._file = file
+        self._wakeups = Wakeups()
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Record what can be recorded and return a verdict for each request, in order."""
+        with self._file.appending() as (session, tail):
+            verdicts = append_all(session, self._file.digest_key, tail, appends)
+        self._wakeups.appended()
+        return verdicts
+
+    def read(
+        self,
+        conversation_id: UUID,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[RecordedEvent]:
+        """Yield a conversation's events with after < version <= until, in order of version."""
+        last = HIGHEST if until is None else until
+        left = HIGHEST if limit is None else limit
+        while left > 0:
+            size = min(left, _PAGE)
+            page = self._events("select_conversation", conversation_id.bytes, after, last, size)
+            yield from page
+            if len(page) < size:
+                return
+            after, left = page[-1].version, left - size
+
+    def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
+        """Return at most `limit` events after a cursor, in order of position."""
+        must_be_current(after, Cursor(self._file.incarnation, SHARD, HIGHEST))
+        found = self._events("select_log", after.position, limit)
+        if not found:
+            must_be_current(after, self._last())
+        return found
+
+    def subscribe(self, after: Cursor) -> Subscription:
+        """Return the events after a cursor, those to come included."""
+        self.read_log(after, 1)
+        return PollingSubscription(self.read_log, after, self._wakeups)
+
+    def cursors(self) -> list[Cursor]:
+        """Return the cursor of the last position; there is one shard."""
+        return [self._last()]
+
+    def head(self, conversation_id: UUID) -> Head:
+        """Return where a conversation stands; an empty Head if it has not begun."""
+        with self._file.connections.borrowed() as session:
+            return read_head(session, conversation_id)
+
+    def latest(
+        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
+    ) -> RecordedEvent | None:
+        """Return the last event up to a version whose effect `points` so."""
+        last = HIGHEST if until is None else until
+        found = self._events("select_latest", conversation_id.bytes, pointer, last)
+        return found[0] if found else None
+
+    def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
+        """Return the version of the prompt that opened an exchange; 0 if there is none such."""
+        found = self._row("select_exchange_start", conversation_id.bytes, exchange)
+        return 0 if found is None else found[0]
+
+    def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
+        """Return the id of the conversation of that key, made now if the key is new."""
+        if (found := self.find(tenant, key)) is not None:
+            return found
+        made, name = conversation_id or uuid7(), (tenant.bytes, self.digest(key))
+        with self._file.writing() as session:
+            session.run("insert_key", *name, made.bytes)
+            (found,) = session.one("select_key", *name) or (made.bytes,)
+            return UUID(bytes=found)
+
+    def find(self, tenant: UUID, key: str) -> UUID | None:
+        """Return the id of the conversation of that key, or None."""
+        found = self._row("select_key", tenant.bytes, self.digest(key))
+        return None if found is None else UUID(bytes=found[0])
+
+    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+        """Yield the conversations that have begun, the one that moved last first."""
+        before = HIGHEST
+        while True:
+            with self._file.connections.borrowed() as session:
+                rows = session.all("select_conversations", tenant.bytes, before, _PAGE)
+            for row in rows:
+                before, line = catalogue_line(row)
+                yield line
+            if len(rows) < _PAGE:
+                return
+
+    def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes, durably, and return the reference; storing them again changes nothing."""
+        return sqlite_blobs.put_blob(self._file, tenant, conversation_id, chunks)
+
+    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+        """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
+        return sqlite_blobs.get_blob(self._file, conversation_id, blob)
+
+    def sweep_blobs(self, older_than: int) -> int:
+        """Delete blobs that no event refers to and that were stored before a time."""
+        return sqlite_blobs.sweep_blobs(self._file, older_than)
+
+    def forget(self, conversation_id: UUID) -> int:
+        """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
+        with self._file.writing() as session:
+            session.run("forget_events", conversation_id.bytes)
+            erased = session.changed()
+            for query in ("forget_blobs", "forget_key", "forget_calls", "forget_snapshots"):
+                session.run(query, conversation_id.bytes)
+        with self._file.connections.borrowed() as session:
+            session.run("empty_wal")
+        return erased
+
+    def digest(self, text: str) -> bytes:
+        """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
+        return keyed_digest(self._file.digest_key, text)
+
+    def close(self) -> None:
+        """End all subscriptions and close the file; using the store afterwards is an error."""
+        self._wakeups.close()
+        self._file.connections.close()
+
+    def _last(self) -> Cursor:
+        found = self._row("last_event")
+        return Cursor(self._file.incarnation, SHARD, 0 if found is None else found[0])
+
+    def _events(self, query: str, *values: Value) -> list[RecordedEvent]:
+        with self._file.connections.borrowed() as session:
+            rows = session.all(query, *values)
+        return [recorded_event(row) for row in rows]
+
+    def _row(self, query: str, *values: Value) -> Row | None:
+        with self._file.connections.borrowed() as session:
+            return session.one(query, *values)

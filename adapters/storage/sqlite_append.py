@@ -1,0 +1,81 @@
+"""Appending inside a transaction that is open: look up what is known, decide, write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from uuid import UUID
+
+from hansard.adapters.storage.keyed_digest import keyed_digest
+from hansard.adapters.storage.recording import Known, Recording, record, refusal
+from hansard.adapters.storage.sqlite_connection import Session
+from hansard.adapters.storage.sqlite_file import Tail
+from hansard.adapters.storage.sqlite_rows import SHARD, event_row, head_of, head_row
+from hansard.domain.head import Head
+from hansard.domain.log import Append, NewEvent, Verdict
+
+
+def append_all(
+    session: Session, digest_key: bytes, tail: Tail, appends: Iterable[Append]
+) -> list[Verdict]:
+    """Return a verdict for each request, in order; what is recorded moves the tail."""
+    tail.recorded_at = max(tail.recorded_at, time.time_ns() // 1000)
+    return [_append(session, digest_key, tail, append) for append in appends]
+
+
+def _append(session: Session, digest_key: bytes, tail: Tail, append: Append) -> Verdict:
+    head = read_head(session, append.conversation_id)
+    onces = [_once(digest_key, event) for event in append.events]
+    known = [
+        _known(session, append.conversation_id, event, once)
+        for event, once in zip(append.events, onces, strict=True)
+    ]
+    if (refused := refusal(append, known, head.version)) is not None:
+        return refused
+    recording = record(
+        append, head, shard=SHARD, position=tail.position, recorded_at=tail.recorded_at
+    )
+    write(session, append, recording, onces, head)
+    tail.position = recording.events[-1].position
+    return recording.verdict()
+
+
+def read_head(session: Session, conversation_id: UUID) -> Head:
+    """Return where a conversation stands."""
+    return head_of(session.one("select_head", conversation_id.bytes))
+
+
+def write(
+    session: Session,
+    append: Append,
+    recording: Recording,
+    onces: Iterable[bytes | None],
+    before: Head,
+) -> None:
+    """Write the events of a recording, the head after them, and that they refer to blobs."""
+    exchange = before.exchange
+    for new, event, once in zip(append.events, recording.events, onces, strict=True):
+        row = event_row(event, new, once, opens_exchange=event.exchange > exchange)
+        session.run("insert_event", *row)
+        exchange = event.exchange
+        for blob in new.blobs:
+            owner, digest = append.conversation_id.bytes, bytes.fromhex(blob.sha256)
+            session.run("refer_to_blob", owner, digest)
+    first, last = recording.events[0], recording.events[-1]
+    session.run("upsert_head", *head_row(recording.head, append.tenant, first, last))
+
+
+def _once(digest_key: bytes, event: NewEvent) -> bytes | None:
+    return None if event.once is None else keyed_digest(digest_key, event.once)
+
+
+def _known(
+    session: Session, conversation_id: UUID, event: NewEvent, once: bytes | None
+) -> Known | None:
+    row = session.one("known_by_id", event.event_id.bytes)
+    if row is None and once is not None:
+        row = session.one("known_by_once", conversation_id.bytes, once)
+    if row is None:
+        return None
+    owner, *rest = row
+    return Known(UUID(bytes=owner), *rest)

@@ -1,0 +1,208 @@
+"""One SQLite file: what may be opened, how it is made and migrated, whose it is, who writes.
+
+Its first transaction is written without a write-ahead log, so that from then on the first page
+says that the file is a Hansard log; nothing is ever written to a file that says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid4
+
+from hansard.adapters.storage.filesystems import refuse_network_filesystem
+from hansard.adapters.storage.keyed_digest import new_digest_key
+from hansard.adapters.storage.queries import load_migrations
+from hansard.adapters.storage.sqlite_connection import Connections, Session
+from hansard.adapters.storage.sqlite_lock import LockFile, lock_file
+from hansard.domain.errors import (
+    ForeignDatabase,
+    InvalidInput,
+    SchemaNewer,
+    SchemaOlder,
+    StorageReadOnly,
+    StorageUnavailable,
+)
+
+_APPLICATION_ID: Final = 0x48414E53
+_MAGIC: Final = b"SQLite format 3\0"
+_APPLICATION_ID_AT: Final = 68  # https://sqlite.org/fileformat.html §1.3
+_SCHEMA: Final = len(load_migrations("sqlite"))
+_INODE: Final = struct.Struct(">Q")
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteFile:
+    """An open file: who it is, and how to read it and write to it."""
+
+    path: Path
+    connections: Connections
+    incarnation: UUID
+    digest_key: bytes
+    _lock: LockFile
+    _wait: float
+    _inode: int
+
+    @contextmanager
+    def writing(self) -> Generator[Session]:
+        """Lend a connection in a write transaction, when it is this writer's turn."""
+        with self._lock.turn(self._wait):
+            self._must_be_in_place()
+            with self.connections.transaction() as session:
+                yield session
+
+    @contextmanager
+    def appending(self) -> Generator[tuple[Session, Tail]]:
+        """Lend a connection as `writing` does, with the log's tail; what moves it is marked."""
+        with self._lock.turn(self._wait):
+            self._must_be_in_place()
+            with self.connections.transaction() as session:
+                tail = Tail(*(session.one("last_event") or (0, 0)))
+                yield session, tail
+            self._lock.set_mark(tail.position)
+
+    def _must_be_in_place(self) -> None:
+        """Refuse to write to a file that nobody will find: it would be lost when closed."""
+        try:
+            inode = os.stat(self.path).st_ino  # noqa: PTH116 - on the path of every append
+        except OSError as exc:
+            raise StorageUnavailable(f"{self.path} was taken away: connect again") from exc
+        if inode != self._inode:
+            raise StorageUnavailable(f"{self.path} was replaced by another file: connect again")
+
+
+@dataclass(slots=True)
+class Tail:
+    """Where the log ends: its last position, and the time of its last event."""
+
+    position: int
+    recorded_at: int
+
+
+def open_file(path: Path, wait: float) -> SqliteFile:
+    """Return the file at a path, made if there is none; typed errors say why it cannot be used."""
+    path = _usable(path)
+    lock = _lock_file(path)
+    connections = Connections(str(path), wait)
+    try:
+        with lock.turn(wait):
+            _prepare(connections)
+            incarnation, digest_key = _recognise(path, connections, lock)
+    except BaseException:
+        connections.close()
+        raise
+    return SqliteFile(path, connections, incarnation, digest_key, lock, wait, path.stat().st_ino)
+
+
+def migrate_sqlite(path: Path, *, wait: float = 30.0) -> None:
+    """Bring the schema of a file up to date, adding only; nothing is done if it is, or is newer."""
+    path = _usable(path)
+    connections = Connections(str(path), wait)
+    try:
+        with _lock_file(path).turn(wait):
+            _apply(connections, _schema_version(connections))
+    finally:
+        connections.close()
+
+
+def _usable(path: Path) -> Path:
+    if str(path) == ":memory:":
+        raise InvalidInput("a log in SQLite's memory keeps nothing: use memory:// instead")
+    path = path.absolute()
+    if path.is_dir():
+        raise StorageUnavailable(f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise StorageUnavailable(f"the folder {path.parent} does not exist: make it first")
+    if path.exists() and not path.is_file():
+        raise ForeignDatabase(f"{path} is not a file: choose another name")
+    refuse_network_filesystem(path)
+    _must_be_writable(path)
+    _must_be_ours(path)
+    return path
+
+
+def _must_be_writable(path: Path) -> None:
+    # The folder too: SQLite keeps the write-ahead log beside the file.
+    for place in (path.parent, path):
+        if place.exists() and not os.access(place, os.W_OK):
+            raise StorageReadOnly(f"{place} takes no writes: check its permissions")
+
+
+def _must_be_ours(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            first = file.read(_APPLICATION_ID_AT + 4)
+    except FileNotFoundError:
+        return
+    except OSError as exc:
+        raise StorageUnavailable(f"{path} cannot be read: check its permissions") from exc
+    if not first:
+        return
+    application_id = int.from_bytes(first[_APPLICATION_ID_AT:], "big")
+    if not first.startswith(_MAGIC) or application_id != _APPLICATION_ID:
+        raise ForeignDatabase(f"{path} is not a Hansard log: choose another file")
+
+
+def _lock_file(path: Path) -> LockFile:
+    place = path.with_name(f"{path.name}-lock")
+    try:
+        return lock_file(place)
+    except PermissionError as exc:
+        raise StorageReadOnly(f"{place} takes no writes: check its permissions") from exc
+    except OSError as exc:
+        raise StorageUnavailable(f"{place} cannot be made: check the disk") from exc
+
+
+def _prepare(connections: Connections) -> None:
+    """Make the file if it is new; refuse another schema than ours."""
+    with connections.borrowed() as session:
+        is_new = session.one("count_tables") == (0,)
+    if is_new:
+        _apply(connections, 0)
+        with connections.borrowed() as session:
+            session.run("enter_wal")
+        return
+    version = _schema_version(connections)
+    if version > _SCHEMA:
+        raise SchemaNewer(
+            f"the log has schema {version}, this Hansard knows {_SCHEMA}: upgrade Hansard"
+        )
+    if version < _SCHEMA:
+        raise SchemaOlder(
+            f"the log has schema {version}, this Hansard needs {_SCHEMA}: run hansard migrate"
+        )
+
+
+def _schema_version(connections: Connections) -> int:
+    with connections.borrowed() as session:
+        (version,) = session.one("schema_version") or (0,)
+        return int(version)
+
+
+def _apply(connections: Connections, version: int) -> None:
+    with connections.transaction() as session:
+        for migration in load_migrations("sqlite"):
+            if migration.version > version:
+                session.migrate(migration.sql)
+        if version == 0:
+            session.run("insert_meta", uuid4().bytes, b"", new_digest_key())
+
+
+def _recognise(path: Path, connections: Connections, lock: LockFile) -> tuple[UUID, bytes]:
+    """Return incarnation and digest key; a copied or restored file gets another incarnation."""
+    identity = lock.nonce() + _INODE.pack(path.stat().st_ino)
+    with connections.transaction() as session:
+        incarnation, known_as, digest_key = session.one("select_meta") or (b"", b"", b"")
+        position, _ = session.one("last_event") or (0, 0)
+        if known_as != identity or position < lock.mark():
+            incarnation = incarnation if known_as == b"" else uuid4().bytes
+            session.run("update_incarnation", incarnation, identity)
+    lock.set_mark(position)
+    return UUID(bytes=incarnation), digest_key

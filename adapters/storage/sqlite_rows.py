@@ -1,0 +1,102 @@
+"""Rows of SQLite to values and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+from uuid import UUID
+
+from hansard.adapters.storage.sqlite_connection import Row, Value
+from hansard.domain.head import Head
+from hansard.domain.log import Conversation, NewEvent, RecordedEvent
+
+SHARD: Final = 0
+"""A SQLite log has one shard."""
+
+HIGHEST: Final = 2**63 - 1
+"""What stands for no upper bound."""
+
+
+def recorded_event(row: Row) -> RecordedEvent:
+    """Return the event of a row of `select_conversation`, `select_log` or `select_latest`."""
+    position, conversation_id, version, exchange, event_id, *rest = row
+    return RecordedEvent(
+        SHARD,
+        position,
+        UUID(bytes=conversation_id),
+        version,
+        exchange,
+        UUID(bytes=event_id),
+        *rest,
+    )
+
+
+def event_row(
+    event: RecordedEvent, new: NewEvent, once: bytes | None, *, opens_exchange: bool
+) -> tuple[Value, ...]:
+    """Return the columns of `event`, in the order of the table."""
+    return (
+        event.position,
+        event.conversation_id.bytes,
+        event.version,
+        event.exchange,
+        int(opens_exchange),
+        new.effect.points,
+        event.event_id.bytes,
+        event.type,
+        event.schema_version,
+        event.recorded_at,
+        once,
+        event.header,
+        event.digest,
+        event.leaf,
+        event.salt,
+        event.body,
+    )
+
+
+def head_of(row: Row | None) -> Head:
+    """Return the head of a row of `select_head`; an empty one for none."""
+    if row is None:
+        return Head()
+    version, exchange, open_calls, instructions, tools, request, closed, read, written = row
+    return Head(
+        version=version,
+        exchange=exchange,
+        open_calls=json.loads(open_calls),
+        instructions=instructions,
+        tools=tools,
+        request=request,
+        closed=bool(closed),
+        input_tokens=read,
+        output_tokens=written,
+    )
+
+
+def head_row(
+    head: Head, tenant: UUID, first: RecordedEvent, last: RecordedEvent
+) -> tuple[Value, ...]:
+    """Return the columns of `conversation_head`, in the order of the table."""
+    return (
+        last.conversation_id.bytes,
+        tenant.bytes,
+        last.position,
+        first.recorded_at,
+        last.recorded_at,
+        head.version,
+        head.exchange,
+        json.dumps(dict(head.open_calls), separators=(",", ":")),
+        head.instructions,
+        head.tools,
+        head.request,
+        int(head.closed),
+        head.input_tokens,
+        head.output_tokens,
+    )
+
+
+def catalogue_line(row: Row) -> tuple[int, Conversation]:
+    """Return position and line of the catalogue of a row of `select_conversations`."""
+    conversation_id, position, started_at, recorded_at, *head = row
+    line = Conversation(UUID(bytes=conversation_id), head_of(tuple(head)), started_at, recorded_at)
+    return position, line
