@@ -1,0 +1,133 @@
+"""docs/format.md is true: its vectors are recomputed, by our code and by code that knows only the page."""
+
+import hashlib
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel
+
+from hansard.domain import content, encoding, events, header, jsontext, tools
+from hansard.domain.draft import Stamp, draft
+from hansard.domain.registry import NAMES, VERSIONS, Unrecognised
+
+PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text(encoding="utf-8")
+Vector = dict[str, Any]
+VECTORS: list[Vector] = json.loads(PAGE.split("```json vectors\n")[1].split("```")[0])
+
+VALUES: dict[str, type[BaseModel]] = {
+    "native block": content.Native,
+    "text": content.Text,
+    "document": content.Document,
+    "blob": content.Blob,
+    "reasoning": content.Reasoning,
+    "tool call": content.ToolCall,
+    "tool result": content.ToolResult,
+    "tool definition": tools.ToolDefinition,
+    "template": events.Template,
+    "literal span": events.LiteralSpan,
+    "rendered span": events.RenderedSpan,
+    "shared span": events.SharedSpan,
+    "blob span": events.BlobSpan,
+    "recipe": events.Recipe,
+    "unfinished block": events.Unfinished,
+}
+
+each_vector = pytest.mark.parametrize("vector", VECTORS, ids=[v["what"] for v in VECTORS])
+
+
+@each_vector
+def test_a_second_implementation_computes_the_same_bytes(vector: Vector) -> None:
+    """Only hashlib, json and struct: whoever reads the page can write this."""
+    client_header = json.dumps(
+        vector["header"], sort_keys=True, separators=(",", ":"), ensure_ascii=True
+    ).encode("ascii")
+    body = json.dumps(vector["body"], separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "backslashreplace"
+    )
+    suffix = struct.pack(">qqq", vector["version"], vector["position"], vector["recorded_at"])
+    digest = hashlib.sha256(bytes.fromhex(vector["salt"]) + body).digest()
+    leaf = hashlib.sha256(b"\x00" + client_header + suffix + digest).digest()
+    assert client_header.hex() == vector["header_bytes"]
+    assert body.hex() == vector["body_bytes"]
+    assert suffix.hex() == vector["recorded_suffix"]
+    assert digest.hex() == vector["digest"]
+    assert leaf.hex() == vector["leaf"]
+
+
+@each_vector
+def test_our_code_writes_these_bytes(vector: Vector) -> None:
+    given = vector["header"]
+    event = encoding.decode(given["type"], given["schema"], bytes.fromhex(vector["body_bytes"]))
+    assert not isinstance(event, Unrecognised)
+    known = header.parse_header(bytes.fromhex(vector["header_bytes"]))
+    stamp = Stamp(
+        event_id=known.event_id,
+        occurred_at=known.occurred_at,
+        salt=bytes.fromhex(vector["salt"]),
+        tenant=known.tenant,
+        conversation_id=known.conversation_id,
+        actor=known.actor,
+        correlation_id=known.correlation_id,
+        causation_id=known.causation_id,
+        metadata=known.metadata,
+    )
+    drafted = draft(event, stamp)
+    assert drafted.header.hex() == vector["header_bytes"]
+    assert drafted.body.hex() == vector["body_bytes"]
+
+
+@each_vector
+def test_our_code_commits_to_the_same_leaf(vector: Vector) -> None:
+    client_header = bytes.fromhex(vector["header_bytes"])
+    recorded = header.recorded_header(
+        client_header, vector["version"], vector["position"], vector["recorded_at"]
+    )
+    digest = header.body_digest(bytes.fromhex(vector["salt"]), bytes.fromhex(vector["body_bytes"]))
+    assert recorded.hex() == vector["header_bytes"] + vector["recorded_suffix"]
+    assert digest.hex() == vector["digest"]
+    assert header.leaf(recorded, digest).hex() == vector["leaf"]
+
+
+def test_the_vectors_show_what_is_easily_got_wrong() -> None:
+    surrogate, number, moved = (bytes.fromhex(v["body_bytes"]) for v in VECTORS[1:])
+    assert "👋".encode() in surrogate
+    assert rb"here: \ud83d" in surrogate
+    assert b'"of":123456789012345678901234567890' in number
+    assert b'"note":null' in number
+    assert b"awaited" not in number
+    assert b'{"$hansard.blob":' in moved
+
+
+def test_the_vectors_have_the_events_that_they_say() -> None:
+    assert [UUID(v["header"]["event"]).version for v in VECTORS] == [7] * len(VECTORS)
+    assert jsontext.write(VECTORS[1]["body"]).hex() == VECTORS[1]["body_bytes"]
+
+
+def test_every_name_is_listed_with_its_members_in_order() -> None:
+    rows = re.findall(r"^\| `([a-z_.]+)` \| (\d+) \| (.*) \|$", PAGE, re.MULTILINE)
+    listed = {name: (int(schema), members) for name, schema, members in rows}
+    assert listed == {name: (VERSIONS[name], members(shape)) for name, shape in NAMES.items()}
+
+
+def test_every_value_is_listed_with_its_members_in_order() -> None:
+    rows = re.findall(r"^\| ([a-z ]+?)(?: \(`([a-z_]+)`\))? \| (`.*) \|$", PAGE, re.MULTILINE)
+    listed = {name: (kind, members) for name, kind, members in rows}
+    shapes = {name: (kind_of(shape), members(shape)) for name, shape in VALUES.items()}
+    assert {name: listed.get(name) for name in shapes} == shapes
+
+
+def members(shape: type[BaseModel]) -> str:
+    fields = [(name, info) for name, info in shape.model_fields.items() if name != "line"]
+    return ", ".join(
+        f"`{name}{'' if info.is_required() or name == 'kind' else '?'}`" for name, info in fields
+    )
+
+
+def kind_of(shape: type[BaseModel]) -> str:
+    kind = shape.model_fields.get("kind")
+    return "" if kind is None else str(kind.default)
