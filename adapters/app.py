@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from hansard.adapters.capture.spool import Spool, spool_folder
 from hansard.adapters.settings import settings
 from hansard.adapters.store import Store
 from hansard.domain.errors import InvalidInput
@@ -20,7 +21,16 @@ def connect(url: str | None = None) -> Store:
     """
     found = settings()
     place = url or found.url
-    return Store(_backend(place), _shown(place), actor=found.actor)
+    backend = _backend(place)
+    shown = _shown(place)
+    spool = Spool(spool_folder(shown), backend.cursors()[0].incarnation)
+    return Store(backend, shown, spool=spool, actor=found.actor)
+
+
+def is_there(url: str | None = None) -> bool:
+    """Whether there is a store at an URL; of a server only opening it can tell."""
+    place = url or settings().url
+    return urlsplit(place).scheme != "sqlite" or _path(place).exists()
 
 
 def _backend(url: str) -> Backend:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 from uuid import UUID
 
+from hansard.adapters.capture.spool import Spool
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import ConversationNotFound
 from hansard.domain.events import ConversationStarted
@@ -38,11 +39,21 @@ class Store:
     """
 
     def __init__(
-        self, backend: Backend, url: str, *, tenant: UUID = NO_TENANT, actor: str | None = None
+        self,
+        backend: Backend,
+        url: str,
+        *,
+        spool: Spool,
+        tenant: UUID = NO_TENANT,
+        actor: str | None = None,
     ) -> None:
-        """Serve a tenant's conversations from a backend; `actor` is who acts, by name."""
+        """Serve a tenant's conversations from a backend; `actor` is who acts, by name.
+
+        What the backend cannot take after a request was sent waits in the spool.
+        """
         self.backend = backend
         self.url = url
+        self.spool = spool
         self.tenant = tenant
         self._actor = None if actor is None else backend.digest(actor).hex()
 
@@ -60,7 +71,7 @@ class Store:
 
     def conversation(self, key: str) -> Talk:
         """Return the conversation of that key; it starts with its first event."""
-        return Talk(self.backend, key, tenant=self.tenant, actor=self._actor)
+        return Talk(self.backend, key, tenant=self.tenant, spool=self.spool, actor=self._actor)
 
     def existing(self, key: str) -> Talk:
         """Return the conversation of that key; ConversationNotFound if nothing was said in it."""

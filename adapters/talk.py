@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.given import GivenDocument, PutBlob, document, result_content, tool
+from hansard.adapters.reading import Stretch, events_for, lineage
 from hansard.domain import conversation
-from hansard.domain.content import Document, Text
+from hansard.domain.blobs import referenced, restore
+from hansard.domain.content import Blob, Document, Text, ToolCall
 from hansard.domain.draft import Stamp, draft
-from hansard.domain.errors import IdempotencyMismatch, VersionConflict
-from hansard.domain.events import Event
+from hansard.domain.errors import (
+    CorruptRecord,
+    IdempotencyMismatch,
+    InvalidContent,
+    NothingToSend,
+    VersionConflict,
+)
+from hansard.domain.events import Event, Recipe, ToolCallRecorded
 from hansard.domain.head import Head
 from hansard.domain.header import SALT_SIZE
 from hansard.domain.log import (
@@ -29,9 +39,24 @@ from hansard.domain.log import (
     RecordedEvent,
 )
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral_anthropic import neutral
+from hansard.projections.requests.needs import needed_blobs
+from hansard.projections.requests.rendering import render, renderer_digest
+from hansard.projections.requests.request import Options, Request
+from hansard.projections.turns import history
+from hansard.projections.window import Window
+
+if TYPE_CHECKING:
+    from hansard.adapters.capture.spool import Spool
+    from hansard.adapters.journal import Journal
+
+ClientT = TypeVar("ClientT")
 
 Done = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
+
+_REMEMBERED: Final = 8
+"""How many rendered requests are kept in mind, to know them again on the wire."""
 
 
 class Talk:
@@ -41,7 +66,13 @@ class Talk:
     """
 
     def __init__(
-        self, backend: Backend, key: str, *, tenant: UUID, actor: str | None = None
+        self,
+        backend: Backend,
+        key: str,
+        *,
+        tenant: UUID,
+        spool: Spool,
+        actor: str | None = None,
     ) -> None:
         """Hold the conversation of a key; `actor` is a keyed digest in hex."""
         self.key = key
@@ -49,7 +80,10 @@ class Talk:
         self.backend = backend
         self._actor = actor
         self._id = backend.find(tenant, key)
+        self._spool = spool
         self._begun = False
+        self._rendered: deque[tuple[Recipe, Request]] = deque(maxlen=_REMEMBERED)
+        self._journal: Journal | None = None
 
     @property
     def conversation_id(self) -> UUID:
@@ -167,6 +201,76 @@ class Talk:
         if self._id is not None:
             yield from self.backend.read(self._id, after=after, until=until)
 
+    def open_calls(self) -> list[ToolCall]:
+        """Return the calls that await a result, in the order in which they were made."""
+        versions = sorted(self.head().open_calls.values())
+        if not versions:
+            return []
+        recorded = self.read(after=versions[0] - 1, until=versions[-1])
+        found = [item.event() for item in recorded if item.version in versions]
+        return [self._call(event) for event in found if isinstance(event, ToolCallRecorded)]
+
+    def request(
+        self,
+        api: str,
+        *,
+        at: int | None = None,
+        window: Window | None = None,
+        thinking: Literal["keep", "drop"] = "keep",
+        cache: bool = False,
+        model: str | None = None,
+    ) -> Request:
+        """Return what the API accepts as this conversation's history: `create(**request, ...)`.
+
+        `at` is the version to render it at (what would have been sent then), `window` says which
+        exchanges it keeps, `thinking="drop"` leaves out signed reasoning, `cache` places cache
+        marks, `model` is whom the request is for, if not the model that answered before. Its
+        `.report` says what was repaired, left out, moved or translated.
+        """
+        version = self._version(at)
+        options = Options(api=api, window=window, thinking=thinking, cache=cache, model=model)
+        request = self.render(version, options)
+        recipe = Recipe(
+            api=api, version=version, options=options.plain(), renderer=renderer_digest()
+        )
+        self._rendered.append((recipe, request))
+        if self._journal is not None:
+            self._journal.remember(recipe, request.body_parts)
+        return request
+
+    def render(self, version: int, options: Options) -> Request:
+        """Return the request that the conversation makes at a version, under these options."""
+        stretches = lineage(self.backend, self.conversation_id, version)
+        folded = history(events_for(self.backend, stretches, options.window))
+        held = {blob.sha256: self._blob(blob, stretches) for blob in needed_blobs(folded)}
+        return render(folded, options, held)
+
+    def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
+        """Return a new conversation that goes on from this one, as it stands or stood at `at`.
+
+        Nothing is copied: both share what was said before.
+        """
+        version = self._version(at)
+        forked = Talk(self.backend, key, tenant=self.tenant, spool=self._spool, actor=self._actor)
+        decided = conversation.fork(forked.head(), self.conversation_id, version, reason)
+        forked.append(*decided, expected_version=0)
+        return forked
+
+    def record(self, client: ClientT) -> ClientT:
+        """Return a client of the same type; all that crosses its wire is recorded here.
+
+        It shares its connections with the client that was given. Raises UnsupportedClient for
+        anything but a client of the `anthropic` SDK, sync or async.
+        """
+        from hansard.adapters.capture import tee
+        from hansard.adapters.journal import Journal
+
+        if self._journal is None:
+            self._journal = Journal(self, self._spool)
+            for recipe, request in self._rendered:
+                self._journal.remember(recipe, request.body_parts)
+        return tee.record(client, self._journal)
+
     # -- within ------------------------------------------------------------------------------
 
     def _known_head(self) -> Head:
@@ -200,6 +304,30 @@ class Talk:
             causation_id=causation_id,
         )
         return draft(event, stamp)
+
+    def _version(self, at: int | None) -> int:
+        last = self.head().version
+        if last == 0:
+            raise NothingToSend("nothing was said in this conversation yet: say something first")
+        if at is not None and not 1 <= at <= last:
+            raise InvalidContent(f"there is no version {at}: the conversation is at {last}")
+        return last if at is None else at
+
+    def _call(self, event: ToolCallRecorded) -> ToolCall:
+        if isinstance(event.content, ToolCall):
+            return event.content
+        held = {blob.sha256: self._blob(blob) for blob in referenced(event.content.value)}
+        call = neutral(restore(event.content.value, held))
+        assert isinstance(call, ToolCall)
+        return call
+
+    def _blob(self, blob: Blob, stretches: tuple[Stretch, ...] = ()) -> bytes:
+        """Return a blob of this conversation, or of one that it goes on from."""
+        owners = [stretch.conversation_id for stretch in reversed(stretches)]
+        for owner in owners[:-1]:
+            with suppress(CorruptRecord):
+                return b"".join(self.backend.get_blob(owner, blob))
+        return b"".join(self.backend.get_blob((owners or [self.conversation_id])[-1], blob))
 
     @property
     def _put(self) -> PutBlob:

@@ -18,6 +18,7 @@ from hansard.domain.errors import (
     VersionConflict,
 )
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.window import Window
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ __all__ = [
     "Text",
     "ToolDefinition",
     "VersionConflict",
+    "Window",
     "__version__",
     "connect",
 ]

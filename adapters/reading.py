@@ -1,0 +1,105 @@
+"""Which events a request is made of, and how few of them have to be read.
+
+A conversation is read along its lineage: what it was forked from, as that stood, then itself. A
+window reads from the prompt at its edge; what is before costs nothing, however long it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from hansard.domain.events import ConversationForked
+from hansard.domain.head import Pointer
+from hansard.domain.log import Log, RecordedEvent
+from hansard.projections.window import EVERYTHING, Window, edge
+
+_POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
+_BEGINNING: Final = 2
+"""How many events a conversation begins with, at the most, before it says anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a lineage: the events of one conversation up to a version."""
+
+    conversation_id: UUID
+    until: int
+
+
+def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
+    """Return the stretches that a conversation is made of at a version, the oldest first."""
+    own = Stretch(conversation_id, until)
+    for recorded in log.read(conversation_id, until=min(until, _BEGINNING)):
+        event = recorded.event()
+        if isinstance(event, ConversationForked):
+            return (*lineage(log, event.origin, event.version), own)
+    return (own,)
+
+
+def events_for(
+    log: Log, stretches: tuple[Stretch, ...], window: Window | None
+) -> Iterator[RecordedEvent]:
+    """Yield the events that a request with this window is made of, in order.
+
+    Those that set the instructions and tools in force come before the ones from the edge on.
+    """
+    first = EVERYTHING if window is None else edge(_closed(log, stretches), window)
+    if window is None or first == EVERYTHING:
+        for stretch in stretches:
+            yield from log.read(stretch.conversation_id, until=stretch.until)
+        return
+    yield from _pinned(log, stretches, window.pinned)
+    yield from _from_edge(log, stretches, first)
+
+
+def _closed(log: Log, stretches: tuple[Stretch, ...]) -> int:
+    """Return how many exchanges are closed: all but the last."""
+    return max(0, sum(_exchanges(log, stretch) for stretch in stretches) - 1)
+
+
+def _exchanges(log: Log, stretch: Stretch) -> int:
+    """Return how many exchanges a stretch has begun."""
+    last = log.read(stretch.conversation_id, after=stretch.until - 1, until=stretch.until)
+    return sum(recorded.exchange for recorded in last)
+
+
+def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Iterator[RecordedEvent]:
+    for number, stretch in enumerate(stretches):
+        begun = _exchanges(log, stretch)
+        if exchange > begun:
+            exchange -= begun
+            continue
+        after = log.exchange_start(stretch.conversation_id, exchange) - 1
+        yield from _in_force(log, (*stretches[:number], Stretch(stretch.conversation_id, after)))
+        yield from log.read(stretch.conversation_id, after=after, until=stretch.until)
+        for later in stretches[number + 1 :]:
+            yield from log.read(later.conversation_id, until=later.until)
+        return
+
+
+def _in_force(log: Log, before: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
+    """Yield what set the instructions and the tools in force at the end of these stretches."""
+    for pointer in _POINTERS:
+        for stretch in reversed(before):
+            found = log.latest(stretch.conversation_id, pointer, stretch.until)
+            if found is not None:
+                yield found
+                break
+
+
+def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterator[RecordedEvent]:
+    for stretch in stretches:
+        if exchanges == 0:
+            return
+        begun = _exchanges(log, stretch)
+        if begun < exchanges:
+            exchanges -= begun
+            yield from log.read(stretch.conversation_id, until=stretch.until)
+            continue
+        after = log.exchange_start(stretch.conversation_id, exchanges + 1)
+        until = after - 1 if after else stretch.until
+        yield from log.read(stretch.conversation_id, until=until)
+        return
