@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from itertools import count
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,13 +15,11 @@ from hansard.adapters.capture.anthropic_messages import read_body
 from hansard.adapters.capture.anthropic_requests import instructions, read_request, said, tools
 from hansard.adapters.capture.anthropic_stream import MessageStream
 from hansard.domain.blobs import restore
-from hansard.domain.content import Native, Text
-from hansard.domain.encoding import decode, encode
-from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDefined
-from hansard.domain.registry import VERSIONS, name_of
+from hansard.domain.events import OpaqueRecorded
 from tests.anthropic_wire import chunks
 from tests.corpus.conftest import COUNTED, RecordProperty
 from tests.corpus.fold import blocks_said
+from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
@@ -41,45 +39,6 @@ def read(body: bytes, sizes: list[int]) -> Answer:
     for chunk in chunks(body, sizes):
         stream.feed(chunk)
     return stream.finish()
-
-
-def stored(event: Event) -> Event:
-    """The event as the log gives it back."""
-    name = name_of(event)
-    found = decode(name, VERSIONS[name], encode(event))
-    assert isinstance(found, Event)
-    return found
-
-
-def blocks_of(event: Event) -> list[Any]:
-    """The API's own blocks that an event holds, moved strings still in blobs."""
-    match event:
-        case InstructionsSet(content=str() as text):
-            return [text] if text else []
-        case InstructionsSet(content=Native(value=value)):
-            return list(value["system"])
-        case ToolsDefined(tools=several):
-            return [tool.value for tool in several if isinstance(tool, Native)]
-        case _:
-            content: object = getattr(event, "content", ())
-            if isinstance(content, tuple):
-                return [as_block(block) for block in cast("tuple[object, ...]", content)]
-            return [as_block(content)]
-
-
-def as_block(held: object) -> JsonObject:
-    match held:
-        case Native(value=value):
-            return value
-        case Text(text=text):
-            return {"type": "text", "text": text}
-        case _:
-            raise AssertionError(f"{held} is no block")
-
-
-def as_text(value: object) -> str:
-    """JSON text, for it shows the order of keys, nulls, and what is an integer."""
-    return json.dumps(value)
 
 
 @pytest.mark.parametrize("name", files())
