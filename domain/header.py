@@ -120,7 +120,7 @@ def leaf(recorded: bytes, digest: bytes) -> bytes:
 def timestamp(microseconds: int) -> str:
     """Return a time as RFC 3339 in UTC with six digits, `2026-11-20T21:23:44.000001Z`."""
     seconds, fraction = divmod(microseconds, 1_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:06d}Z"
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{fraction:06d}Z"
 
 
 def _microseconds(text: str) -> int:

@@ -11,12 +11,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from hansard.domain.errors import MalformedJson
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = dict[str, Any]
+
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_CANONICAL: Final = json.JSONEncoder(
+    ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False
+)
 
 
 def read(text: bytes | str) -> Any:
@@ -49,7 +54,7 @@ def read_object(text: bytes | str) -> JsonObject:
 def write(value: Any) -> bytes:
     """Return the value as compact UTF-8 JSON, keys in their own order."""
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = _COMPACT.encode(value)
     except RecursionError as exc:
         raise MalformedJson("nested too deeply to be written: flatten it") from exc
     except (TypeError, ValueError) as exc:
@@ -60,9 +65,7 @@ def write(value: Any) -> bytes:
 def write_canonical(value: Any) -> bytes:
     """Return the value as compact ASCII JSON with sorted keys, for what is hashed by meaning."""
     try:
-        return json.dumps(
-            value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False
-        ).encode("ascii")
+        return _CANONICAL.encode(value).encode("ascii")
     except (TypeError, ValueError, RecursionError) as exc:
         raise MalformedJson(f"not representable as JSON: {exc}") from exc
 
