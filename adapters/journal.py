@@ -10,7 +10,7 @@ import logging
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -44,7 +44,7 @@ from hansard.domain.log import (
 )
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.continuation import since
-from hansard.projections.template import Parent, Part
+from hansard.projections.template import Parent
 
 logger = logging.getLogger("hansard")
 
@@ -113,8 +113,11 @@ class Journal:
         self._last: Parent | None = None
         self._in_force: dict[int, Event | Unrecognised | Erased | None] = {}
 
-    def remember(self, recipe: Recipe, parts: Mapping[Part, bytes]) -> None:
-        """Take note of a request that was rendered: its recipe, its parts as compact JSON."""
+    def remember(self, recipe: Recipe, parts: Callable[[], Mapping[str, bytes]]) -> None:
+        """Take note of a request that was rendered: its recipe, and its parts as compact JSON.
+
+        `parts` is called when a request goes out that may be this one: `Request.body_parts`.
+        """
         self._rendered.append(Rendered(recipe, parts))
 
     def digest(self, text: str) -> bytes:

@@ -7,8 +7,9 @@ nothing of it is lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -35,12 +36,19 @@ from hansard.projections.continuation import (
 from hansard.projections.template import Parent, Part
 
 
-@dataclass(frozen=True, slots=True)
 class Rendered:
     """A request that this conversation rendered: its recipe, and its parts as compact JSON."""
 
-    recipe: Recipe
-    parts: Mapping[Part, bytes]
+    def __init__(self, recipe: Recipe, parts: Callable[[], Mapping[str, bytes]]) -> None:
+        """Hold a recipe and what gives the parts; they are asked for once, if at all."""
+        self.recipe = recipe
+        self._parts = parts
+
+    @cached_property
+    def parts(self) -> Mapping[Part, bytes]:
+        """The parts that a recipe makes again, by name."""
+        made = self._parts()
+        return {part: made[part] for part in template.PARTS if part in made}
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,9 @@ _SECRET_PARAMETERS: Final = re.compile(
     r"|x-amz-security-token|x-amz-credential|x-goog-signature)=)(?P<value>[^&;#\s]+)",
     re.IGNORECASE,
 )
-_USER_INFO: Final = re.compile(r"(?P<name>\b[a-z][a-z0-9+.-]*://)(?P<value>[^/?#\s@]+)(?=@)", re.I)
+_USER_INFO: Final = re.compile(
+    r"(?P<name>\b[a-z][a-z0-9+.-]*://)(?P<value>[^/?#\s@]+)(?=@)", re.IGNORECASE
+)
 
 
 def cut(request: JsonObject, api: str, digest: Digest) -> tuple[JsonObject, tuple[str, ...]]:

@@ -76,7 +76,7 @@ class Turns:
         digest = self.journal.digest
         request = read_object(body)
         clean, places = secrets.cut(request, api, digest)
-        key = headers.get("x-api-key") or headers.get("authorization")
+        key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
         return Outgoing(
             api=api,
             endpoint=secrets.cut_url(target, digest),

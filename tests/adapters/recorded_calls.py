@@ -1,0 +1,152 @@
+"""A conversation, a model server and an SDK client between them: what the recorder's tests share."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+import anthropic
+from anthropic.types import MessageParam
+
+from hansard.adapters.capture.spool import Spool
+from hansard.adapters.capture.tee import record
+from hansard.adapters.demo.scenes import Answer, JsonObject, Script
+from hansard.adapters.demo.server import DemoServer
+from hansard.adapters.journal import Journal
+from hansard.adapters.storage.memory import Memory
+from hansard.adapters.talk import Talk
+from hansard.domain.events import Event, RequestSent
+from hansard.domain.log import Append, Backend, RecordedEvent, Verdict
+from hansard.domain.registry import Erased, Unrecognised
+from tests.factories import TENANT
+
+MODEL = "claude-sonnet-5"
+KEY = "sk-ant-canary-0123456789"
+WAITING = 10
+HELLO: list[JsonObject] = [{"role": "user", "content": "Hello"}]
+GREETING = Answer(content=({"type": "text", "text": "Hello! What can I do for you?"},))
+CALLING = Answer(
+    content=(
+        {"type": "text", "text": "I look it up."},
+        {"type": "tool_use", "id": "toolu_01", "name": "look_up", "input": {"id": 4711}},
+        {"type": "tool_use", "id": "toolu_02", "name": "look_up", "input": {"id": 4712}},
+    ),
+    stop_reason="tool_use",
+)
+
+
+class Counting(Memory):
+    """A store that counts its durable writes, and takes none while it is `broken`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.appends: list[Append] = []
+        self.blobs = 0
+        self.broken: Exception | None = None
+
+    def append(self, appends: Any) -> list[Verdict]:
+        self.appends += appends
+        if self.broken:
+            raise self.broken
+        return super().append(appends)
+
+    def put_blob(self, tenant: Any, conversation_id: Any, chunks: Any) -> Any:
+        self.blobs += 1
+        if self.broken:
+            raise self.broken
+        return super().put_blob(tenant, conversation_id, chunks)
+
+
+class Recorded:
+    """A conversation in a store of its own, and the journal of its wire."""
+
+    def __init__(self, folder: Path, backend: Backend | None = None) -> None:
+        self.store = Counting() if backend is None else backend
+        self.spool = Spool(folder / "spool", self.store.cursors()[0].incarnation)
+        self.talk = Talk(self.store, "support/4711", tenant=TENANT, spool=self.spool)
+        self.journal = self.new_journal()
+
+    def new_journal(self) -> Journal:
+        """As another process would have it: it knows nothing of what this one did."""
+        return Journal(self.talk, self.spool)
+
+    @property
+    def counting(self) -> Counting:
+        assert isinstance(self.store, Counting)
+        return self.store
+
+    def events(self) -> list[Event]:
+        return [known(recorded) for recorded in self.talk.since(0)]
+
+    def types(self) -> list[str]:
+        """The names of the events after the first, in order."""
+        return [recorded.type for recorded in self.talk.since(1)]
+
+    def requests(self) -> list[RequestSent]:
+        return [event for event in self.events() if isinstance(event, RequestSent)]
+
+
+class Calls:
+    """A recorded client of a server that plays a script."""
+
+    def __init__(self, recorded: Recorded, server: DemoServer, client: anthropic.Anthropic) -> None:
+        self.recorded = recorded
+        self.server = server
+        self.plain = client
+        self.client = record(client, recorded.journal)
+
+    def ask(self, messages: Any = HELLO, **more: Any) -> anthropic.types.Message:
+        return self.client.messages.create(
+            model=MODEL, max_tokens=1024, messages=cast("list[MessageParam]", messages), **more
+        )
+
+    def stream(self, messages: Any = HELLO, **more: Any) -> anthropic.types.Message:
+        with self.client.messages.stream(
+            model=MODEL, max_tokens=1024, messages=cast("list[MessageParam]", messages), **more
+        ) as events:
+            return events.get_final_message()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.client.close()
+
+
+@contextmanager
+def calling(recorded: Recorded, script: Script, retries: int = 0) -> Iterator[Calls]:
+    """Run a server and a recorded client that talks to it."""
+    with (
+        DemoServer(script) as server,
+        anthropic.Anthropic(api_key=KEY, base_url=server.url, max_retries=retries) as client,
+        Calls(recorded, server, client) as calls,
+    ):
+        yield calls
+
+
+def known(recorded: RecordedEvent) -> Event:
+    event = recorded.event()
+    assert not isinstance(event, Unrecognised | Erased)
+    return event
+
+
+def unchanged(message: anthropic.types.Message) -> JsonObject:
+    """The message as the SDK would send it back."""
+    return message.model_dump(mode="json", exclude_unset=True, by_alias=True)
+
+
+def said(message: anthropic.types.Message) -> JsonObject:
+    return {"role": "assistant", "content": unchanged(message)["content"]}
+
+
+def results(*ids: str, content: str = "found") -> JsonObject:
+    return {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": i, "content": content} for i in ids],
+    }

@@ -1,0 +1,381 @@
+"""What a request means for a conversation, with the official SDK as its sender."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hansard.adapters.demo.scenes import HttpError, JsonObject, internal_error
+from hansard.domain.events import (
+    InstructionsSet,
+    LiteralSpan,
+    MessageRecorded,
+    Recipe,
+    RenderedSpan,
+    RequestSent,
+    ToolsDefined,
+)
+from hansard.domain.prefix import prefix_of
+from hansard.domain.tools import ToolDefinition
+from hansard.projections import template
+from hansard.projections.requests.rendering import render, renderer_digest
+from hansard.projections.requests.request import Options, Request
+from tests.adapters.recorded_calls import (
+    CALLING,
+    GREETING,
+    HELLO,
+    KEY,
+    Calls,
+    Recorded,
+    calling,
+    results,
+    said,
+)
+
+TOOL: JsonObject = {
+    "name": "look_up",
+    "description": "Look an order up.",
+    "input_schema": {"type": "object", "properties": {"id": {"type": "integer"}}},
+}
+QUESTION: JsonObject = {"role": "user", "content": "And then?"}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def rendered(recorded: Recorded, **options: Any) -> Request:
+    """What `talk.request` does: render, and remember the recipe."""
+    made = render(recorded.talk.since(0), Options(**options))
+    recipe = Recipe(
+        api=made.api,
+        version=recorded.talk.head().version,
+        options=made.options.plain(),
+        renderer=renderer_digest(),
+    )
+    recorded.journal.remember(recipe, made.body_parts)
+    return made
+
+
+def ask_rendered(calls: Calls, request: Request) -> None:
+    calls.ask(**request)
+
+
+def bodies(calls: Calls) -> list[bytes]:
+    return [received.body for received in calls.server.requests]
+
+
+def test_the_first_request_brings_the_conversation_into_being(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING]) as calls:
+        calls.ask(HELLO, system="Be brief.", tools=[TOOL])
+    assert recorded.types() == [
+        "instructions.set",
+        "tools.defined",
+        "message.recorded",
+        "request.sent",
+        "message.recorded",
+        "response.completed",
+    ]
+    assert recorded.requests()[0].line is None
+
+
+def test_a_call_takes_one_commit_before_it_and_one_after(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING, GREETING]) as calls:
+        calls.ask(HELLO)
+        assert [len(append.events) for append in recorded.counting.appends] == [3, 2]
+        calls.stream(HELLO)
+    assert len(recorded.counting.appends) == 4
+
+
+def test_a_request_that_goes_on_adds_only_what_is_new(recorded: Recorded) -> None:
+    with calling(recorded, [CALLING, GREETING]) as calls:
+        first = calls.ask(HELLO, tools=[TOOL])
+        before = recorded.talk.head().version
+        calls.ask([*HELLO, said(first), results("toolu_02", "toolu_01"), QUESTION], tools=[TOOL])
+    new = [event.type for event in recorded.talk.since(before)]
+    assert new == [
+        "tool_result.recorded",
+        "tool_result.recorded",
+        "message.recorded",
+        "request.sent",
+        "message.recorded",
+        "response.completed",
+    ]
+    assert [request.line for request in recorded.requests()] == [None, None]
+    assert recorded.requests()[1].parent == recorded.talk.since(0)[3].event_id
+
+
+def test_a_program_may_spell_history_in_its_own_way(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING, GREETING]) as calls:
+        first = calls.ask(HELLO)
+        text: JsonObject = {"text": first.content[0].to_dict()["text"], "type": "text"}
+        history: list[JsonObject] = [
+            {
+                "content": [
+                    {"text": "Hello", "type": "text", "cache_control": {"type": "ephemeral"}}
+                ],
+                "role": "user",
+            },
+            {"role": "assistant", "content": [{**text, "citations": None}]},
+        ]
+        before = recorded.talk.head().version
+        calls.ask([*history, QUESTION])
+    assert [event.type for event in recorded.talk.since(before)][:2] == [
+        "message.recorded",
+        "request.sent",
+    ]
+
+
+def test_what_was_said_before_the_first_request_is_not_recorded_twice(recorded: Recorded) -> None:
+    recorded.talk.instruct("Be brief.")
+    recorded.talk.tools([ToolDefinition(name="look_up", input_schema={"type": "object"})])
+    recorded.talk.user("Hello")
+    tool: JsonObject = {"name": "look_up", "input_schema": {"type": "object"}}
+    with calling(recorded, [GREETING]) as calls:
+        calls.ask(HELLO, system="Be brief.", tools=[tool])
+    assert recorded.types() == [
+        "instructions.set",
+        "tools.defined",
+        "message.recorded",
+        "request.sent",
+        "message.recorded",
+        "response.completed",
+    ]
+
+
+def test_a_result_given_before_is_found_by_its_call(recorded: Recorded) -> None:
+    with calling(recorded, [CALLING, GREETING]) as calls:
+        first = calls.ask(HELLO, tools=[TOOL])
+        recorded.talk.tool_result("toolu_02", "found")
+        before = recorded.talk.head().version
+        calls.ask([*HELLO, said(first), results("toolu_01", "toolu_02")], tools=[TOOL])
+    new = recorded.talk.since(before)
+    assert [event.type for event in new][:2] == ["tool_result.recorded", "request.sent"]
+    assert recorded.requests()[-1].line is None
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [{"role": "user", "content": "Hello!"}],
+        [{"role": "user", "content": "Something else altogether"}, QUESTION],
+        [*HELLO, {"role": "assistant", "content": "I said so."}, QUESTION],
+        [*HELLO],
+    ],
+    ids=["edited", "unrelated", "rewritten answer", "regenerated"],
+)
+def test_a_request_that_does_not_go_on_stands_on_a_line_of_its_own(
+    recorded: Recorded, history: list[JsonObject]
+) -> None:
+    with calling(recorded, [GREETING, GREETING]) as calls:
+        calls.ask(HELLO)
+        head = recorded.talk.head()
+        calls.ask(history)
+        aside = recorded.talk.since(head.version)
+        sent = bodies(calls)[-1]
+    assert recorded.talk.head().request == head.request
+    assert recorded.talk.head().exchange == head.exchange
+    assert [event.type for event in aside] == [
+        "request.sent",
+        "message.recorded",
+        "response.completed",
+    ]
+    assert {event.line for event in recorded.events()[-3:]} == {aside[0].event_id}
+    assert body_of(recorded, -1) == sent
+
+
+def body_of(recorded: Recorded, place: int) -> bytes:
+    """The body of a request, joined from what is stored."""
+    joined: dict[Any, bytes] = {}
+    for event in recorded.talk.since(0):
+        request = event.event()
+        if isinstance(request, RequestSent):
+            blobs = {
+                span.blob.sha256: b"".join(
+                    recorded.store.get_blob(recorded.talk.conversation_id, span.blob)
+                )
+                for span in request.template.spans
+                if span.kind == "held"
+            }
+            joined[event.event_id] = template.join(
+                request.template, rendered=PARTS, parents=joined, blobs=blobs
+            )
+    return list(joined.values())[place]
+
+
+PARTS: dict[template.Part, bytes] = {}
+
+
+def test_the_bodies_that_were_sent_come_back_byte_for_byte(recorded: Recorded) -> None:
+    long = {"role": "user", "content": "ü" * 100_000}
+    with calling(recorded, [GREETING] * 5) as calls:
+        history: list[JsonObject] = [*HELLO]
+        for extra in (QUESTION, long, QUESTION, QUESTION):
+            history += [said(calls.ask(history, system="Sé breve, por favor.")), extra]
+        calls.ask(history, system="Sé breve, por favor.")
+        sent = bodies(calls)
+    assert [body_of(recorded, place) for place in range(5)] == sent
+    assert [request.line for request in recorded.requests()] == [None] * 5
+    # Only what is new is stored: the body grew, its template did not.
+    kept = sum(
+        len(span.text)
+        for span in recorded.requests()[-1].template.spans
+        if isinstance(span, LiteralSpan)
+    )
+    assert kept < 400 < len(sent[-1])
+
+
+def test_a_rendered_request_keeps_its_recipe_and_not_its_text(recorded: Recorded) -> None:
+    recorded.talk.instruct("Be brief.")
+    recorded.talk.tools([ToolDefinition(name="look_up", input_schema={"type": "object"})])
+    recorded.talk.user("Hello")
+    request = rendered(recorded)
+    with calling(recorded, [GREETING]) as calls:
+        calls.client.messages.create(model="m", max_tokens=9, **request)
+        sent = bodies(calls)[0]
+    (recorded_request,) = recorded.requests()
+    assert recorded_request.recipe is not None
+    assert recorded_request.recipe.renderer == renderer_digest()
+    spans = recorded_request.template.spans
+    assert {s.part for s in spans if isinstance(s, RenderedSpan)} == {"messages", "system", "tools"}
+    parts = {part: request.body_parts()[part] for part in template.PARTS}
+    assert template.join(recorded_request.template, rendered=parts) == sent
+    assert recorded.types()[3:] == ["request.sent", "message.recorded", "response.completed"]
+
+
+def test_a_rendered_request_with_other_instructions_puts_them_in_force(recorded: Recorded) -> None:
+    recorded.talk.user("Hello")
+    with calling(recorded, [GREETING]) as calls:
+        calls.client.messages.create(
+            model="m", max_tokens=9, system="Be kind.", **rendered(recorded)
+        )
+    assert [e.content for e in recorded.events() if isinstance(e, InstructionsSet)] == ["Be kind."]
+    assert recorded.requests()[0].recipe is not None
+
+
+def test_a_rendered_request_sent_again_after_its_answer_is_a_sample(recorded: Recorded) -> None:
+    recorded.talk.user("Hello")
+    request = rendered(recorded)
+    with calling(recorded, [GREETING, GREETING]) as calls:
+        calls.client.messages.create(model="m", max_tokens=9, **request)
+        calls.client.messages.create(model="m", max_tokens=9, **request)
+    first, second = recorded.requests()
+    assert first.line is None
+    assert second.line is not None
+    assert second.recipe == first.recipe
+
+
+def test_a_rendered_request_may_be_tried_again_after_a_failure(recorded: Recorded) -> None:
+    recorded.talk.user("Hello")
+    request = rendered(recorded)
+    with calling(recorded, [internal_error(), GREETING]) as calls:
+        with pytest.raises(Exception, match="Internal server error"):
+            calls.client.messages.create(model="m", max_tokens=9, **request)
+        calls.client.messages.create(model="m", max_tokens=9, **request)
+    assert [request.line for request in recorded.requests()] == [None, None]
+
+
+def test_own_history_may_be_tried_again_after_a_failure(recorded: Recorded) -> None:
+    with calling(recorded, [internal_error(), GREETING]) as calls:
+        with pytest.raises(Exception, match="Internal server error"):
+            calls.ask(HELLO)
+        calls.ask(HELLO)
+    assert [request.line for request in recorded.requests()] == [None, None]
+    assert recorded.types().count("message.recorded") == 2
+
+
+def test_other_instructions_and_tools_are_recorded_when_they_change(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING] * 3) as calls:
+        history: list[JsonObject] = [*HELLO]
+        history += [said(calls.ask(history, system="Be brief.", tools=[TOOL])), QUESTION]
+        blocks = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
+        history += [said(calls.ask(history, system=blocks, tools=[TOOL])), QUESTION]
+        calls.ask(history, system="Be kind.")
+    set_to = [e.content for e in recorded.events() if isinstance(e, InstructionsSet)]
+    defined = [len(e.tools) for e in recorded.events() if isinstance(e, ToolsDefined)]
+    assert set_to == ["Be brief.", "Be kind."]
+    assert defined == [1, 0]
+
+
+def test_a_request_says_what_its_answer_is_bound_to(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING]) as calls:
+        calls.ask(HELLO, system="Be brief.", tools=[TOOL])
+    (request,) = recorded.requests()
+    assert request.prefix == prefix_of("Be brief.", [TOOL], HELLO)
+    assert request.history == prefix_of(None, None, HELLO)
+    assert request.blocks == 1
+    assert request.account == recorded.store.digest(KEY).hex()
+    assert request.headers.keys() == {"anthropic-version"}
+    assert request.endpoint == "/v1/messages"
+
+
+def test_betas_are_part_of_what_was_asked(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING]) as calls:
+        calls.client.beta.messages.create(
+            model="m",
+            max_tokens=9,
+            messages=[{"role": "user", "content": "Hello"}],
+            betas=["context-management-2025-06-27"],
+        )
+    (request,) = recorded.requests()
+    assert request.headers["anthropic-beta"] == "context-management-2025-06-27"
+    assert request.endpoint == "/v1/messages"
+
+
+def test_another_process_goes_on_where_the_first_one_stopped(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING]) as calls:
+        history = [*HELLO, said(calls.ask(HELLO)), QUESTION]
+    recorded.journal = recorded.new_journal()
+    with calling(recorded, [GREETING]) as calls:
+        calls.ask(history)
+        assert body_of(recorded, -1) == bodies(calls)[-1]
+    assert [request.line for request in recorded.requests()] == [None, None]
+    assert [
+        event.content[0].model_dump()
+        for event in recorded.events()
+        if isinstance(event, MessageRecorded) and event.role == "user"
+    ] == [{"kind": "text", "text": text} for text in ("Hello", "And then?")]
+
+
+def test_a_request_that_makes_no_sense_is_recorded_as_it_is(recorded: Recorded) -> None:
+    with calling(recorded, [HttpError(400, "invalid_request_error", "no")]) as calls:
+        with pytest.raises(Exception, match="invalid_request_error"):
+            calls.ask([{"content": "Hello"}])
+        sent = bodies(calls)[0]
+    assert recorded.types() == ["request.sent", "attempt.failed"]
+    assert json.loads(body_of(recorded, 0)) == json.loads(sent)
+    assert recorded.requests()[0].line is not None
+
+
+def test_a_result_that_says_something_else_is_a_view_of_its_own(recorded: Recorded) -> None:
+    with calling(recorded, [CALLING, GREETING, GREETING]) as calls:
+        first = calls.ask(HELLO, tools=[TOOL])
+        history = [*HELLO, said(first), results("toolu_01", "toolu_02")]
+        history.append(said(calls.ask(history, tools=[TOOL])))
+        rewritten = results("toolu_01", "toolu_02", content="something else")
+        calls.ask([*history[:2], rewritten, *history[3:], QUESTION], tools=[TOOL])
+    assert recorded.requests()[-1].line is not None
+
+
+def test_reading_does_not_grow_with_the_conversation(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    inner = recorded.counting.read
+
+    def counted(*args: Any, **options: Any) -> Any:
+        found = list(inner(*args, **options))
+        read.append(len(found))
+        return iter(found)
+
+    with calling(recorded, [GREETING] * 12) as calls:
+        history: list[JsonObject] = [*HELLO]
+        monkeypatch.setattr(recorded.counting, "read", counted)
+        costs: list[int] = []
+        for _ in range(12):
+            read.clear()
+            history += [said(calls.ask(history, system="Be brief.")), QUESTION]
+            costs.append(sum(read))
+    assert costs[-1] == costs[2] <= 4
