@@ -211,7 +211,7 @@ class TestAFileThatIsNotWhole:
             ({"version": 9}, "leaf"),
             ({"salt": None}, "both"),
             ({"leaf": "zz"}, "kind"),
-            (lambda line: {"header": "{}"}, "header"),
+            ({"header": "{}"}, "header"),
         ],
     )
     def test_a_changed_event_is_refused(
