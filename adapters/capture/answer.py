@@ -7,13 +7,16 @@ not arrive whole is unfinished, and what was not understood is an anomaly, with 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 
 Interruption = Literal["cut", "abandoned", "error", "malformed"]
 """Why a response did not end as its API says it must: see `ResponseInterrupted`."""
+
+
+_LONGEST_NAME: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +70,10 @@ class Answer:
         """Return a member of the envelope that is a string, such as `id` or `model`."""
         value = self.envelope.get(member)
         return value if isinstance(value, str) else None
+
+
+def named(kind: object) -> str:
+    """Return a type from the wire as it may stand in a message: short, and none of the content."""
+    if not isinstance(kind, str):
+        return "none"
+    return kind if len(kind) <= _LONGEST_NAME else f"{kind[:_LONGEST_NAME]}..."

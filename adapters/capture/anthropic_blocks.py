@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
+from hansard.adapters.capture.answer import named
 from hansard.adapters.capture.nesting import read
 from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
@@ -50,25 +51,24 @@ class OpenBlock:
     def add(self, delta: JsonObject) -> str | None:
         """Take a delta in; return why it could not be, and then the block stays as it was."""
         kind = delta.get("type")
-        if not isinstance(kind, str):
-            return "a delta without a type"
-        joined = _JOINED.get(kind)
-        if joined is not None:
-            return self._join(joined, delta)
-        merge = _MERGED.get(kind)
-        if merge is None:
-            return f"a delta of unknown type {kind!r}"
-        return None if merge(self._value, delta) else f"a {kind} that does not fit its block"
+        match kind:
+            case str() if kind in _JOINED:
+                fits = self._join(_JOINED[kind], delta)
+            case str() if kind in _MERGED:
+                fits = _MERGED[kind](self._value, delta)
+            case _:
+                return f"a delta of unknown type {named(kind)}"
+        return None if fits else f"a {kind} that does not fit its block"
 
-    def _join(self, joined: _Joined, delta: JsonObject) -> str | None:
+    def _join(self, joined: _Joined, delta: JsonObject) -> bool:
         piece = delta.get(joined.piece)
         fits = joined.member in self._value or self._value.get("type") in joined.types
         same = self._member in (None, joined.member)
         if not (isinstance(piece, str) and fits and same):
-            return f"a {delta['type']} that does not fit its block"
+            return False
         self._member = joined.member
         self._pieces.append(piece)
-        return None
+        return True
 
     def stop(self) -> JsonObject:
         """Return the whole block; MalformedJson where its input is not JSON that can be kept."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Block, Interruption
+from hansard.adapters.capture.answer import Anomaly, Answer, Block, Interruption, named
 from hansard.adapters.capture.anthropic_blocks import OpenBlock
 from hansard.adapters.capture.anthropic_envelope import API, envelope_of, updated, with_model
 from hansard.adapters.capture.anthropic_errors import error_kind
@@ -87,7 +87,7 @@ class MessageStream:
             return
         kind = data.get("type", event.name)
         if self._over:
-            self._note(f"an event of type {kind!r} after the last one", event.data)
+            self._note(f"an event of type {named(kind)} after the last one", event.data)
         elif self._interruption is None:
             self._follow(kind, data, event.data)
         else:
@@ -112,7 +112,7 @@ class MessageStream:
             case "ping":
                 return
             case _:
-                self._note(f"an event of unknown type {kind!r}", raw)
+                self._note(f"an event of unknown type {named(kind)}", raw)
 
     def _start(self, data: JsonObject, raw: bytes) -> None:
         message = data.get("message")
@@ -177,9 +177,9 @@ class MessageStream:
         if not self._started:
             self._give_up("a message_stop before any message_start", raw)
         elif self._writing or self._unfinished:
-            stop_reason = self._envelope.get("stop_reason")
+            reason = named(self._envelope.get("stop_reason"))
             self._interruption = "malformed"
-            self._detail = f"stopped ({stop_reason}) with a block that is not whole"
+            self._detail = f"stopped ({reason}) with a block that is not whole"
         elif self._envelope.get("stop_reason") is None:
             self._note("a message_stop without a stop reason", raw)
 

@@ -239,3 +239,10 @@ def test_the_halves_of_a_character_in_two_deltas_are_joined() -> None:
     parts = [delta(0, "text_delta", text=half) for half in ("\ud83d", "\ude00", "\ud83d")]
     answer = answered(*around(start(0, text("")), *parts, stop(0)))
     assert blocks(answer) == [text("\N{GRINNING FACE}\ud83d")]
+
+
+@pytest.mark.parametrize("kind", ["x" * 10_000, {"said": "x" * 10_000}, None, 7])
+def test_what_an_anomaly_is_called_is_short_and_tells_no_content(kind: object) -> None:
+    odd = [{"type": kind}, {**delta(0, "?"), "delta": {"type": kind}}]
+    answer = answered(*around(start(0, text("")), *odd, stop(0)))
+    assert [len(anomaly.what) < 100 for anomaly in answer.anomalies] == [True, True]
