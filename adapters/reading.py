@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from hansard.domain.events import ConversationForked
-from hansard.domain.head import Pointer
+from hansard.domain.events import ConversationForked, ToolCallRecorded
+from hansard.domain.head import NOTHING, Pointer, effect_of
 from hansard.domain.log import Log, RecordedEvent
+from hansard.domain.registry import Erased
 from hansard.projections.window import EVERYTHING, Window, edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
@@ -49,10 +51,40 @@ def events_for(
     first = EVERYTHING if window is None else edge(_closed(log, stretches), window)
     if window is None or first == EVERYTHING:
         for stretch in stretches:
-            yield from log.read(stretch.conversation_id, until=stretch.until)
+            yield from _all(log, stretch)
         return
     yield from _pinned(log, stretches, window.pinned)
     yield from _from_edge(log, stretches, first)
+
+
+def calls_of_origin(log: Log, stretches: tuple[Stretch, ...]) -> list[ToolCallRecorded]:
+    """Return the calls that a fork still awaits of its origin, while it sent no request itself."""
+    *origin, own = stretches
+    if not origin or log.head(own.conversation_id).request:
+        return []
+    calls: dict[str, ToolCallRecorded] = {}
+    for recorded in chain(_last_exchange(log, origin[-1]), _all(log, own)):
+        event = recorded.event()
+        effect = NOTHING if isinstance(event, Erased) else effect_of(event)
+        if effect.gives_up:
+            calls.clear()
+        elif (
+            isinstance(event, ToolCallRecorded) and recorded.conversation_id != own.conversation_id
+        ):
+            calls.update({event.call_id: event} if event.awaited else {})
+        elif effect.closes_call is not None:
+            calls.pop(effect.closes_call, None)
+    return list(calls.values())
+
+
+def _last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
+    """Yield the last exchange of a stretch: calls that are open were made there."""
+    start = log.exchange_start(stretch.conversation_id, _exchanges(log, stretch))
+    return log.read(stretch.conversation_id, after=max(0, start - 1), until=stretch.until)
+
+
+def _all(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
+    return log.read(stretch.conversation_id, until=stretch.until)
 
 
 def _closed(log: Log, stretches: tuple[Stretch, ...]) -> int:
@@ -76,7 +108,7 @@ def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Itera
         yield from _in_force(log, (*stretches[:number], Stretch(stretch.conversation_id, after)))
         yield from log.read(stretch.conversation_id, after=after, until=stretch.until)
         for later in stretches[number + 1 :]:
-            yield from log.read(later.conversation_id, until=later.until)
+            yield from _all(log, later)
         return
 
 
@@ -97,7 +129,7 @@ def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterato
         begun = _exchanges(log, stretch)
         if begun < exchanges:
             exchanges -= begun
-            yield from log.read(stretch.conversation_id, until=stretch.until)
+            yield from _all(log, stretch)
             continue
         after = log.exchange_start(stretch.conversation_id, exchanges + 1)
         until = after - 1 if after else stretch.until

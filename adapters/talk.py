@@ -13,7 +13,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.given import GivenDocument, PutBlob, document, result_content, tool
-from hansard.adapters.reading import Stretch, events_for, lineage
+from hansard.adapters.reading import Stretch, calls_of_origin, events_for, lineage
 from hansard.domain import conversation
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Blob, Document, Text, ToolCall
@@ -203,12 +203,15 @@ class Talk:
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
-        versions = sorted(self.head().open_calls.values())
-        if not versions:
-            return []
-        recorded = self.read(after=versions[0] - 1, until=versions[-1])
-        found = [item.event() for item in recorded if item.version in versions]
-        return [self._call(event) for event in found if isinstance(event, ToolCallRecorded)]
+        head = self.head()
+        stretches = lineage(self.backend, self.conversation_id, head.version)
+        made = calls_of_origin(self.backend, stretches)
+        versions = sorted(head.open_calls.values())
+        if versions:
+            own = self.read(after=versions[0] - 1, until=versions[-1])
+            found = (recorded.event() for recorded in own if recorded.version in versions)
+            made += [event for event in found if isinstance(event, ToolCallRecorded)]
+        return [self._call(event, stretches) for event in made]
 
     def request(
         self,
@@ -313,21 +316,23 @@ class Talk:
             raise InvalidContent(f"there is no version {at}: the conversation is at {last}")
         return last if at is None else at
 
-    def _call(self, event: ToolCallRecorded) -> ToolCall:
+    def _call(self, event: ToolCallRecorded, stretches: tuple[Stretch, ...]) -> ToolCall:
         if isinstance(event.content, ToolCall):
             return event.content
-        held = {blob.sha256: self._blob(blob) for blob in referenced(event.content.value)}
+        held = {
+            blob.sha256: self._blob(blob, stretches) for blob in referenced(event.content.value)
+        }
         call = neutral(restore(event.content.value, held))
         assert isinstance(call, ToolCall)
         return call
 
-    def _blob(self, blob: Blob, stretches: tuple[Stretch, ...] = ()) -> bytes:
+    def _blob(self, blob: Blob, stretches: tuple[Stretch, ...]) -> bytes:
         """Return a blob of this conversation, or of one that it goes on from."""
-        owners = [stretch.conversation_id for stretch in reversed(stretches)]
-        for owner in owners[:-1]:
+        *origin, own = (stretch.conversation_id for stretch in stretches)
+        for owner in (own, *reversed(origin)):
             with suppress(CorruptRecord):
                 return b"".join(self.backend.get_blob(owner, blob))
-        return b"".join(self.backend.get_blob((owners or [self.conversation_id])[-1], blob))
+        raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
 
     @property
     def _put(self) -> PutBlob:

@@ -167,7 +167,7 @@ def test_a_closed_conversation_says_so(talk: hansard.Talk) -> None:
 
 
 def test_tools_are_given_as_plain_mappings(talk: hansard.Talk) -> None:
-    schema = {"type": "object", "properties": {}}
+    schema = {"type": "object"}
     talk.tools([{"name": "look", "description": "Looks.", "input_schema": schema}])
     tool = hansard.ToolDefinition(name="look", description="Looks.", input_schema=schema)
     assert said(talk) == [events.ToolsDefined(tools=(tool,))]

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hansard
+from hansard.adapters.reading import events_for, lineage
+from hansard.domain.content import ToolCall
+from hansard.domain.events import MessageRecorded, ToolCallRecorded
+from hansard.domain.log import RecordedEvent
+from hansard.projections.window import Window
+
+API = "anthropic-messages"
+Deed = str
+deeds = st.lists(st.sampled_from(["ask", "answer", "instruct", "equip", "call", "result"]))
+windows = st.builds(
+    Window,
+    exchanges=st.integers(1, 4),
+    step=st.integers(1, 3),
+    pinned=st.integers(0, 3),
+)
+
+
+def do(talk: hansard.Talk, deed: Deed) -> None:
+    number = talk.head().version
+    match deed:
+        case "ask":
+            talk.user(f"prompt {number}")
+        case "answer":
+            said = hansard.Text(text=f"answer {number}")
+            talk.append(MessageRecorded(role="assistant", content=(said,)))
+        case "instruct":
+            talk.instruct(f"instructions {number}")
+        case "equip":
+            talk.tools([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
+        case "call":
+            call = ToolCall(id=f"toolu_{number}", name="look", arguments={})
+            talk.append(ToolCallRecorded(call_id=call.id, name="look", content=call))
+        case _:
+            for call in talk.open_calls():
+                talk.tool_result(call.id, "seen")
+
+
+def grown(deeds: Sequence[Deed], forked_at: int | None = None) -> hansard.Talk:
+    """Return a conversation in which all that was done; forked on the way, if it says where."""
+    talk = hansard.connect("memory://").conversation("talk")
+    talk.user("prompt 0")
+    for number, deed in enumerate(deeds):
+        if number == forked_at:
+            talk = talk.fork("fork")
+        do(talk, deed)
+    return talk
+
+
+def kept(talk: hansard.Talk, window: Window | None) -> list[RecordedEvent]:
+    stretches = lineage(talk.backend, talk.conversation_id, talk.head().version)
+    return list(events_for(talk.backend, stretches, window))
+
+
+@given(deeds, st.none() | st.integers(0, 5), windows)
+def test_a_window_keeps_the_exchanges_from_its_edge_and_what_is_in_force_there(
+    deeds: list[Deed], forked_at: int | None, window: Window
+) -> None:
+    talk = grown(deeds, forked_at)
+    everything, windowed = kept(talk, None), kept(talk, window)
+    assert [event for event in everything if event in windowed] == windowed
+    cut = [event for event in everything if event not in windowed]
+    full, seen = (talk.request(API, window=chosen) for chosen in (None, window))
+    assert seen.get("system") == full.get("system")
+    assert seen.get("tools") == full.get("tools")
+    assert not cut or seen["messages"][-1]["content"][-1] == full["messages"][-1]["content"][-1]
+
+
+@given(deeds, st.none() | st.integers(0, 5), windows)
+def test_a_window_is_cut_at_a_prompt(
+    deeds: list[Deed], forked_at: int | None, window: Window
+) -> None:
+    talk = grown(deeds, forked_at)
+    everything, windowed = kept(talk, None), kept(talk, window)
+    if len(windowed) == len(everything) or window.pinned:
+        return
+    body = [event for event in windowed if event.type not in {"instructions.set", "tools.defined"}]
+    event = body[0].event()
+    assert isinstance(event, MessageRecorded)
+    assert event.role == "user"
+
+
+@given(deeds, st.integers(0, 5))
+def test_a_fork_asks_what_its_origin_would_have_asked(deeds: list[Deed], forked_at: int) -> None:
+    straight, forked = grown(deeds), grown(deeds, forked_at)
+    # Calls, tools and prompts are numbered by version, which begins anew in a fork.
+    assert len(straight.request(API)["messages"]) == len(forked.request(API)["messages"])
+
+
+def test_a_request_at_a_version_says_what_would_have_been_sent_then() -> None:
+    talk = grown([])
+    then = dict(talk.request(API))
+    version = talk.head().version
+    do(talk, "answer")
+    do(talk, "ask")
+    assert dict(talk.request(API, at=version)) == then
+    assert dict(talk.request(API)) != then
+
+
+@pytest.mark.parametrize("version", [0, -1, 3])
+def test_a_version_that_is_not_there_is_refused(version: int) -> None:
+    with pytest.raises(hansard.InvalidInput, match="the conversation is at 2"):
+        grown([]).request(API, at=version)
+
+
+def test_a_conversation_in_which_nothing_was_said_has_no_request() -> None:
+    with pytest.raises(hansard.InvalidInput, match="say something first"):
+        hansard.connect("memory://").conversation("talk").request(API)
+
+
+def test_a_fork_shares_the_documents_of_its_origin() -> None:
+    talk = hansard.connect("memory://").conversation("talk")
+    talk.user("What does it say?", documents=[b"%PDF-1.7 the report"])
+    fork = talk.fork("fork").fork("fork of the fork")
+    fork.user("and?")
+    document = fork.request(API)["messages"][0]["content"][0]
+    assert document == talk.request(API)["messages"][0]["content"][0]
+
+
+def test_a_fork_leaves_its_origin_alone() -> None:
+    talk = grown([])
+    before = talk.since(0)
+    fork = talk.fork("fork", reason="what if")
+    fork.user("something else")
+    assert talk.since(0) == before
+
+
+def test_a_key_that_is_taken_is_no_fork() -> None:
+    talk = grown([])
+    talk.fork("fork").user("and?")
+    with pytest.raises(hansard.InvalidInput, match="choose another key"):
+        talk.fork("fork")
