@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
+from pydantic import ValidationError
+
 from hansard.domain import jsontext
-from hansard.domain.content import Blob, Document, Text
+from hansard.domain.content import Blob, Document, Native, Text
 from hansard.domain.documents import media_type_of
 from hansard.domain.errors import InvalidContent
 from hansard.domain.tools import ToolDefinition
 
 GivenDocument: TypeAlias = Path | bytes | Document
 """A document as callers give it: a file, its bytes, or one that is described already."""
+
+GivenTool: TypeAlias = ToolDefinition | Native | Mapping[str, Any]
+"""A tool as callers give it: a definition, a mapping of its fields, or one API's own JSON."""
 
 PutBlob: TypeAlias = Callable[[Iterable[bytes]], Blob]
 """Stores bytes and returns their reference."""
@@ -54,20 +59,17 @@ def result_content(given: Any, put: PutBlob) -> tuple[Text | Document, ...]:
             return (Text(text=jsontext.write(given).decode()),)
 
 
-def tool(given: ToolDefinition | Mapping[str, Any]) -> ToolDefinition:
-    """Return a tool definition; InvalidContent if it lacks a name or a schema."""
-    if isinstance(given, ToolDefinition):
+def tool(given: GivenTool) -> ToolDefinition | Native:
+    """Return a tool as it is recorded; InvalidContent where a mapping is no neutral definition."""
+    if isinstance(given, ToolDefinition | Native):
         return given
     try:
-        return ToolDefinition(
-            name=given["name"],
-            description=given.get("description"),
-            input_schema=given["input_schema"],
-        )
-    except (KeyError, ValueError) as exc:
+        return ToolDefinition.model_validate({**given})
+    except ValidationError as exc:
         raise InvalidContent(
-            "a tool needs `name` and `input_schema` (a JSON Schema object), and may have "
-            "`description`"
+            "a tool for any model has `name`, `input_schema` (a JSON Schema object) and perhaps "
+            "`description`, nothing else; give what only one API knows, such as its server tools, "
+            'as hansard.Native(api="anthropic-messages", value={...})'
         ) from exc
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.given import GivenDocument, PutBlob, document, result_content, tool
+from hansard.adapters.given import GivenDocument, GivenTool, PutBlob, document, result_content, tool
 from hansard.adapters.reading import Stretch, calls_of_origin, events_for, lineage
 from hansard.domain import conversation
 from hansard.domain.blobs import referenced, restore
@@ -38,7 +38,6 @@ from hansard.domain.log import (
     Recorded,
     RecordedEvent,
 )
-from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_anthropic import neutral
 from hansard.projections.requests.needs import needed_blobs
 from hansard.projections.requests.rendering import render, renderer_digest
@@ -117,8 +116,11 @@ class Talk:
         """Put other instructions (a system prompt) in force."""
         return self.append(*conversation.instruct(self._known_head(), text))
 
-    def tools(self, tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> Done:
-        """Put other tools in force: mappings with `name`, `description`, `input_schema`."""
+    def tools(self, tools: Iterable[GivenTool]) -> Done:
+        """Put other tools in force: mappings with `name`, `description`, `input_schema`.
+
+        A provider's own tools are given as `Native`.
+        """
         defined = tuple(tool(given) for given in tools)
         return self.append(*conversation.define_tools(self._known_head(), defined))
 

@@ -6,7 +6,7 @@
 from hansard.adapters.app import connect
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
-from hansard.domain.content import Document, Text
+from hansard.domain.content import Document, Native, Text
 from hansard.domain.errors import (
     ConversationClosed,
     ConversationNotFound,
@@ -29,6 +29,7 @@ __all__ = [
     "HansardError",
     "IdempotencyMismatch",
     "InvalidInput",
+    "Native",
     "NotRecorded",
     "StorageError",
     "Store",

@@ -171,8 +171,29 @@ def test_tools_are_given_as_plain_mappings(talk: hansard.Talk) -> None:
     talk.tools([{"name": "look", "description": "Looks.", "input_schema": schema}])
     tool = hansard.ToolDefinition(name="look", description="Looks.", input_schema=schema)
     assert said(talk) == [events.ToolsDefined(tools=(tool,))]
-    with pytest.raises(hansard.InvalidInput, match="input_schema"):
-        talk.tools([{"name": "look"}])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "look"},
+        {"type": "web_search_20260209", "name": "web_search"},
+        {"name": "look", "input_schema": {"type": "object"}, "strict": True},
+    ],
+)
+def test_a_tool_that_would_lose_something_is_refused(
+    talk: hansard.Talk, given: dict[str, object]
+) -> None:
+    with pytest.raises(hansard.InvalidInput, match=r"hansard\.Native"):
+        talk.tools([given])
+
+
+def test_a_tool_that_one_api_knows_is_given_in_its_spelling(talk: hansard.Talk) -> None:
+    native = hansard.Native(
+        api="anthropic-messages", value={"type": "web_search_20260209", "name": "web_search"}
+    )
+    talk.tools([native])
+    assert said(talk) == [events.ToolsDefined(tools=(native,))]
 
 
 def test_conversations_are_listed_by_when_they_moved_last(store: hansard.Store) -> None:
