@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 _CONSOLE: Final = Console(stderr=True)
-_WIDTH: Final = 132
+_NARROWEST: Final = 100
 
 
 def say(text: str) -> None:
@@ -25,29 +25,27 @@ def tell(line: dict[str, Any]) -> None:
 
 def draw(lines: Iterable[dict[str, Any]]) -> None:
     """Draw the table of all measures: the figures, the aim, and whether it was met."""
-    table = Table(title="medians, quartiles in brackets", title_justify="left", box=None)
+    table = Table(title="medians; quartiles of the ratio in brackets", box=None)
     table.add_column("measure", no_wrap=True)
     for heading in ("ours", "peer", "ratio"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("aim", no_wrap=True)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for line in lines:
         table.add_row(
             line["name"],
-            _figures(line.get("ours"), line["unit"]),
-            _figures(line.get("peer"), line["unit"]),
+            _figure(line.get("ours"), line["unit"]),
+            _figure(line.get("peer"), line["unit"]),
             _ratio(line),
             line.get("aim") or "",
             {True: "[green]met[/green]", False: "[red]missed[/red]", None: ""}[line.get("met")],
         )
-    _CONSOLE.print(table, width=max(_WIDTH, _CONSOLE.width), crop=False, no_wrap=True)
+    _CONSOLE.width = max(_CONSOLE.width, _NARROWEST)
+    _CONSOLE.print(table)
 
 
-def _figures(found: dict[str, Any] | None, unit: str) -> str:
-    if found is None:
-        return ""
-    low, high = found["spread"]
-    return f"{found['median']:g} {unit} [dim]({low:g}-{high:g})[/dim]"
+def _figure(found: dict[str, Any] | None, unit: str) -> str:
+    return "" if found is None else f"{found['median']:g} {unit}"
 
 
 def _ratio(line: dict[str, Any]) -> str:

@@ -1,0 +1,124 @@
+"""`make bench`: what Hansard costs, beside the stores that people use today.
+
+Prints a JSON line a measure on stdout (medians, quartiles as the spread); progress, and a table
+with the aims, on stderr. `make bench BENCH_ARGS="append.sqlite import --quick"` runs a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from tests.bench import append, callers, importing, insert, peers, request
+from tests.bench.measure import Measure
+from tests.bench.pairings import Pairing
+from tests.bench.report import draw, say, tell
+from tests.bench.workspace import FULL, QUICK, SMALLEST, USUAL, Scale, Workspace, workspace
+
+Line = dict[str, Any]
+Part = Callable[[], Iterator[Line]]
+
+_ROOT: Final = Path(__file__).parents[2]
+_NAMES: Final = (
+    *("request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
+    *("insert.postgres", "callers.postgres", "rendering", "recorder", "import"),
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure what was asked for, all by default; return 1 if a part could not be measured."""
+    asked = _asked(arguments)
+    if not (asked.alone or peers.are_here()):
+        sys.exit("the peers are not installed here: run `make bench`, or pass --alone")
+    lines: list[Line] = []
+    with workspace(
+        asked.scale, peers=not asked.alone, folder=asked.folder, say=say, tell=tell
+    ) as place:
+        tell(place.environment())
+        failed = [name for name, part in _chosen(place, asked.names) if not _run(part, lines)]
+    draw(lines)
+    if failed:
+        say(f"could not be measured: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def _run(part: Part, lines: list[Line]) -> bool:
+    """Run a part and tell what it yields; one that fails must not cost the others their run."""
+    try:
+        for line in part():
+            tell(line)
+            lines.append(line)
+    except Exception:  # noqa: BLE001 - told in full; the other parts are still worth their run
+        traceback.print_exc()
+        return False
+    return True
+
+
+def _chosen(place: Workspace, names: list[str]) -> list[tuple[str, Part]]:
+    """Return the parts whose names begin with one that was asked for."""
+    prefixes = tuple(names) or ("",)
+    return [(name, part) for name, part in _parts(place).items() if name.startswith(prefixes)]
+
+
+def _parts(place: Workspace) -> Mapping[str, Part]:
+    """Return all parts by name; requests come first, for appends change how a window looks."""
+    sqlite, postgres = Pairing(place, "sqlite"), Pairing(place, "postgres")
+    return {
+        "request.sqlite": partial(_lines, partial(request.measures, sqlite)),
+        "append.sqlite": partial(_lines, partial(append.measures, sqlite)),
+        "request.postgres": partial(_lines, partial(request.measures, postgres)),
+        "append.postgres": partial(_lines, partial(append.measures, postgres)),
+        "insert.postgres": partial(_lines, partial(insert.measures, place)),
+        "callers.postgres": partial(_lines, partial(callers.measures, place)),
+        "rendering": partial(_program, place, "rendering"),
+        "recorder": partial(_program, place, "recorder"),
+        "import": partial(_lines, partial(importing.measures, place)),
+    }
+
+
+def _lines(measures: Callable[[], Iterator[Measure]]) -> Iterator[Line]:
+    for measure in measures():
+        yield measure.line()
+
+
+def _program(place: Workspace, name: str) -> Iterator[Line]:
+    """Yield the lines of a part that is a program of its own."""
+    place.say(name)
+    command = [sys.executable, "-m", f"tests.bench.{name}"]
+    run = subprocess.run(command, cwd=_ROOT, stdout=subprocess.PIPE, check=True, text=True)
+    yield from map(json.loads, run.stdout.splitlines())
+
+
+class _Asked(argparse.Namespace):
+    names: list[str]
+    scale: Scale
+    alone: bool
+    folder: Path | None
+
+
+def _asked(arguments: list[str] | None) -> _Asked:
+    parser = argparse.ArgumentParser(prog="make bench BENCH_ARGS=…", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"beginnings of: {', '.join(_NAMES)}")
+    scale = parser.add_mutually_exclusive_group()
+    for option, value, text in (
+        ("--quick", QUICK, "up to 5,000 messages, a minute or two"),
+        ("--full", FULL, "more rounds, for figures to quote"),
+        ("--smallest", SMALLEST, "only to see that it runs"),
+    ):
+        scale.add_argument(
+            option, dest="scale", action="store_const", const=value, default=USUAL, help=text
+        )
+    parser.add_argument("--alone", action="store_true", help="ours only, without the peers")
+    parser.add_argument("--folder", type=Path, help="where the files go; on a real disk")
+    return parser.parse_args(arguments, namespace=_Asked())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

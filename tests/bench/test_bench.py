@@ -1,0 +1,43 @@
+"""The bench works: at its smallest, ours alone. It says nothing here of how fast anything is."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.bench.__main__ import main
+
+
+def lines_of(names: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert main([*names, "--smallest", "--alone"]) == 0
+    printed = map(json.loads, capsys.readouterr().out.splitlines())
+    return {line["name"]: line for line in printed}
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_every_measure_of_a_database_has_its_line(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = lines_of([f"append.{database}", f"request.{database}"], capsys)
+    assert {
+        f"append.{database}.10",
+        f"append.{database}.20.backend",
+        f"append.{database}.flat",
+        f"request.{database}.20.recorded",
+        f"request.{database}.flat.said",
+    } <= lines.keys()
+    assert lines[f"append.{database}.10"]["ours"]["n"] == 4
+    assert lines[f"append.{database}.10"]["ours"]["median"] > 0
+
+
+def test_callers_in_processes_of_their_own_are_counted_together(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = lines_of(["callers", "insert"], capsys)
+    assert lines["callers.postgres.2"]["ours"]["median"] > 0
+    assert lines["insert.postgres"]["peer"]["median"] > 0
+
+
+def test_the_import_brings_no_sdk(capsys: pytest.CaptureFixture[str]) -> None:
+    (measure,) = (line for name, line in lines_of(["import"], capsys).items() if name == "import")
+    assert measure["note"] == "SDKs and drivers that it loads: none"
