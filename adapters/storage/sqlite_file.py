@@ -101,13 +101,18 @@ def open_file(path: Path, wait: float) -> SqliteFile:
     return SqliteFile(path, connections, incarnation, digest_key, lock, wait, path.stat().st_ino)
 
 
-def migrate_sqlite(path: Path, *, wait: float = 30.0) -> None:
-    """Bring the schema of a file up to date, adding only; nothing is done if it is, or is newer."""
+def migrate_sqlite(path: Path, *, wait: float = 30.0) -> int:
+    """Bring the schema of a file up to date, adding only, and return how many steps that took.
+
+    Nothing is done if it is up to date, or is newer.
+    """
     path = _usable(path)
     connections = Connections(str(path), wait)
     try:
         with _lock_file(path).turn(wait):
-            _apply(connections, _schema_version(connections))
+            version = _schema_version(connections)
+            _apply(connections, version)
+            return max(0, _SCHEMA - version)
     finally:
         connections.close()
 
@@ -116,16 +121,23 @@ def _usable(path: Path) -> Path:
     if str(path) == ":memory:":
         raise InvalidInput("a log in SQLite's memory keeps nothing: use memory:// instead")
     path = path.absolute()
+    try:
+        _must_be_a_file(path)
+        refuse_network_filesystem(path)
+        _must_be_writable(path)
+        _must_be_ours(path)
+    except OSError as exc:
+        raise StorageUnavailable(f"{path} cannot be reached: check its permissions") from exc
+    return path
+
+
+def _must_be_a_file(path: Path) -> None:
     if path.is_dir():
         raise StorageUnavailable(f"{path} is a folder: name a file in it")
     if not path.parent.is_dir():
         raise StorageUnavailable(f"the folder {path.parent} does not exist: make it first")
     if path.exists() and not path.is_file():
         raise ForeignDatabase(f"{path} is not a file: choose another name")
-    refuse_network_filesystem(path)
-    _must_be_writable(path)
-    _must_be_ours(path)
-    return path
 
 
 def _must_be_writable(path: Path) -> None:
@@ -136,13 +148,10 @@ def _must_be_writable(path: Path) -> None:
 
 
 def _must_be_ours(path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            first = file.read(_APPLICATION_ID_AT + 4)
-    except FileNotFoundError:
+    if not path.exists():
         return
-    except OSError as exc:
-        raise StorageUnavailable(f"{path} cannot be read: check its permissions") from exc
+    with path.open("rb") as file:
+        first = file.read(_APPLICATION_ID_AT + 4)
     if not first:
         return
     application_id = int.from_bytes(first[_APPLICATION_ID_AT:], "big")

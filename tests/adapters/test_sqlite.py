@@ -1,0 +1,289 @@
+"""What SQLite promises beyond the contract: immutable rows, forks, turns, constant cost."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from uuid import uuid4
+
+import apsw
+import pytest
+
+from hansard.adapters.storage.queries import load_migrations, load_queries, parse_queries
+from hansard.adapters.storage.sqlite import Sqlite, open_sqlite
+from hansard.adapters.storage.sqlite_lock import lock_file
+from hansard.domain.errors import StorageBusy
+from tests.factories import TENANT, answer, appending, attachment, prompt, raw_event, started
+from tests.ledger import verified_log
+from tests.sqlite_by_hand import ByHand
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Sqlite]:
+    opened = open_sqlite(path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def raw(store: Sqlite, path: Path) -> Iterator[ByHand]:
+    """A connection of somebody who does not care for the rules."""
+    store.append([appending(uuid4(), started(), prompt())])
+    connection = ByHand.open(path)
+    yield connection
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM event",
+        "DELETE FROM event WHERE position = 2",
+        "UPDATE event SET body = x'00'",
+        "UPDATE event SET salt = x'00'",
+        "UPDATE event SET once = x'00'",
+        "UPDATE event SET type = 'other', body = NULL, salt = NULL, once = NULL",
+        "UPDATE event SET rowid = rowid + 10, body = NULL, salt = NULL, once = NULL",
+        "UPDATE event SET points = 'tools', body = NULL, salt = NULL, once = NULL",
+        "UPDATE event SET leaf = digest, body = NULL, salt = NULL, once = NULL",
+        "REPLACE INTO event SELECT * FROM event WHERE position = 2",
+        """REPLACE INTO event SELECT 3, conversation_id, 3, exchange, opens_exchange, points,
+           event_id, type, schema_version, recorded_at, once, header, digest, leaf, salt, body
+           FROM event WHERE position = 2""",
+        """INSERT INTO event SELECT 9, conversation_id, 3, exchange, opens_exchange, points,
+           x'01', type, schema_version, recorded_at, NULL, header, digest, leaf, salt, body
+           FROM event WHERE position = 2""",
+        "INSERT OR REPLACE INTO event SELECT * FROM event WHERE position = 1",
+    ],
+)
+def test_events_cannot_be_changed_by_hand(store: Sqlite, raw: ByHand, statement: str) -> None:
+    with pytest.raises(apsw.ConstraintError, match="immutable"):
+        raw.run(statement)
+    assert len(verified_log(store)) == 2
+
+
+def test_only_what_is_said_can_be_erased_by_hand(store: Sqlite, raw: ByHand) -> None:
+    raw.run("UPDATE event SET body = NULL, salt = NULL, once = NULL")
+    assert [event.body for event in verified_log(store)] == [None, None]
+
+
+def test_what_is_forgotten_is_in_none_of_the_files(path: Path) -> None:
+    canary = "Ada's canary"
+    store = open_sqlite(path)
+    conversations = [store.open(TENANT, f"{canary} {n}") for n in range(20)]
+    for n, conversation in enumerate(conversations):
+        blob = store.put_blob(TENANT, conversation, [canary.encode() * 1000])
+        requests = [
+            appending(conversation, started(f"{canary} {n}"), attachment(blob)),
+            appending(conversation, prompt(canary * n * 50), answer(f"{n} {canary}")),
+        ]
+        for request in requests:
+            store.append([request])
+    assert any(canary.encode() in file.read_bytes() for file in path.parent.iterdir())
+    for conversation in conversations:
+        store.forget(conversation)
+    holding = [f.name for f in path.parent.iterdir() if canary.encode() in f.read_bytes()]
+    assert holding == []
+    assert len(verified_log(store)) == 80
+    store.close()
+    assert [f.name for f in path.parent.iterdir() if canary.encode() in f.read_bytes()] == []
+
+
+def test_no_key_stands_anywhere_in_clear_but_in_bodies(store: Sqlite, path: Path) -> None:
+    store.open(TENANT, "Ada's canary")
+    assert all(b"canary" not in file.read_bytes() for file in path.parent.iterdir())
+
+
+def test_the_clock_of_the_log_never_goes_back(
+    store: Sqlite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = uuid4()
+    store.append([appending(conversation, started())])
+    monkeypatch.setattr("time.time_ns", lambda: 1_000)
+    store.append([appending(conversation, prompt())])
+    first, second = store.read(conversation)
+    assert second.recorded_at == first.recorded_at
+
+
+FORKING = """
+import os, sys, threading
+from pathlib import Path
+from uuid import uuid4
+sys.path.insert(0, sys.argv[2])
+from hansard.adapters.storage.sqlite import open_sqlite
+from tests.factories import appending, answer, started
+from tests.ledger import verified_log
+from tests.sqlite_by_hand import ByHand
+
+store = open_sqlite(Path(sys.argv[1]))
+conversation = uuid4()
+store.append([appending(conversation, started())])
+stop = threading.Event()
+
+def write():
+    own = uuid4()
+    while not stop.is_set():
+        store.append([appending(own, answer())])
+
+threads = [threading.Thread(target=write) for _ in range(3)]
+for thread in threads:
+    thread.start()
+children = []
+for _ in range(5):
+    child = os.fork()
+    if not child:
+        list(store.read(conversation))
+        for _ in range(20):
+            store.append([appending(conversation, answer())])
+        store.close()
+        sys.stdout.flush()
+        os._exit(0)
+    children.append(child)
+statuses = [os.waitpid(child, 0)[1] for child in children]
+stop.set()
+for thread in threads:
+    thread.join()
+assert statuses == [0] * 5, statuses
+assert store.head(conversation).version == 101
+verified_log(store)
+store.close()
+again = open_sqlite(Path(sys.argv[1]))
+assert again.head(conversation).version == 101
+verified_log(again)
+again.close()
+"""
+
+
+def test_parent_and_forked_children_write_to_the_same_store(path: Path) -> None:
+    root = Path(__file__).parents[2]
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, path, root],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_writer_waits_for_its_turn_a_bounded_time(store: Sqlite, path: Path) -> None:
+    impatient = open_sqlite(path, wait=0.05)
+    with lock_file(path.with_name("log.db-lock")).turn(1), ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(impatient.append, [appending(uuid4(), started())])
+        with pytest.raises(StorageBusy, match="retry"):
+            waiting.result(timeout=60)
+    impatient.append([appending(uuid4(), started())])
+    assert len(verified_log(store)) == 1
+    impatient.close()
+
+
+def test_readers_do_not_wait_for_the_writer(store: Sqlite, path: Path) -> None:
+    conversation = uuid4()
+    store.append([appending(conversation, started())])
+    writer = ByHand.open(path)
+    writer.run("BEGIN IMMEDIATE")
+    assert len(list(store.read(conversation))) == 1
+    assert store.head(conversation).version == 1
+    writer.close()
+
+
+def test_threads_take_turns_one_at_a_time(path: Path) -> None:
+    lock = lock_file(path.with_name("log.db-lock"))
+    inside: list[int] = []
+    most: list[int] = []
+
+    def enter(number: int) -> None:
+        for _ in range(50):
+            with lock.turn(60):
+                inside.append(number)
+                most.append(len(inside))
+                inside.remove(number)
+
+    threads = [threading.Thread(target=enter, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (max(most), len(most)) == (1, 200)
+
+
+def plan_of(raw: ByHand, query: str, *values: bytes | int | str) -> str:
+    plan = raw.run(f"EXPLAIN QUERY PLAN {load_queries('sqlite')[query]}", *values)
+    return "; ".join(row[3] for row in plan)
+
+
+@pytest.mark.parametrize(
+    ("query", "values", "index"),
+    [
+        ("last_event", (), "SCAN event"),
+        ("known_by_id", (b"1",), "event_event_id (event_id=?)"),
+        ("known_by_once", (b"1", b"1"), "event_once (conversation_id=? AND once=?)"),
+        ("select_head", (b"1",), "PRIMARY KEY (conversation_id=?)"),
+        (
+            "select_conversation",
+            (b"1", 1, 2, 3),
+            "event_version (conversation_id=? AND version>? AND version<?)",
+        ),
+        ("select_log", (1, 2), "INTEGER PRIMARY KEY (rowid>?)"),
+        (
+            "select_latest",
+            (b"1", "tools", 3),
+            "event_points (conversation_id=? AND points=? AND version<?)",
+        ),
+        (
+            "select_exchange_start",
+            (b"1", 3),
+            "event_opens_exchange (conversation_id=? AND exchange=?)",
+        ),
+        ("select_conversations", (b"1", 1, 2), "conversation_head_position (tenant=?"),
+        ("sweep_blobs", (1,), "blob_unreferenced (stored_at<?)"),
+        ("forget_events", (b"1",), "event_version (conversation_id=?)"),
+    ],
+)
+def test_every_query_is_answered_by_an_index(
+    raw: ByHand,
+    query: str,
+    values: tuple[bytes | int | str, ...],
+    index: str,
+) -> None:
+    plan = plan_of(raw, query, *values)
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
+
+
+def test_an_append_writes_as_many_pages_at_any_length(path: Path) -> None:
+    store = open_sqlite(path)
+    conversation = uuid4()
+    grown: list[int] = []
+    for _ in range(3):
+        store.append([appending(conversation, *(raw_event() for _ in range(2000)))])
+        grown.append(wal_size_of_an_append(path, store))
+    store.close()
+    assert max(grown) - min(grown) <= 3 * (4096 + 24)
+
+
+def wal_size_of_an_append(path: Path, store: Sqlite) -> int:
+    raw = ByHand.open(path)
+    raw.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    raw.close()
+    store.append([appending(uuid4(), raw_event(), raw_event())])
+    return path.with_name("log.db-wal").stat().st_size
+
+
+def test_migrations_count_up_from_one() -> None:
+    versions = [migration.version for migration in load_migrations("sqlite")]
+    assert versions == list(range(1, len(versions) + 1))
+
+
+def test_a_query_must_have_a_name_of_its_own() -> None:
+    queries = "-- name: a\n-- why\nSELECT 1;\n\n-- name: b\n-- why\nSELECT\n  2;\n"
+    assert parse_queries(queries) == {"a": "SELECT 1;", "b": "SELECT\n  2;"}
+    with pytest.raises(ValueError, match="twice"):
+        parse_queries(queries + queries)

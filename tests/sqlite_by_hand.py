@@ -1,0 +1,25 @@
+"""SQLite as another program uses it: any statement, none of our rules."""
+
+from pathlib import Path
+from typing import Any, Self, cast
+
+import apsw
+
+
+class ByHand:
+    """A connection that runs whatever it is given."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        # Its type hints name collections.abc.Buffer, which Python 3.11 does not have.
+        self._connection = cast("Any", connection)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        return cls(apsw.Connection(str(path)))
+
+    def run(self, statement: str, *values: bytes | int | str) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        return cast("list[tuple[Any, ...]]", self._connection.execute(statement, values).fetchall())
+
+    def close(self) -> None:
+        self._connection.close()
