@@ -77,7 +77,13 @@ def migrate(url: str) -> int:
 
 
 class Postgres:
-    """A log, a catalogue and blobs in a database. Safe for threads; a forked child opens anew."""
+    """A log, a catalogue and blobs in a database. Safe for threads; a forked child opens anew.
+
+    `connections` and `wakeups` are for what shares the database: the `eventsourcing` recorders.
+    """
+
+    connections: Connections
+    wakeups: Wakeups
 
     def __init__(self, info: str, limits: Limits) -> None:
         """Use a database whose schema is ready; open_postgres() sees to that."""
@@ -91,8 +97,8 @@ class Postgres:
         """Record what can be recorded and return a verdict for each request, in order."""
         if not appends:
             return []
-        rows = self._connections.ask("append", parameters_of(appends, self.digest))
-        self._wakeups.appended()
+        rows = self.connections.ask("append", parameters_of(appends, self.digest))
+        self.wakeups.appended()
         return [verdict_of(row) for row in rows]
 
     def read(
@@ -119,23 +125,23 @@ class Postgres:
         found = self._events("read_log", after.shard, Int8(after.position), Int8(limit))
         # A page that begins right behind the cursor is proof that the cursor was reached here.
         last = after.position if found else self._last_position(after.shard)
-        must_be_current(after, Cursor(self._connections.incarnation(), after.shard, last))
+        must_be_current(after, Cursor(self.connections.incarnation(), after.shard, last))
         return found
 
     def subscribe(self, after: Cursor) -> Subscription:
         """Return the events of a shard after a cursor, those to come included."""
         self.read_log(after, 1)
-        return PollingSubscription(self._follow, after, self._wakeups)
+        return PollingSubscription(self._follow, after, self.wakeups)
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position of each shard."""
-        rows = self._connections.ask("last_positions")
-        incarnation = self._connections.incarnation()
+        rows = self.connections.ask("last_positions")
+        incarnation = self.connections.incarnation()
         return [Cursor(incarnation, shard, position) for shard, position in rows]
 
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
-        rows = self._connections.ask("head", (conversation_id,))
+        rows = self.connections.ask("head", (conversation_id,))
         return _head(rows[0]) if rows else Head()
 
     def latest(
@@ -148,7 +154,7 @@ class Postgres:
 
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""
-        rows = self._connections.ask("exchange_start", (conversation_id, Int8(exchange)))
+        rows = self.connections.ask("exchange_start", (conversation_id, Int8(exchange)))
         return int(rows[0][0]) if rows else 0
 
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
@@ -157,16 +163,16 @@ class Postgres:
         if found is not None:
             return found
         place = (tenant, self.digest(key), conversation_id or uuid7())
-        return _uuid(self._connections.ask("open_conversation", place))
+        return _uuid(self.connections.ask("open_conversation", place))
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
-        rows = self._connections.ask("find_conversation", (tenant, self.digest(key)))
+        rows = self.connections.ask("find_conversation", (tenant, self.digest(key)))
         return _uuid(rows) if rows else None
 
     def conversations(self, tenant: UUID) -> Iterator[Conversation]:
         """Yield the conversations that have begun, the one that moved last first."""
-        for *head, conversation_id, started_at, recorded_at in self._connections.ask(
+        for *head, conversation_id, started_at, recorded_at in self.connections.ask(
             "conversations", (tenant,)
         ):
             yield Conversation(conversation_id, _head(tuple(head)), started_at, recorded_at)
@@ -176,17 +182,17 @@ class Postgres:
         place = (tenant, conversation_id, uuid7())
         digest, size = hashlib.sha256(), 0
         for number, piece in enumerate(pieces(chunks)):
-            self._connections.ask("put_chunk", (*place, number, piece))
+            self.connections.ask("put_chunk", (*place, number, piece))
             digest.update(piece)
             size += len(piece)
         if size == 0:
-            self._connections.ask("put_chunk", (*place, 0, b""))
-        self._connections.ask("seal_blob", (*place, digest.digest(), Int8(size)))
+            self.connections.ask("put_chunk", (*place, 0, b""))
+        self.connections.ask("seal_blob", (*place, digest.digest(), Int8(size)))
         return Blob(sha256=digest.hexdigest(), size=size)
 
     def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB."""
-        rows = self._connections.ask("blob", (conversation_id, bytes.fromhex(blob.sha256)))
+        rows = self.connections.ask("blob", (conversation_id, bytes.fromhex(blob.sha256)))
         if not rows:
             raise CorruptRecord("a blob is missing: restore it from a backup")
         shard, blob_id = rows[0]
@@ -194,29 +200,29 @@ class Postgres:
 
     def sweep_blobs(self, older_than: int) -> int:
         """Delete blobs that no event refers to and that were stored before a time."""
-        return int(self._connections.ask("sweep_blobs", (Int8(older_than),))[0][0])
+        return int(self.connections.ask("sweep_blobs", (Int8(older_than),))[0][0])
 
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
-        return int(self._connections.ask("forget", (conversation_id,))[0][0])
+        return int(self.connections.ask("forget", (conversation_id,))[0][0])
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
-        return keyed_digest(self._connections.digest_key(), text)
+        return keyed_digest(self.connections.digest_key(), text)
 
     def close(self) -> None:
         """End all subscriptions and close the connections; using it afterwards is an error."""
-        self._wakeups.close()
-        self._connections.close()
+        self.wakeups.close()
+        self.connections.close()
 
     def begin_anew(self) -> None:
         """Leave the connections to the process that opened them: what a forked child does first."""
-        self._inherited.append(self._connections)
+        self._inherited.append(self.connections)
         self._begin()
 
     def _begin(self) -> None:
-        self._wakeups = Wakeups()
-        self._connections = Connections(
+        self.wakeups = Wakeups()
+        self.connections = Connections(
             self._info,
             most=self._limits.connections,
             wait=self._limits.wait,
@@ -227,19 +233,19 @@ class Postgres:
         try:
             return self.read_log(after, limit)
         except StorageUnavailable:
-            if self._wakeups.closed:  # while it was reading: its subscriptions end
+            if self.wakeups.closed:  # while it was reading: its subscriptions end
                 return []
             raise
 
     def _events(self, name: str, *parameters: object) -> list[RecordedEvent]:
-        return list(map(RecordedEvent._make, self._connections.ask(name, parameters)))
+        return list(map(RecordedEvent._make, self.connections.ask(name, parameters)))
 
     def _last_position(self, shard: int) -> int:
-        return int(self._connections.ask("last_position", (shard,))[0][0])
+        return int(self.connections.ask("last_position", (shard,))[0][0])
 
     def _chunks(self, shard: int, blob_id: UUID) -> Iterator[bytes]:
         number = 0
-        while (rows := self._connections.ask("chunk", (shard, blob_id, number))) and rows[0][0]:
+        while (rows := self.connections.ask("chunk", (shard, blob_id, number))) and rows[0][0]:
             yield rows[0][0]
             number += 1
 

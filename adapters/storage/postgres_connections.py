@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -82,6 +83,15 @@ class Connections:
         except psycopg.Error as error:
             raise translated_again(error) from error
 
+    @contextmanager
+    def transaction(self) -> Generator[Connection[TupleRow]]:
+        """Yield a connection in a transaction: committed at the end, rolled back at an error."""
+        try:
+            with self._connection() as connection, connection.transaction():
+                yield connection
+        except psycopg.Error as error:
+            raise translated(error) from error
+
     def incarnation(self) -> UUID:
         """Return the incarnation of the log that the newest connection found."""
         if self._incarnation is None:
@@ -100,10 +110,13 @@ class Connections:
         self._pool.close()
 
     def _ask(self, name: str, parameters: Sequence[object]) -> list[TupleRow]:
+        with self._connection() as connection:
+            return fetched(connection, name, parameters)
+
+    def _connection(self) -> AbstractContextManager[Connection[TupleRow]]:
         if not self._opened:
             self._open()
-        with self._pool.connection() as connection:
-            return fetched(connection, name, parameters)
+        return self._pool.connection()
 
     def _open(self) -> None:
         with self._lock:

@@ -125,3 +125,61 @@ SELECT hansard.sweep_blobs($1)
 -- name: forget
 -- One transaction: a conversation is forgotten or it is not.
 SELECT hansard.forget($1)
+
+-- name: stored_events
+-- For `eventsourcing`; erased events have no state and are left out.
+SELECT version, type, body FROM hansard.event
+WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id = $1)
+    AND conversation_id = $1 AND version > $2 AND version <= $3 AND body IS NOT NULL
+ORDER BY version LIMIT $4
+
+-- name: last_stored_events
+-- The same, the last one first.
+SELECT version, type, body FROM hansard.event
+WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id = $1)
+    AND conversation_id = $1 AND version > $2 AND version <= $3 AND body IS NOT NULL
+ORDER BY version DESC LIMIT $4
+
+-- name: notifications
+-- A tenant's events, by position; no topics means all.
+SELECT position, conversation_id, version, type, body FROM hansard.event
+WHERE shard = (SELECT shard FROM hansard.tenant WHERE tenant = $1) AND tenant = $1
+    AND position > $2 AND position <= $3 AND (cardinality($4::text[]) = 0 OR type = ANY ($4))
+    AND body IS NOT NULL
+ORDER BY position LIMIT $5
+
+-- name: last_notification
+-- The last position of a tenant; other tenants of its shard may be further.
+SELECT position FROM hansard.event
+WHERE shard = (SELECT shard FROM hansard.tenant WHERE tenant = $1) AND tenant = $1
+ORDER BY position DESC LIMIT 1
+
+-- name: track
+-- No row comes back where the position is not beyond the one that was tracked.
+INSERT INTO hansard.tracking AS t (recorder, application, position) VALUES ($1, $2, $3)
+ON CONFLICT (recorder, application) DO UPDATE SET position = excluded.position
+WHERE t.position < excluded.position
+RETURNING position
+
+-- name: tracked
+-- One row an application.
+SELECT position FROM hansard.tracking WHERE recorder = $1 AND application = $2
+
+-- name: insert_snapshot
+-- No row comes back where there is one of that version.
+INSERT INTO hansard.snapshot (tenant, conversation_id, version, type, body)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT DO NOTHING
+RETURNING version
+
+-- name: snapshots
+-- In order of version.
+SELECT version, type, body FROM hansard.snapshot
+WHERE tenant = $1 AND conversation_id = $2 AND version > $3 AND version <= $4
+ORDER BY version LIMIT $5
+
+-- name: last_snapshots
+-- The last one first.
+SELECT version, type, body FROM hansard.snapshot
+WHERE tenant = $1 AND conversation_id = $2 AND version > $3 AND version <= $4
+ORDER BY version DESC LIMIT $5
