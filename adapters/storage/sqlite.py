@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -26,6 +27,7 @@ from hansard.adapters.storage.subscription import (
     must_be_current,
 )
 from hansard.domain.content import Blob
+from hansard.domain.errors import InvalidInput
 from hansard.domain.head import Head, Pointer
 from hansard.domain.log import (
     Append,
@@ -36,7 +38,7 @@ from hansard.domain.log import (
     Verdict,
 )
 
-__all__ = ["Sqlite", "migrate_sqlite", "open_sqlite"]
+__all__ = ["Sqlite", "migrate_sqlite", "open_sqlite", "path_of"]
 
 _PAGE: Final = 256
 
@@ -51,19 +53,27 @@ def open_sqlite(path: Path, *, wait: float = 30.0) -> Sqlite:
     return Sqlite(open_file(path, wait))
 
 
+def path_of(url: str) -> Path:
+    """Return the file that a URL names: sqlite:///talks.db in this folder, or sqlite:////var/…."""
+    path = unquote(urlsplit(url).path)
+    if urlsplit(url).scheme != "sqlite" or len(path) < 2:
+        raise InvalidInput("the URL names no file: write sqlite:///talks.db")
+    return Path(path[1:]).absolute()
+
+
 class Sqlite:
     """A log, a catalogue and blobs in one file; get it by `open_sqlite`."""
 
     def __init__(self, file: SqliteFile) -> None:
         """Use an open file."""
-        self._file = file
-        self._wakeups = Wakeups()
+        self.file = file
+        self.wakeups = Wakeups()
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order."""
-        with self._file.appending() as (session, tail):
-            verdicts = append_all(session, self._file.digest_key, tail, appends)
-        self._wakeups.appended()
+        with self.file.appending() as (session, tail):
+            verdicts = append_all(session, self.file.digest_key, tail, appends)
+        self.wakeups.appended()
         return verdicts
 
     def read(
@@ -87,7 +97,7 @@ class Sqlite:
 
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events after a cursor, in order of position."""
-        must_be_current(after, Cursor(self._file.incarnation, SHARD, HIGHEST))
+        must_be_current(after, Cursor(self.file.incarnation, SHARD, HIGHEST))
         found = self._events("select_log", after.position, limit)
         if not found:
             must_be_current(after, self._last())
@@ -96,7 +106,7 @@ class Sqlite:
     def subscribe(self, after: Cursor) -> Subscription:
         """Return the events after a cursor, those to come included."""
         self.read_log(after, 1)
-        return PollingSubscription(self.read_log, after, self._wakeups)
+        return PollingSubscription(self.read_log, after, self.wakeups)
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position; there is one shard."""
@@ -104,7 +114,7 @@ class Sqlite:
 
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
-        with self._file.connections.borrowed() as session:
+        with self.file.connections.borrowed() as session:
             return read_head(session, conversation_id)
 
     def latest(
@@ -125,7 +135,7 @@ class Sqlite:
         if (found := self.find(tenant, key)) is not None:
             return found
         made, name = conversation_id or uuid7(), (tenant.bytes, self.digest(key))
-        with self._file.writing() as session:
+        with self.file.writing() as session:
             session.run("insert_key", *name, made.bytes)
             (found,) = session.one("select_key", *name) or (made.bytes,)
             return UUID(bytes=found)
@@ -139,7 +149,7 @@ class Sqlite:
         """Yield the conversations that have begun, the one that moved last first."""
         before = HIGHEST
         while True:
-            with self._file.connections.borrowed() as session:
+            with self.file.connections.borrowed() as session:
                 rows = session.all("select_conversations", tenant.bytes, before, _PAGE)
             for row in rows:
                 before, line = catalogue_line(row)
@@ -149,45 +159,45 @@ class Sqlite:
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
-        return sqlite_blobs.put_blob(self._file, tenant, conversation_id, chunks)
+        return sqlite_blobs.put_blob(self.file, tenant, conversation_id, chunks)
 
     def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
-        return sqlite_blobs.get_blob(self._file, conversation_id, blob)
+        return sqlite_blobs.get_blob(self.file, conversation_id, blob)
 
     def sweep_blobs(self, older_than: int) -> int:
         """Delete blobs that no event refers to and that were stored before a time."""
-        return sqlite_blobs.sweep_blobs(self._file, older_than)
+        return sqlite_blobs.sweep_blobs(self.file, older_than)
 
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
-        with self._file.writing() as session:
+        with self.file.writing() as session:
             session.run("forget_events", conversation_id.bytes)
             erased = session.changed()
             for query in ("forget_blobs", "forget_key", "forget_calls", "forget_snapshots"):
                 session.run(query, conversation_id.bytes)
-        with self._file.connections.borrowed() as session:
+        with self.file.connections.borrowed() as session:
             session.run("empty_wal")
         return erased
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
-        return keyed_digest(self._file.digest_key, text)
+        return keyed_digest(self.file.digest_key, text)
 
     def close(self) -> None:
         """End all subscriptions and close the file; using the store afterwards is an error."""
-        self._wakeups.close()
-        self._file.connections.close()
+        self.wakeups.close()
+        self.file.connections.close()
 
     def _last(self) -> Cursor:
         found = self._row("last_event")
-        return Cursor(self._file.incarnation, SHARD, 0 if found is None else found[0])
+        return Cursor(self.file.incarnation, SHARD, 0 if found is None else found[0])
 
     def _events(self, query: str, *values: Value) -> list[RecordedEvent]:
-        with self._file.connections.borrowed() as session:
+        with self.file.connections.borrowed() as session:
             rows = session.all(query, *values)
         return [recorded_event(row) for row in rows]
 
     def _row(self, query: str, *values: Value) -> Row | None:
-        with self._file.connections.borrowed() as session:
+        with self.file.connections.borrowed() as session:
             return session.one(query, *values)

@@ -24,7 +24,7 @@ def append_all(
 
 
 def _append(session: Session, digest_key: bytes, tail: Tail, append: Append) -> Verdict:
-    head = read_head(session, append.conversation_id)
+    head = _head_before(session, append)
     onces = [_once(digest_key, event) for event in append.events]
     known = [
         _known(session, append.conversation_id, event, once)
@@ -38,6 +38,12 @@ def _append(session: Session, digest_key: bytes, tail: Tail, append: Append) -> 
     write(session, append, recording, onces, head)
     tail.position = recording.events[-1].position
     return recording.verdict()
+
+
+def _head_before(session: Session, append: Append) -> Head:
+    """Return the head; applications of `eventsourcing` may begin with version 0, expecting -1."""
+    row = session.one("select_head", append.conversation_id.bytes)
+    return Head(version=-1) if row is None and append.expected_version == -1 else head_of(row)
 
 
 def read_head(session: Session, conversation_id: UUID) -> Head:

@@ -133,10 +133,9 @@ CREATE TABLE tracking (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE snapshot (
-  purpose TEXT NOT NULL,
   originator_id BLOB NOT NULL,
   originator_version INTEGER NOT NULL,
   topic TEXT NOT NULL,
   state BLOB NOT NULL,
-  PRIMARY KEY (purpose, originator_id, originator_version)
+  PRIMARY KEY (originator_id, originator_version)
 ) STRICT;

@@ -179,3 +179,55 @@ UPDATE conversation_head SET open_calls = '{}' WHERE conversation_id = ?;
 -- name: forget_snapshots
 -- They repeat what the events said.
 DELETE FROM snapshot WHERE originator_id = ?;
+
+-- name: stored_events
+-- An aggregate of `eventsourcing`, without what was erased.
+SELECT version, type, body FROM event
+WHERE conversation_id = ? AND version > ? AND version <= ? AND body IS NOT NULL
+ORDER BY version LIMIT ?;
+
+-- name: last_stored_events
+-- The same, the last one first.
+SELECT version, type, body FROM event
+WHERE conversation_id = ? AND version > ? AND version <= ? AND body IS NOT NULL
+ORDER BY version DESC LIMIT ?;
+
+-- name: notifications
+-- An application is a tenant of the log; the topics are a JSON array, an empty one means all.
+SELECT event.position, conversation_id, event.version, type, body
+FROM event JOIN conversation_head USING (conversation_id)
+WHERE tenant = ?1 AND event.position > ?2 AND event.position <= ?3 AND body IS NOT NULL
+  AND (?4 = '[]' OR type IN (SELECT value FROM json_each(?4)))
+ORDER BY event.position LIMIT ?5;
+
+-- name: last_notification
+-- By the index of the catalogue.
+SELECT position FROM conversation_head WHERE tenant = ? ORDER BY position DESC LIMIT 1;
+
+-- name: insert_snapshot
+-- No row where there is one of that version already.
+INSERT INTO snapshot (originator_id, originator_version, topic, state) VALUES (?, ?, ?, ?)
+ON CONFLICT DO NOTHING RETURNING originator_version;
+
+-- name: snapshots
+-- Those of one aggregate.
+SELECT originator_version, topic, state FROM snapshot
+WHERE originator_id = ? AND originator_version > ? AND originator_version <= ?
+ORDER BY originator_version LIMIT ?;
+
+-- name: last_snapshots
+-- The same, the last one first.
+SELECT originator_version, topic, state FROM snapshot
+WHERE originator_id = ? AND originator_version > ? AND originator_version <= ?
+ORDER BY originator_version DESC LIMIT ?;
+
+-- name: track
+-- No row unless it is further than before.
+INSERT INTO tracking (follower, application, notification_id) VALUES (?, ?, ?)
+ON CONFLICT (follower, application) DO UPDATE SET notification_id = excluded.notification_id
+WHERE notification_id < excluded.notification_id
+RETURNING notification_id;
+
+-- name: tracked
+-- How far an application was followed.
+SELECT notification_id FROM tracking WHERE follower = ? AND application = ?;
