@@ -33,6 +33,32 @@ def is_there(url: str | None = None) -> bool:
     return urlsplit(place).scheme != "sqlite" or _path(place).exists()
 
 
+def migrate(url: str | None = None) -> int:
+    """Bring a store's schema to this release's and return how many steps that took; it only adds.
+
+    SchemaNewer where a newer Hansard wrote it.
+    """
+    place = url or settings().url
+    steps = _migrate(place)
+    connect(place).close()
+    return steps
+
+
+def _migrate(url: str) -> int:
+    match urlsplit(url).scheme:
+        case "sqlite":
+            path = _path(url)
+            from hansard.adapters.storage.sqlite_file import migrate_sqlite
+
+            return migrate_sqlite(path) if path.exists() else 0
+        case "postgresql" | "postgres":
+            from hansard.adapters.storage import postgres
+
+            return postgres.migrate(url)
+        case _:
+            return 0
+
+
 def _backend(url: str) -> Backend:
     scheme = urlsplit(url).scheme
     match scheme:

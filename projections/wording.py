@@ -12,7 +12,7 @@ from hansard.domain.tools import ToolDefinition
 def request(event: events.RequestSent) -> str:
     """Return what was sent, to whom and how much."""
     made = "" if event.recipe is None else f", rendered from version {event.recipe.version}"
-    return f"{event.api} {event.model or ''}, {event.template.size:,} bytes{made}"
+    return f"{event.template.size:,} bytes to {event.model or event.api}{made}"
 
 
 def attempt(event: events.AttemptFailed) -> str:

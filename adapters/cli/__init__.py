@@ -1,1 +1,22 @@
-"""The `hansard` command."""
+"""The `hansard` command: commands.py says what there is, the other files how each one looks."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import cast
+
+from hansard.domain.errors import HansardError
+
+
+def main() -> None:
+    """Run the command line: exit code 0, 1 for an error told in a line, 2 for wrong usage."""
+    from hansard.adapters.cli.commands import app
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        cast("io.TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except HansardError as exc:
+        print(f"hansard: {exc}", file=sys.stderr)
+        sys.exit(1)

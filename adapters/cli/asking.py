@@ -1,0 +1,109 @@
+"""`hansard request`: the next request, and what was done to the record to make it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from hansard.adapters.cli import output
+from hansard.adapters.cli.naming import named
+from hansard.adapters.cli.quantities import counted, size
+from hansard.adapters.store import Store
+from hansard.domain import jsontext
+from hansard.domain.errors import InvalidInput
+from hansard.projections.report import Deed
+from hansard.projections.requests.request import Request
+from hansard.projections.window import Window
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STEP: Final = 1
+_LONG: Final = 200
+_SHOWN: Final = 120
+_DEEDS: Final[dict[Deed, str]] = {
+    "repaired": "yellow",
+    "left out": "red",
+    "moved": "cyan",
+    "translated": "magenta",
+    "noted": "dim",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which request is wanted; `window` is a number of exchanges."""
+
+    api: str
+    at: int | None = None
+    window: int | None = None
+    cache: bool = False
+    thinking: Literal["keep", "drop"] = "keep"
+
+
+def ask(store: Store, key: str, wish: Wish, *, as_json: bool) -> None:
+    """Write the request that a conversation makes."""
+    made = request(store, key, wish)
+    if as_json:
+        notes = [note._asdict() for note in made.report]
+        output.json_line({"api": made.api, "request": dict(made), "report": notes})
+    elif output.is_drawn():
+        draw(output.console(), made)
+    else:
+        output.raw(jsontext.write(dict(made)) + b"\n")
+        for note in made.report:
+            output.told(f"hansard: {note}")
+
+
+def request(store: Store, key: str, wish: Wish) -> Request:
+    """Return the request that a conversation makes."""
+    found = named(store, key)
+    if found.key is None:
+        raise InvalidInput("the conversation was forgotten: there is nothing left to send")
+    return store.conversation(found.key).request(
+        wish.api,
+        at=wish.at,
+        window=None if wish.window is None else Window(exchanges=wish.window, step=_STEP),
+        thinking=wish.thinking,
+        cache=wish.cache,
+    )
+
+
+def draw(console: Console, made: Request) -> None:
+    """Draw a request as JSON with its long strings shortened, then its report."""
+    from rich.json import JSON
+
+    console.print(JSON(jsontext.write(_shortened(dict(made))).decode(), indent=2))
+    draw_report(console, made)
+
+
+def draw_report(console: Console, made: Request) -> None:
+    """Draw what a request holds and each note of its report."""
+    from rich.table import Table
+    from rich.text import Text
+
+    sizes = (f"{name} {size(len(part))}" for name, part in made.body_parts().items())
+    messages = counted(len(made["messages"]), "message")
+    console.print(Text.assemble((messages, "bold"), (f"  {', '.join(sizes)}", "dim")))
+    if not made.report:
+        console.print(Text("everything goes as it was recorded", "green"))
+    notes = Table.grid(padding=(0, 2))
+    notes.add_column(justify="right", style="dim", min_width=3)
+    for note in made.report:
+        place = "" if note.version is None else str(note.version)
+        why = Text.assemble(output.flat(note.why), (f"  {note.rule}", "dim"))
+        notes.add_row(place, Text(note.deed, _DEEDS[note.deed]), why)
+    console.print(notes)
+
+
+def _shortened(value: Any) -> Any:
+    match value:
+        case str() if len(value) > _LONG:
+            return f"{value[:_SHOWN]}… ({len(value):,} characters)"
+        case dict():
+            members = cast("dict[str, Any]", value).items()
+            return {name: _shortened(held) for name, held in members}
+        case list():
+            return [_shortened(item) for item in cast("list[Any]", value)]
+        case _:
+            return value

@@ -1,0 +1,314 @@
+"""The commands of `hansard`: their arguments and their help; the other files do the work.
+
+Nothing is imported here that only one command needs, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from hansard.adapters.store import Store
+
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+_ABOUT: Final = """The verbatim record of what agents said and did.
+
+What a command writes is drawn on a terminal; piped (or with NO_COLOR) it is a line a thing, its
+columns between tabs; with `--json` it is JSON. `--url` goes before or after the command.
+
+`hansard demo` shows all of it, with no key and nothing to set up.
+"""
+
+
+class Api(StrEnum):
+    """The wire formats that a request can be in."""
+
+    ANTHROPIC_MESSAGES = "anthropic-messages"
+
+
+class Thinking(StrEnum):
+    """What becomes of signed thinking."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
+Key = Annotated[
+    str, typer.Argument(metavar="KEY", help="The conversation's key; its id does as well.")
+]
+Url = Annotated[
+    str | None,
+    typer.Option(
+        help="Where the store is: `sqlite:///file.db`, `postgresql://user@host/database`.",
+        show_default="$HANSARD_URL, else sqlite:///hansard.db",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys stay as they are.")]
+At = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="VERSION", help="As it stood then.", show_default="the last"),
+]
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from hansard import __version__
+
+        typer.echo(f"hansard {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=_ABOUT)
+def hansard(
+    context: typer.Context,
+    url: Url = None,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    """Remember where the store is, for the command that follows."""
+    context.obj = url
+
+
+@contextmanager
+def _store(context: typer.Context, url: str | None, *, made: bool = False) -> Generator[Store]:
+    """Open the store; only a command that writes makes one."""
+    from hansard.adapters.app import connect, is_there
+    from hansard.domain.errors import StorageUnavailable
+
+    place = url or context.obj
+    if not made and not is_there(place):
+        raise StorageUnavailable(
+            "there is no store: name one with --url or HANSARD_URL, or see `hansard demo --keep`"
+        )
+    with connect(place) as store:
+        yield store
+
+
+@app.command()
+def demo(
+    live: Annotated[
+        bool, typer.Option("--live", help="Talk to the real service (ANTHROPIC_API_KEY).")
+    ] = False,
+    model: Annotated[str, typer.Option(help="The model to name in requests.")] = "claude-sonnet-5",
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the recorded store where it is.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Record a conversation with a model server on this machine, then look at it.
+
+    Thinking, two tool calls at once, a web search that pauses and a stream that breaks, through
+    the official `anthropic` SDK (`pip install hansard[anthropic]`). It needs no key.
+    """
+    from hansard.adapters.demo.story import Telling, tell
+
+    tell(Telling(live=live, model=model, keep=keep, as_json=as_json))
+
+
+@app.command()
+def conversations(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
+    """List the conversations, the one that moved last first.
+
+    Piped: key, version, exchanges, open calls, time of the last event.
+    """
+    from hansard.adapters.cli import conversations
+
+    with _store(context, url) as store:
+        conversations.conversations(store, as_json=as_json)
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    key: Key,
+    at: At = None,
+    lines: Annotated[bool, typer.Option("--lines", help="With what is on side lines.")] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the timeline of a conversation: versions at the left, a line a block.
+
+    Piped: version, time, speaker, kind, marks, version that it answers, text. With `--json` every
+    event as it is stored, side lines included.
+
+    Example: `hansard show support/4711 --at 17`
+    """
+    from hansard.adapters.cli import timeline
+    from hansard.adapters.cli.naming import named
+
+    with _store(context, url) as store:
+        found = named(store, key)
+        recorded = store.backend.read(found.conversation_id, until=timeline.until(found, at))
+        timeline.show(found, recorded, side_lines=lines, as_json=as_json)
+
+
+@app.command()
+def request(
+    context: typer.Context,
+    key: Key,
+    api: Annotated[Api, typer.Option(help="The wire format.")] = Api.ANTHROPIC_MESSAGES,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="The last N exchanges, and the open one.", show_default="all"
+        ),
+    ] = None,
+    at: At = None,
+    cache: Annotated[bool, typer.Option("--cache", help="Place cache marks.")] = False,
+    thinking: Annotated[
+        Thinking, typer.Option(help="`drop` leaves out all that is signed.")
+    ] = Thinking.KEEP,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the next request, and what was done to the record to make it.
+
+    Piped: the request as compact JSON; the report goes to standard error.
+
+    Example: `hansard request support/4711 --api anthropic-messages --window 20`
+    """
+    from hansard.adapters.cli.asking import Wish, ask
+
+    with _store(context, url) as store:
+        wish = Wish(api.value, at, window, cache=cache, thinking=thinking.value)
+        ask(store, key, wish, as_json=as_json)
+
+
+@app.command()
+def replay(
+    context: typer.Context,
+    key: Key,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Make each again and compare it with what was sent.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the requests that were sent; prove that the record holds their very bytes.
+
+    Exit code 1 if a request no longer comes to what was sent. Piped: version, API, model, size,
+    digest, how it was verified.
+    """
+    from hansard.adapters.cli.replaying import replayed
+
+    with _store(context, url) as store:
+        if not replayed(store, key, verify=verify, as_json=as_json):
+            raise typer.Exit(1)
+
+
+@app.command()
+def tail(
+    context: typer.Context,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Begin with the first event of the log.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show events as they are recorded, until Ctrl-C.
+
+    Piped: the key, then the columns of `show`.
+    """
+    from hansard.adapters.cli.tailing import tail
+
+    with _store(context, url) as store:
+        tail(store, from_start=from_start, as_json=as_json)
+
+
+@app.command()
+def forget(
+    context: typer.Context,
+    key: Key,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase what was said in a conversation, for good.
+
+    Texts, documents and the key go; that something was recorded, and its digest, stay: the log
+    still verifies.
+    """
+    from hansard.adapters.cli.forgetting import forget
+
+    with _store(context, url) as store:
+        forget(store, key, sure=yes, as_json=as_json)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    key: Key,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", dir_okay=False, metavar="FILE", help="Write to a file."),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a conversation as JSON lines: the exact bytes of its events and documents.
+
+    Example: `hansard export support/4711 -o 4711.jsonl`
+    """
+    from hansard.adapters.cli.transfer import export_to
+
+    with _store(context, url) as store:
+        export_to(store, key, output, as_json=as_json)
+
+
+@app.command(name="import")
+def import_(
+    context: typer.Context,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            allow_dash=True,
+            metavar="FILE",
+            help="`-`: standard input.",
+        ),
+    ],
+    new_key: Annotated[
+        str | None, typer.Option("--as", metavar="KEY", help="Give it another key.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Verify the file, and record nothing.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record what `hansard export` wrote, event by event as it was.
+
+    All of the file is verified first. Importing it again changes nothing.
+    """
+    from hansard.adapters.cli import transfer
+
+    if check:
+        transfer.check_file(file, as_json=as_json)
+        return
+    with _store(context, url, made=True) as store:
+        transfer.import_from(store, file, new_key, as_json=as_json)
+
+
+@app.command()
+def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
+    """Bring a store of an older Hansard to this one's schema; it only adds."""
+    from hansard.adapters.cli.migrating import migrate
+
+    migrate(url or context.obj, as_json=as_json)

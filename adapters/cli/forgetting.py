@@ -1,0 +1,33 @@
+"""`hansard forget`: erase what was said, after asking."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from hansard.adapters.cli import output
+from hansard.adapters.cli.naming import named
+from hansard.adapters.cli.quantities import counted
+from hansard.adapters.store import Store
+from hansard.domain.errors import InvalidInput
+
+
+def forget(store: Store, key: str, *, sure: bool, as_json: bool) -> None:
+    """Erase a conversation; without `sure` only after a yes on the terminal."""
+    found = named(store, key)
+    if not sure:
+        _ask(f"Erase {counted(found.head.version, 'event')} of {found}, for good?")
+    erased = store.backend.forget(found.conversation_id)
+    if as_json:
+        output.json_line({"conversation": str(found.conversation_id), "erased": erased})
+    else:
+        sys.stdout.write(
+            f"{counted(erased, 'event')} erased; {found.conversation_id} keeps their digests.\n"
+        )
+
+
+def _ask(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidInput("nobody is there to ask: say --yes to erase it")
+    typer.confirm(output.flat(question), abort=True, err=True)

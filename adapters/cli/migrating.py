@@ -1,0 +1,20 @@
+"""`hansard migrate`: bring a store to this release's schema."""
+
+from __future__ import annotations
+
+import sys
+
+from hansard.adapters import app
+from hansard.adapters.cli import output
+from hansard.adapters.cli.quantities import counted
+
+
+def migrate(url: str | None, *, as_json: bool) -> None:
+    """Migrate a store and say how many steps that took."""
+    steps = app.migrate(url)
+    if as_json:
+        output.json_line({"steps": steps})
+    elif steps:
+        sys.stdout.write(f"Done, in {counted(steps, 'step')}.\n")
+    else:
+        sys.stdout.write("Nothing to do: the schema is this release's.\n")

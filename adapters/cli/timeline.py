@@ -1,0 +1,203 @@
+"""A timeline on the screen, in plain columns, or as JSON lines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from hansard.adapters.cli import output
+from hansard.adapters.cli.naming import Named
+from hansard.adapters.cli.quantities import ago, counted
+from hansard.domain import jsontext
+from hansard.domain.errors import InvalidInput, MalformedJson
+from hansard.domain.header import timestamp
+from hansard.domain.log import RecordedEvent
+from hansard.projections.timeline import Mark, Row, Speaker, timeline
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+STYLES: Final[Mapping[Speaker, str]] = {
+    "user": "bold cyan",
+    "assistant": "bold green",
+    "system": "magenta",
+    "tool": "yellow",
+    "provider": "blue",
+    "record": "dim",
+}
+_MARKS: Final[Mapping[Mark, str]] = {
+    "error": "bold red",
+    "cancelled": "red",
+    "interrupted": "bold yellow",
+    "opaque": "bold magenta",
+    "unread": "bold magenta",
+    "erased": "dim",
+    "side": "blue",
+}
+_LABEL_WIDTH: Final = 15
+_FOLDED_TO: Final = 3
+_GAP: Final = "  "
+
+
+def show(
+    named: Named, recorded: Iterable[RecordedEvent], *, side_lines: bool, as_json: bool
+) -> None:
+    """Write the timeline of a conversation."""
+    if as_json:
+        for event in recorded:
+            output.json_line(document(event))
+        return
+    rows = timeline(recorded, side_lines=side_lines)
+    if output.is_drawn():
+        draw(output.console(), named, rows)
+    else:
+        for row in rows:
+            output.plain(*columns(row))
+
+
+def columns(row: Row) -> tuple[object, ...]:
+    """Return a row's plain columns: version, time, speaker, kind, marks, version answered, text."""
+    marks = ",".join(row.marks)
+    moment = timestamp(row.recorded_at)
+    return (row.version, moment, row.speaker, row.kind, marks, row.answers, row.text)
+
+
+def document(event: RecordedEvent) -> dict[str, Any]:
+    """Return a recorded event as JSON says it; its `body` is null once it was erased."""
+    header = event.client_header()
+    return {
+        "version": event.version,
+        "exchange": event.exchange,
+        "type": event.type,
+        "schema": event.schema_version,
+        "event": str(event.event_id),
+        "conversation": str(event.conversation_id),
+        "shard": event.shard,
+        "position": event.position,
+        "occurred_at": timestamp(header.occurred_at),
+        "recorded_at": timestamp(event.recorded_at),
+        "digest": event.digest.hex(),
+        "leaf": event.leaf.hex(),
+        "body": _body(event.body),
+    }
+
+
+def until(named: Named, at: int | None) -> int:
+    """Return the version to show up to; InvalidInput if the conversation has not come so far."""
+    if at is not None and at > named.head.version:
+        raise InvalidInput(f"there is no version {at}: the conversation is at {named.head.version}")
+    return at or named.head.version
+
+
+def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:
+    """Draw the timeline: versions at the left, a line a block, long text folded."""
+    console.print(_title(named))
+    width = max(3, len(str(named.head.version)))
+    exchange = 0
+    version = 0
+    for row in rows:
+        if row.exchange != exchange:
+            exchange = row.exchange
+            console.print(_rule(console, row))
+        draw_row(console, row, f"{row.version if row.version != version else '':>{width}}")
+        version = row.version
+
+
+def draw_row(console: Console, row: Row, place: str) -> None:
+    """Draw one row, `place` at its left."""
+    from rich.text import Text
+
+    room = max(20, console.width - len(place) - _LABEL_WIDTH - 2 * len(_GAP))
+    for number, line in enumerate(_folded(console, _said(row), room)):
+        first = number == 0
+        label = f"{_label(row) if first else '':<{_LABEL_WIDTH}}"
+        console.print(
+            Text.assemble(
+                (place if first else " " * len(place), "dim"),
+                _GAP,
+                (label, STYLES[row.speaker]),
+                _GAP,
+                line,
+            ),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+
+
+def _said(row: Row) -> Text:
+    from rich.text import Text
+
+    said = Text()
+    for mark in row.marks:
+        said.append(f"[{mark}]", _MARKS[mark]).append(" ")
+    return said.append(output.flat(row.text), _text_style(row))
+
+
+def _text_style(row: Row) -> str:
+    if row.kind in {"thinking", "redacted_thinking"}:
+        return "dim italic"
+    return "dim" if row.speaker == "record" else ""
+
+
+def _label(row: Row) -> str:
+    """Return who speaks, or what it is where that says more."""
+    if row.kind == "result":
+        return f"└ result of {row.answers}" if row.answers else "└ result"
+    label = row.speaker if row.kind == "text" else output.flat(row.kind)
+    return label if len(label) <= _LABEL_WIDTH else f"{label[: _LABEL_WIDTH - 1]}…"
+
+
+def _folded(console: Console, said: Text, room: int) -> Iterator[Text]:
+    """Yield the first lines of a text; the last of them says how much more there is."""
+    from rich.text import Text
+
+    limit = room * (_FOLDED_TO + 1)
+    start = said[:limit]
+    lines = start.wrap(console, room)
+    if len(lines) <= _FOLDED_TO and len(said) <= limit:
+        yield from lines
+        return
+    shown = lines[:_FOLDED_TO]
+    left = len(said) - sum(len(line) for line in shown)
+    more = f" … {counted(left, 'character')} more"
+    last = shown[-1]
+    last.truncate(room - len(more))
+    left = len(said) - sum(len(line) for line in shown)
+    yield from shown[:-1]
+    yield Text.assemble(last, (f" … {counted(left, 'character')} more", "dim"))
+
+
+def _title(named: Named) -> Text:
+    from rich.text import Text
+
+    head = named.head
+    about = (
+        counted(head.version, "event"),
+        counted(head.exchange, "exchange"),
+        f"{head.input_tokens:,} tokens in, {head.output_tokens:,} out",
+        f"{counted(len(head.open_calls), 'call')} open" if head.open_calls else "",
+        "closed" if head.closed else "",
+    )
+    return Text.assemble(
+        (output.flat(str(named)), "bold"), ("  " + " · ".join(filter(None, about)), "dim")
+    )
+
+
+def _rule(console: Console, row: Row) -> Text:
+    from rich.text import Text
+
+    when = ago(row.recorded_at, time.time_ns() // 1000)
+    heading = f"── exchange {row.exchange} · {when} "
+    return Text(heading + "─" * max(0, console.width - len(heading)), "dim")
+
+
+def _body(body: bytes | None) -> Any:
+    """Return a body as JSON; the text of one that is none."""
+    if body is None:
+        return None
+    try:
+        return jsontext.read(body)
+    except MalformedJson:
+        return body.decode("utf-8", "backslashreplace")

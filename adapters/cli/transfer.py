@@ -1,0 +1,116 @@
+"""`hansard export` and `hansard import`: a conversation to a file and back."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Final
+
+from hansard.adapters import importing
+from hansard.adapters.cli import output
+from hansard.adapters.cli.naming import named
+from hansard.adapters.cli.quantities import counted, size
+from hansard.adapters.export import export
+from hansard.adapters.store import Store
+from hansard.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from hansard.adapters.importing import Progress
+
+_STANDARD_INPUT: Final = Path("-")
+
+
+def export_to(store: Store, key: str, file: Path | None, *, as_json: bool) -> None:
+    """Write a conversation's lines to a file, else to standard output."""
+    found = named(store, key)
+    lines = export(store.backend, found.conversation_id, found.key)
+    if file is None:
+        for line in lines:
+            output.raw(line)
+        return
+    written = _write(file, lines)
+    if as_json:
+        output.json_line({"file": str(file), "events": found.head.version, "bytes": written})
+    else:
+        events = counted(found.head.version, "event")
+        sys.stdout.write(f"{events} of {found} in {file}, {size(written)}.\n")
+
+
+def import_from(store: Store, file: Path, new_key: str | None, *, as_json: bool) -> None:
+    """Record what a file holds."""
+    with _local(file) as path, _progress("Recording") as progress:
+        done = importing.import_file(
+            store.backend, store.tenant, path, key=new_key, progress=progress
+        )
+    if as_json:
+        output.json_line(
+            {
+                "key": done.key,
+                "conversation": str(done.conversation_id),
+                "events": done.events,
+                "recorded": done.recorded,
+            }
+        )
+    elif done.recorded:
+        sys.stdout.write(f"{counted(done.recorded, 'event')} of {done.key} recorded.\n")
+    else:
+        sys.stdout.write(f"Nothing new: all {counted(done.events, 'event')} were there already.\n")
+
+
+def check_file(file: Path, *, as_json: bool) -> None:
+    """Verify a file and say what it holds."""
+    with _local(file) as path, _progress("Checking") as progress:
+        checked = importing.check(path, progress)
+    beginning = checked.beginning
+    if as_json:
+        output.json_line(
+            {
+                "key": beginning.key,
+                "conversation": str(beginning.conversation_id),
+                "events": beginning.events,
+                "erased": checked.erased,
+            }
+        )
+        return
+    erased = f", {checked.erased:,} of them erased" if checked.erased else ""
+    sys.stdout.write(f"{counted(beginning.events, 'event')}{erased}: all digests match.\n")
+
+
+def _write(file: Path, lines: Iterator[bytes]) -> int:
+    try:
+        with file.open("wb") as opened:
+            return sum(opened.write(line) for line in lines)
+    except OSError as exc:
+        raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc
+
+
+@contextmanager
+def _local(file: Path) -> Generator[Path]:
+    """Yield a file that can be read twice: standard input is kept in one first."""
+    if file != _STANDARD_INPUT:
+        yield file
+        return
+    with NamedTemporaryFile(prefix="hansard-import-") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        yield Path(kept.name)
+
+
+@contextmanager
+def _progress(doing: str) -> Generator[Progress]:
+    """Yield what to tell each event to: a line that counts, where somebody can see it."""
+    if not sys.stderr.isatty():
+        yield importing.unheeded
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f}"))
+    drawn = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    with drawn:
+        task = drawn.add_task(doing, total=None)
+        yield lambda version: drawn.update(task, completed=version)
