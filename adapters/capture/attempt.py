@@ -76,7 +76,7 @@ class Attempt:
 
     def finish(self) -> None:
         """Record the response: its last bytes have come."""
-        self._end("cut")
+        self._end("cut" if self.is_stream else "malformed")
 
     def lose(self, loss: Loss) -> None:
         """Record as much as came of the response, unless all did: nothing more will come."""
@@ -106,6 +106,8 @@ class Attempt:
 
     def _error(self) -> AttemptFailed:
         body = b"".join(self._read)
+        if not body:  # A client that tries again does not read it.
+            return AttemptFailed(request=self._request, status=self._status, line=self._line)
         failed = attempt_failed(self._status, body, request=self._request, line=self._line)
         return failed.model_copy(update={"error": cut_all(failed.error, self._digest)})
 

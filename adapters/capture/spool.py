@@ -109,7 +109,7 @@ class Spool:
     def _waiting(self) -> list[Path]:
         try:
             found = [Path(entry.path) for entry in os.scandir(self._folder)]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return sorted(path for path in found if path.name.endswith(_WAITING))
 

@@ -1,6 +1,6 @@
 """A conversation, a model server and an SDK client between them: what the recorder's tests share."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -63,6 +63,7 @@ class Recorded:
 
     def __init__(self, folder: Path, backend: Backend | None = None) -> None:
         self.store = Counting() if backend is None else backend
+        self.folder = folder
         self.spool = Spool(folder / "spool", self.store.cursors()[0].incarnation)
         self.talk = Talk(self.store, "support/4711", tenant=TENANT, spool=self.spool)
         self.journal = self.new_journal()
@@ -84,7 +85,7 @@ class Recorded:
         return [recorded.type for recorded in self.talk.since(1)]
 
     def requests(self) -> list[RequestSent]:
-        return [event for event in self.events() if isinstance(event, RequestSent)]
+        return requests_of(self.talk)
 
 
 class Calls:
@@ -97,9 +98,9 @@ class Calls:
         self.client = record(client, recorded.journal)
 
     def ask(self, messages: Any = HELLO, **more: Any) -> anthropic.types.Message:
-        return self.client.messages.create(
-            model=MODEL, max_tokens=1024, messages=cast("list[MessageParam]", messages), **more
-        )
+        create: Any = self.client.messages.create
+        asked = {"model": MODEL, "max_tokens": 1024, "messages": messages, **more}
+        return cast("anthropic.types.Message", create(**asked))
 
     def stream(self, messages: Any = HELLO, **more: Any) -> anthropic.types.Message:
         with self.client.messages.stream(
@@ -120,7 +121,7 @@ class Calls:
 
 
 @contextmanager
-def calling(recorded: Recorded, script: Script, retries: int = 0) -> Iterator[Calls]:
+def calling(recorded: Recorded, script: Script, retries: int = 0) -> Generator[Calls]:
     """Run a server and a recorded client that talks to it."""
     with (
         DemoServer(script) as server,
@@ -128,6 +129,11 @@ def calling(recorded: Recorded, script: Script, retries: int = 0) -> Iterator[Ca
         Calls(recorded, server, client) as calls,
     ):
         yield calls
+
+
+def requests_of(talk: Talk) -> list[RequestSent]:
+    events = [known(recorded) for recorded in talk.since(0)]
+    return [event for event in events if isinstance(event, RequestSent)]
 
 
 def known(recorded: RecordedEvent) -> Event:

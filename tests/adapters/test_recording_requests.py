@@ -110,7 +110,8 @@ def test_a_request_that_goes_on_adds_only_what_is_new(recorded: Recorded) -> Non
 def test_a_program_may_spell_history_in_its_own_way(recorded: Recorded) -> None:
     with calling(recorded, [GREETING, GREETING]) as calls:
         first = calls.ask(HELLO)
-        text: JsonObject = {"text": first.content[0].to_dict()["text"], "type": "text"}
+        text: JsonObject = {"text": "Hello! What can I do for you?", "type": "text"}
+        assert first.content[0].to_dict() == text
         history: list[JsonObject] = [
             {
                 "content": [
@@ -209,7 +210,7 @@ PARTS: dict[template.Part, bytes] = {}
 
 
 def test_the_bodies_that_were_sent_come_back_byte_for_byte(recorded: Recorded) -> None:
-    long = {"role": "user", "content": "ü" * 100_000}
+    long: JsonObject = {"role": "user", "content": "ü" * 100_000}
     with calling(recorded, [GREETING] * 5) as calls:
         history: list[JsonObject] = [*HELLO]
         for extra in (QUESTION, long, QUESTION, QUESTION):
@@ -240,7 +241,9 @@ def test_a_rendered_request_keeps_its_recipe_and_not_its_text(recorded: Recorded
     assert recorded_request.recipe.renderer == renderer_digest()
     spans = recorded_request.template.spans
     assert {s.part for s in spans if isinstance(s, RenderedSpan)} == {"messages", "system", "tools"}
-    parts = {part: request.body_parts()[part] for part in template.PARTS}
+    parts: dict[template.Part, bytes] = {
+        part: request.body_parts()[part] for part in template.PARTS
+    }
     assert template.join(recorded_request.template, rendered=parts) == sent
     assert recorded.types()[3:] == ["request.sent", "message.recorded", "response.completed"]
 

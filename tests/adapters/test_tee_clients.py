@@ -12,6 +12,7 @@ from typing import Any, cast
 import anthropic
 import httpx2
 import pytest
+from anthropic.lib.bedrock import AnthropicBedrock
 
 from hansard.adapters.capture.tee import record
 from hansard.adapters.demo.server import DemoServer
@@ -56,7 +57,7 @@ def test_the_same_type_comes_back(recorded: Recorded, kind: type[Any]) -> None:
         object(),
         "client",
         httpx2.Client(),
-        anthropic.AnthropicBedrock(aws_region="us-east-1", aws_access_key="a", aws_secret_key="b"),
+        AnthropicBedrock(aws_region="us-east-1", aws_access_key="a", aws_secret_key="b"),
     ],
     ids=["object", "text", "http client", "bedrock"],
 )
@@ -75,7 +76,9 @@ try:
 except UnsupportedClient:
     print(sorted({"anthropic", "httpx2", "openai"} & sys.modules.keys()))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
@@ -183,13 +186,17 @@ def test_proxies_are_kept_and_recorded(recorded: Recorded, server: DemoServer) -
 
 def test_hooks_timeouts_and_limits_are_the_callers(recorded: Recorded, server: DemoServer) -> None:
     seen: list[str] = []
+
+    def asked(request: httpx2.Request) -> None:
+        seen.append(f"> {request.url.path}")
+
+    def answered(response: httpx2.Response) -> None:
+        seen.append(f"< {response.status_code}")
+
     http = httpx2.Client(
         timeout=7.5,
         max_redirects=3,
-        event_hooks={
-            "request": [lambda request: seen.append(f"> {request.url.path}")],
-            "response": [lambda response: seen.append(f"< {response.status_code}")],
-        },
+        event_hooks={"request": [asked], "response": [answered]},
         headers={"x-from": "caller"},
     )
     with anthropic.Anthropic(api_key=KEY, base_url=server.url, http_client=http) as client:

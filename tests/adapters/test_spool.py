@@ -1,0 +1,223 @@
+"""What the store cannot take after a request was sent waits, and is recorded once."""
+
+import logging
+import os
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import anthropic
+import pytest
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.capture.spool import RecordingWarning, Spool, Unstored, spool_folder
+from hansard.adapters.demo.scenes import Answer, JsonObject, overloaded
+from hansard.adapters.storage.memory import Memory
+from hansard.adapters.storage.sqlite import open_sqlite
+from hansard.domain.blobs import blob_of
+from hansard.domain.errors import NotRecorded, StorageFull, StorageUnavailable
+from hansard.domain.log import Append, Verdict
+from tests.adapters.recorded_calls import CALLING, GREETING, HELLO, Recorded, calling, results, said
+from tests.factories import TENANT, attachment, drafted, prompt
+
+FULL = StorageFull("no room")
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def files(recorded: Recorded, tmp_path: Path) -> list[Path]:
+    return sorted(path for path in (tmp_path / "spool").rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_store_that_fails_after_the_prompt_does_not_disturb_the_call(
+    recorded: Recorded, tmp_path: Path, streamed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(_: JsonObject) -> Answer:
+        recorded.counting.broken = FULL
+        return CALLING
+
+    with calling(recorded, script) as calls:
+        message = calls.stream() if streamed else calls.ask()
+    assert message.stop_reason == "tool_use"
+    assert [record.levelno for record in caplog.records if record.name == "hansard"] == [
+        logging.ERROR
+    ]
+    assert len(files(recorded, tmp_path)) == 1
+
+
+def test_what_waits_is_recorded_at_the_next_call_and_said_aloud(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    def script(_: JsonObject) -> Answer:
+        recorded.counting.broken = FULL
+        return CALLING
+
+    with calling(recorded, script) as calls:
+        first = calls.ask()
+        with pytest.raises(NotRecorded):
+            calls.ask()
+        recorded.counting.broken = None
+        with pytest.warns(RecordingWarning, match="1 response"):
+            calls.ask([*HELLO, said(first), results("toolu_01", "toolu_02")])
+        recorded.counting.broken = None
+    assert recorded.types()[:5] == [
+        "message.recorded",
+        "request.sent",
+        "message.recorded",
+        "tool_call.recorded",
+        "tool_call.recorded",
+    ]
+    assert [request.line for request in recorded.requests()] == [None, None]
+
+
+def test_a_failed_attempt_waits_as_well(recorded: Recorded, tmp_path: Path) -> None:
+    with calling(recorded, [overloaded(), GREETING]) as calls:
+        recorded.talk.user("Hello")
+        inner = recorded.counting.append
+
+        def only_prompts(appends: list[Append]) -> object:
+            if any(event.type == "attempt.failed" for event in appends[0].events):
+                raise FULL
+            return inner(appends)
+
+        vars(recorded.counting)["append"] = only_prompts
+        with pytest.raises(anthropic.APIStatusError):
+            calls.ask()
+        del vars(recorded.counting)["append"]
+        with pytest.warns(RecordingWarning):
+            calls.ask()
+    assert recorded.types().count("attempt.failed") == 1
+
+
+def unstored(*texts: str, blob: bytes | None = None) -> Unstored:
+    conversation = uuid7()
+    events = [drafted(prompt(text), conversation) for text in texts]
+    blobs: dict[str, bytes] = {}
+    if blob is not None:
+        events.append(drafted(attachment(blob_of(blob)), conversation))
+        blobs[blob_of(blob).sha256] = blob
+    return Unstored(Append(TENANT, conversation, tuple(events)), blobs)
+
+
+def test_events_come_back_with_their_ids_their_bytes_and_their_blobs(tmp_path: Path) -> None:
+    store = Memory()
+    waiting = unstored("Hello", "\ud800 and \u00fc", blob=b"%PDF-1.7 \x00\xff")
+    Spool(tmp_path, store.cursors()[0].incarnation).put(waiting, FULL)
+    with pytest.warns(RecordingWarning):
+        assert Spool(tmp_path, store.cursors()[0].incarnation).take_in(store) == 1
+    got = list(store.read(waiting.append.conversation_id))
+    assert [(e.event_id, e.header, e.salt, e.body) for e in got] == [
+        (e.event_id, e.header, e.salt, e.body) for e in waiting.append.events
+    ]
+    assert store.head(waiting.append.conversation_id).exchange == 2
+    (blob,) = waiting.append.events[-1].blobs
+    assert b"".join(store.get_blob(waiting.append.conversation_id, blob)) == b"%PDF-1.7 \x00\xff"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_what_the_log_has_already_is_not_recorded_again(tmp_path: Path) -> None:
+    store = Memory()
+    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    waiting = unstored("Hello")
+    store.append([waiting.append])
+    spool.put(waiting, FULL)
+    spool.put(waiting, FULL)
+    with pytest.warns(RecordingWarning):
+        spool.take_in(store)
+    assert len(list(store.read(waiting.append.conversation_id))) == 1
+
+
+def test_what_waits_is_taken_in_the_order_in_which_it_came(tmp_path: Path) -> None:
+    store = Memory()
+    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    all_waiting = [unstored(f"{number}") for number in range(5)]
+    for waiting in all_waiting:
+        spool.put(waiting, FULL)
+    with pytest.warns(RecordingWarning, match="5 response"):
+        assert spool.take_in(store) == 5
+    end = store.cursors()[0]
+    order = [event.conversation_id for event in store.read_log(replace(end, position=0), 9)]
+    assert order == [waiting.append.conversation_id for waiting in all_waiting]
+
+
+def test_what_waits_for_one_log_is_not_given_to_another(tmp_path: Path) -> None:
+    one, other = Memory(), Memory()
+    Spool(tmp_path, one.cursors()[0].incarnation).put(unstored("Hello"), FULL)
+    assert Spool(tmp_path, other.cursors()[0].incarnation).take_in(other) == 0
+
+
+def test_what_waits_stays_while_the_store_cannot_take_it(tmp_path: Path) -> None:
+    store = Memory()
+    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    spool.put(unstored("Hello"), FULL)
+    store.close()
+    with pytest.raises(StorageUnavailable):
+        spool.take_in(store)
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+def test_a_file_that_cannot_be_read_is_put_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Memory()
+    incarnation = store.cursors()[0].incarnation
+    folder = tmp_path / str(incarnation)
+    folder.mkdir()
+    (folder / f"{uuid4()}.spooled.json").write_bytes(b'{"half":')
+    (folder / f"{uuid4()}.spooled.part").write_bytes(b"unfinished")
+    spool = Spool(tmp_path, incarnation)
+    assert spool.take_in(store) == 0
+    assert spool.take_in(store) == 0
+    assert [record.levelno for record in caplog.records] == [logging.CRITICAL]
+    assert [path.suffixes for path in folder.glob("*.refused.json")] == [[".refused", ".json"]]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a file in place of a folder")
+def test_what_no_file_can_hold_is_held_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Memory()
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    spool = Spool(blocked, store.cursors()[0].incarnation)
+    waiting = unstored("Hello")
+    spool.put(waiting, FULL)
+    assert caplog.records[-1].levelno == logging.CRITICAL
+    with pytest.warns(RecordingWarning):
+        spool.take_in(store)
+    assert len(list(store.read(waiting.append.conversation_id))) == 1
+
+
+def test_where_it_waits_depends_on_the_store() -> None:
+    assert spool_folder("sqlite:////var/talks.db", {}) == Path("/var/talks.db-spool")
+    assert spool_folder("sqlite:////x.db", {"HANSARD_SPOOL": "/spool"}) == Path("/spool")
+    state = {"XDG_STATE_HOME": "/state"}
+    one = spool_folder("postgresql://u:secret@db:5432/talks", state)
+    assert one.is_relative_to("/state/hansard/spool")
+    assert one == spool_folder("postgresql://other:pass@db:5432/talks", state)
+    assert one != spool_folder("postgresql://u:secret@db:5432/more", state)
+
+
+def test_a_full_disk_after_the_prompt_loses_nothing(tmp_path: Path) -> None:
+    store = open_sqlite(tmp_path / "talks.db")
+    recorded = Recorded(tmp_path, store)
+    inner = store.append
+
+    def only_prompts(appends: list[Append]) -> list[Verdict]:
+        if appends[0].events[-1].type != "request.sent":
+            raise FULL
+        return inner(appends)
+
+    vars(store)["append"] = only_prompts
+    with calling(recorded, [GREETING]) as calls:
+        calls.stream()
+    del vars(store)["append"]
+    assert recorded.types()[-1] == "request.sent"
+    with pytest.warns(RecordingWarning):
+        recorded.spool.take_in(store)
+    assert recorded.types()[-2:] == ["message.recorded", "response.completed"]
+    store.close()

@@ -1,0 +1,402 @@
+"""What a recorded client is answered: handed on as it comes, durable when it ends."""
+
+import gc
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any, cast
+
+import anthropic
+import httpx2
+import pytest
+
+from hansard.adapters.capture.tee import record
+from hansard.adapters.demo.scenes import (
+    Answer,
+    Cut,
+    ErrorEvent,
+    Gzip,
+    HangUp,
+    Playback,
+    Splice,
+    Stall,
+    overloaded,
+    rate_limited,
+)
+from hansard.domain.errors import NotRecorded, StorageError, StorageFull
+from hansard.domain.events import (
+    AttemptFailed,
+    MessageRecorded,
+    ResponseCompleted,
+    ResponseInterrupted,
+    ToolCallRecorded,
+)
+from tests.adapters.recorded_calls import (
+    CALLING,
+    GREETING,
+    HELLO,
+    KEY,
+    MODEL,
+    WAITING,
+    Recorded,
+    calling,
+)
+
+MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
+FULL = StorageFull("no room")
+THINKING = Answer(
+    content=(
+        {"type": "thinking", "thinking": "What do they want?"},
+        {"type": "text", "text": "Hello! What can I do for you?"},
+    )
+)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def interrupted(recorded: Recorded) -> ResponseInterrupted:
+    (event,) = [e for e in recorded.events() if isinstance(e, ResponseInterrupted)]
+    return event
+
+
+# -- as it comes -----------------------------------------------------------------------------
+
+
+class Pieces(httpx2.SyncByteStream):
+    """A body in given pieces."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.pieces = pieces
+        self.closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self.pieces
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Canned(httpx2.BaseTransport):
+    """Answers with given pieces."""
+
+    def __init__(self, pieces: list[bytes], content_type: str) -> None:
+        self.stream = Pieces(pieces)
+        self.content_type = content_type
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": self.content_type}, stream=self.stream)
+
+
+SSE = [
+    b'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","type":',
+    b'"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{}}}\n\n',
+    b'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{}}\n\n',
+    b'data: {"type":"message_stop"}\n\n',
+    b": and a comment\n\n",
+]
+JSON = [
+    b'{"id":"msg_1","type":"message","role":"assistant","model":"m",',
+    b'"content":[],"stop_reason":"end_turn","usage":{}}',
+]
+
+
+@pytest.mark.parametrize(("pieces", "content_type"), [(SSE, "text/event-stream"), (JSON, "json")])
+def test_the_chunks_of_a_body_pass_on_as_the_very_same_objects(
+    recorded: Recorded, pieces: list[bytes], content_type: str
+) -> None:
+    transport = Canned(pieces, content_type)
+    http = httpx2.Client(transport=transport)
+    with anthropic.Anthropic(api_key=KEY, base_url="http://test", http_client=http) as client:
+        wrapped = record(client, recorded.journal)
+        with wrapped.messages.with_streaming_response.create(
+            model=MODEL, max_tokens=9, messages=MESSAGES
+        ) as response:
+            got = list(cast("httpx2.SyncByteStream", response.http_response.stream))
+    assert all(one is other for one, other in zip(got, pieces, strict=True))
+    assert transport.stream.closed
+    assert recorded.types()[-1] == "response.completed"
+
+
+def test_a_chunk_does_not_wait_for_the_next_one_nor_for_the_store(recorded: Recorded) -> None:
+    release = Event()
+    scene = Answer(content=GREETING.content, faults=(Stall(700, release),))
+    with calling(recorded, [scene]) as calls:
+        stream = calls.client.messages.create(
+            model=MODEL, max_tokens=9, messages=MESSAGES, stream=True
+        )
+        assert next(stream).type == "message_start"
+        before = len(recorded.counting.appends)
+        release.set()
+        assert [event.type for event in stream][-1] == "message_stop"
+    assert before == 1
+
+
+def test_the_last_event_is_handed_on_when_the_answer_is_durable(recorded: Recorded) -> None:
+    with calling(recorded, [CALLING]) as calls:
+        stream = calls.client.messages.create(
+            model=MODEL, max_tokens=9, messages=MESSAGES, stream=True
+        )
+        seen = {event.type: recorded.types()[-1] for event in stream}
+        assert seen["message_start"] == "request.sent"
+        assert seen["message_stop"] == "response.completed"
+    assert [call.id for call in recorded.talk.open_calls()] == ["toolu_01", "toolu_02"]
+
+
+@pytest.mark.parametrize("way", ["create", "stream", "raw", "streamed response", "beta"])
+def test_each_way_to_call_records_the_same(recorded: Recorded, way: str) -> None:
+    with calling(recorded, [THINKING]) as calls:
+        messages: Any = calls.client.messages
+        asked: Any = {"model": MODEL, "max_tokens": 9, "messages": MESSAGES}
+        match way:
+            case "create":
+                messages.create(**asked)
+            case "stream":
+                calls.stream()
+            case "raw":
+                messages.with_raw_response.create(**asked).parse()
+            case "streamed response":
+                with messages.with_streaming_response.create(**asked, stream=True) as response:
+                    assert b"".join(response.iter_bytes()).count(b"message_stop") == 2
+            case _:
+                with calls.client.beta.messages.stream(**asked) as stream:
+                    stream.get_final_message()
+    assert recorded.types() == [
+        "message.recorded",
+        "request.sent",
+        "reasoning.recorded",
+        "message.recorded",
+        "response.completed",
+    ]
+    last = recorded.events()[-1]
+    assert isinstance(last, ResponseCompleted)
+    assert last.request == recorded.talk.since(0)[2].event_id
+    assert last.request_id is not None
+    assert last.raw is None
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_compressed_answers_are_read_as_well(recorded: Recorded, streamed: bool) -> None:
+    scene = Answer(content=GREETING.content, faults=(Gzip(),))
+    with calling(recorded, [scene]) as calls:
+        message = calls.stream() if streamed else calls.ask()
+    assert message.content[0].to_dict()["text"] == "Hello! What can I do for you?"
+    assert recorded.types()[-2:] == ["message.recorded", "response.completed"]
+
+
+# -- answers that do not end as they should --------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["close", "leave", "drop", "raise", "unread"])
+def test_a_stream_that_is_not_read_on_is_abandoned(recorded: Recorded, way: str) -> None:
+    with calling(recorded, [THINKING]) as calls:
+        stream: Any = calls.client.messages.create(
+            model=MODEL, max_tokens=9, messages=MESSAGES, stream=True
+        )
+        match way:
+            case "close":
+                next(stream)
+                stream.close()
+            case "leave":
+                with stream:
+                    next(stream)
+            case "drop":
+                next(stream)
+                del stream
+                gc.collect()
+            case "raise":
+                with pytest.raises(KeyboardInterrupt), stream:
+                    for _ in stream:
+                        raise KeyboardInterrupt
+            case _:
+                stream.close()
+        assert interrupted(recorded).reason == "abandoned"
+        assert interrupted(recorded).raw is not None
+    assert recorded.talk.open_calls() == []
+
+
+def test_an_interrupt_while_waiting_for_bytes_abandons_the_answer(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(Pieces):
+        def __iter__(self) -> Iterator[bytes]:
+            yield SSE[0]
+            raise KeyboardInterrupt
+
+    transport = Canned(SSE, "text/event-stream")
+    transport.stream = Interrupted(SSE)
+    http = httpx2.Client(transport=transport)
+    with anthropic.Anthropic(api_key=KEY, base_url="http://test", http_client=http) as client:
+        wrapped = record(client, recorded.journal)
+        stream = wrapped.messages.create(model=MODEL, max_tokens=9, messages=MESSAGES, stream=True)
+        with pytest.raises(KeyboardInterrupt):
+            list(stream)
+    assert interrupted(recorded).reason == "abandoned"
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_cut_wire_is_recorded_as_cut_and_raised_as_ever(
+    recorded: Recorded, streamed: bool
+) -> None:
+    scene = Answer(content=THINKING.content, faults=(Cut(900 if streamed else 100),))
+    with calling(recorded, [scene]) as calls:
+        with pytest.raises((httpx2.RemoteProtocolError, anthropic.APIConnectionError)):
+            calls.stream() if streamed else calls.ask()
+        assert calls.client.is_closed() is False
+    assert interrupted(recorded).reason == "cut"
+    raw = interrupted(recorded).raw
+    assert raw is not None
+    assert raw.size == (900 if streamed else 100)
+
+
+def test_what_came_whole_before_a_cut_is_recorded(recorded: Recorded) -> None:
+    scene = Answer(content=THINKING.content, faults=(Cut(1500),))
+    with calling(recorded, [scene]) as calls, pytest.raises(httpx2.RemoteProtocolError):
+        calls.stream()
+    assert "reasoning.recorded" in recorded.types()
+    assert [unfinished.index for unfinished in interrupted(recorded).unfinished] == [1]
+
+
+def test_an_error_amid_the_stream_is_the_providers_word(recorded: Recorded) -> None:
+    scene = Answer(content=GREETING.content, faults=(ErrorEvent(4),))
+    with calling(recorded, [scene]) as calls, pytest.raises(anthropic.APIStatusError):
+        calls.stream()
+    assert interrupted(recorded).reason == "error"
+    assert interrupted(recorded).error == {"type": "overloaded_error", "message": "Overloaded"}
+
+
+def test_what_is_not_understood_is_kept_raw(recorded: Recorded) -> None:
+    foreign = b'data: {"type":"of the future","x":1}\n\n'
+    with calling(recorded, [Answer(GREETING.content, faults=(Splice(3, foreign),))]) as calls:
+        calls.stream()
+    last = recorded.events()[-1]
+    assert isinstance(last, ResponseCompleted)
+    assert last.raw is not None
+    kept = b"".join(recorded.store.get_blob(recorded.talk.conversation_id, last.raw))
+    assert foreign in kept
+
+
+def test_a_page_that_is_no_answer_is_kept_raw(recorded: Recorded) -> None:
+    page = b"<html>Welcome to the airport</html>"
+    with calling(recorded, [Playback(page, "text/html")]) as calls:
+        calls.ask()
+    assert interrupted(recorded).reason == "malformed"
+    raw = interrupted(recorded).raw
+    assert raw is not None
+    assert raw.size == len(page)
+
+
+# -- attempts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_retries_are_attempts_of_one_request(recorded: Recorded, streamed: bool) -> None:
+    with calling(recorded, [overloaded(), HangUp(), rate_limited(), GREETING], retries=3) as calls:
+        calls.stream() if streamed else calls.ask()
+        assert len(calls.server.requests) == 4
+    assert recorded.types() == [
+        "message.recorded",
+        "request.sent",
+        *["attempt.failed"] * 3,
+        "message.recorded",
+        "response.completed",
+    ]
+    failed = [event for event in recorded.events() if isinstance(event, AttemptFailed)]
+    assert [event.status for event in failed] == [529, None, 429]
+    assert failed[0].reason == (None if streamed else "overloaded_error")
+    assert failed[1].reason == "RemoteProtocolError"
+    assert {event.request for event in failed} == {recorded.talk.since(0)[2].event_id}
+
+
+def test_an_answer_that_was_cut_may_be_retried_as_the_same_request(recorded: Recorded) -> None:
+    scenes = [Answer(GREETING.content, faults=(Cut(100),)), GREETING]
+    with calling(recorded, scenes, retries=1) as calls:
+        calls.ask()
+    assert recorded.types().count("request.sent") == 1
+    assert recorded.types()[-3:] == [
+        "response.interrupted",
+        "message.recorded",
+        "response.completed",
+    ]
+
+
+def test_a_call_that_fails_for_good_is_closed_and_may_be_made_again(recorded: Recorded) -> None:
+    with calling(recorded, [overloaded()] * 2 + [GREETING], retries=1) as calls:
+        with pytest.raises(anthropic.APIStatusError):
+            calls.ask()
+        calls.ask()
+    assert recorded.types().count("request.sent") == 2
+    assert [request.line for request in recorded.requests()] == [None, None]
+
+
+# -- no call without a record ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_call_that_cannot_be_recorded_is_refused_once(recorded: Recorded, streamed: bool) -> None:
+    with calling(recorded, [GREETING], retries=3) as calls:
+        recorded.counting.broken = FULL
+        with pytest.raises(NotRecorded, match="not sent") as refused:
+            calls.stream() if streamed else calls.ask()
+        assert calls.server.requests == ()
+    assert isinstance(refused.value, anthropic.AnthropicError)
+    assert not isinstance(refused.value, anthropic.APIError)
+    assert refused.value.__cause__ is FULL
+    assert len(recorded.counting.appends) == 1
+
+
+def test_a_closed_conversation_takes_no_call(recorded: Recorded) -> None:
+    recorded.talk.user("Hello")
+    recorded.talk.close()
+    with calling(recorded, [GREETING]) as calls:
+        with pytest.raises(NotRecorded, match="closed"):
+            calls.ask()
+        assert calls.server.requests == ()
+
+
+def test_a_closed_store_takes_no_call(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING]) as calls:
+        recorded.store.close()
+        with pytest.raises(NotRecorded) as refused:
+            calls.ask()
+        assert calls.server.requests == ()
+    assert isinstance(refused.value.__cause__, StorageError)
+
+
+# -- many at once ----------------------------------------------------------------------------
+
+
+def test_two_threads_may_share_a_recorded_client(recorded: Recorded) -> None:
+    def work(streamed: bool) -> None:
+        for _ in range(10):
+            calls.stream() if streamed else calls.ask()
+
+    with calling(recorded, [GREETING] * 20) as calls, ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(work, streamed) for streamed in (True, False)]:
+            done.result(WAITING)
+    events = recorded.events()
+    closed = {e.request for e in events if isinstance(e, ResponseCompleted)}
+    assert len(closed) == 20
+    assert [request.line for request in recorded.requests()].count(None) == 1
+    answers = [e for e in events if isinstance(e, MessageRecorded) and e.line is None]
+    assert len(answers) == 2
+
+
+def test_a_request_beside_one_in_flight_stands_on_its_own_line(recorded: Recorded) -> None:
+    release = Event()
+    waiting = Answer(CALLING.content, "tool_use", faults=(Stall(500, release),))
+    with calling(recorded, [waiting, CALLING]) as calls:
+        slow = calls.client.messages.create(
+            model=MODEL, max_tokens=9, messages=MESSAGES, stream=True
+        )
+        calls.ask()
+        release.set()
+        list(slow)
+    first, second = recorded.requests()
+    assert (first.line is None, second.line is None) == (True, False)
+    calls_made = [e for e in recorded.events() if isinstance(e, ToolCallRecorded)]
+    assert [call.line is None for call in calls_made] == [False, False, True, True]
+    assert len(recorded.talk.open_calls()) == 2
