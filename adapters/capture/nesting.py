@@ -41,19 +41,17 @@ def _may_be_deep(text: bytes | str) -> bool:
 
 
 def _is_deep(value: Any) -> bool:
-    level: list[Any] = [value]
-    for _ in range(DEEPEST + 1):
-        level = [child for item in level for child in _children(item)]
+    level = _nested([value])
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _nested(outer)]
         if not level:
             return False
     return True
 
 
-def _children(value: Any) -> Iterable[Any]:
-    match value:
-        case dict():
-            return cast("dict[str, Any]", value).values()
-        case list():
-            return cast("list[Any]", value)
-        case _:
-            return ()
+def _nested(value: Any) -> list[Any]:
+    """Return the objects and lists that stand directly in a value."""
+    items: Iterable[Any] = (
+        cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
+    )
+    return [item for item in items if isinstance(item, dict | list)]

@@ -1,10 +1,15 @@
 """What no service should send, but some do: nothing raises, what is known is kept."""
 
+from uuid import UUID
+
 import pytest
 
+from hansard.adapters.capture.anthropic_events import events_of
 from hansard.adapters.capture.anthropic_messages import read_body
 from hansard.adapters.capture.anthropic_stream import MessageStream
+from hansard.domain.encoding import decode, encode
 from hansard.domain.jsontext import write
+from hansard.domain.registry import name_of
 from tests.adapters.anthropic_streams import blocks, delta, fed, start
 from tests.anthropic_wire import SAMPLES, event, message, stream_events, text
 
@@ -88,6 +93,26 @@ def test_a_body_keeps_huge_integers_nulls_order_and_lone_surrogates() -> None:
     odd = {"z": 10**40, "type": "text", "a": None, "text": "\ud800"}
     assert blocks(read_body(write(message(odd)))) == [odd]
     assert list(blocks(read_body(write(message(odd))))[0]) == ["z", "type", "a", "text"]
+
+
+@pytest.mark.parametrize(("levels", "is_read"), [(200, True), (201, False)])
+def test_a_body_is_read_down_to_a_depth_that_all_who_read_it_later_can_follow(
+    levels: int, is_read: bool
+) -> None:
+    inner = levels - len(["message", "content", "block"])
+    deep = b"[" * inner + b"]" * inner
+    body = write(message({"type": "text", "text": "deep"})).replace(b'"deep"', deep)
+    answer = read_body(body)
+    assert answer.is_complete == is_read
+    if is_read:
+        recorded, _ = events_of(answer, response=UUID(int=1))
+        assert [decode(name_of(event), 1, encode(event)) for event in recorded] == list(recorded)
+
+
+def test_a_body_that_does_not_say_why_it_stopped_is_complete_but_odd() -> None:
+    answer = read_body(write({**message(text()), "stop_reason": None}))
+    assert answer.is_complete
+    assert answer.needs_raw
 
 
 def test_an_error_in_a_body_is_an_error() -> None:

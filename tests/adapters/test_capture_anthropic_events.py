@@ -106,6 +106,7 @@ def test_a_compaction_is_one() -> None:
         ({"type": "tool_use", "id": 7, "name": "look"}, "tool_use"),
         ({"type": "server_tool_use", "id": "srv_1"}, "server_tool_use"),
         ({"type": "web_search_tool_result"}, "web_search_tool_result"),
+        ({"type": "tool_result", "tool_use_id": "t"}, "tool_result"),
         ({"type": None}, ""),
         ({}, ""),
     ],
@@ -211,6 +212,7 @@ def test_long_strings_go_to_blobs_and_come_back() -> None:
     block = {"type": "web_fetch_tool_result", "tool_use_id": "s", "content": {"data": "é" * 70_000}}
     (event, _), spilled = recorded(message(block))
     assert isinstance(event, ServerToolResultRecorded)
+    assert [len(data) for data in spilled.values()] == [140_000]
     assert {blob.sha256 for blob in blobs_of(event)} == set(spilled)
     assert restore(event.content.value, spilled) == block
 

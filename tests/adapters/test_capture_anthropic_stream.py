@@ -134,6 +134,28 @@ def test_counts_of_tokens_are_totals_and_a_null_leaves_what_was_known() -> None:
     assert answer.envelope["cache"] == {"a": 1}
 
 
+def test_why_a_message_stopped_is_what_its_last_delta_says_even_if_that_is_nothing() -> None:
+    first = {"type": "message_start", "message": message(stop_sequence="END")}
+    last = {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}}
+    answer = answered(first, last, {"type": "message_stop"})
+    assert answer.envelope["stop_sequence"] is None
+
+
+def test_a_message_that_does_not_say_why_it_stopped_is_complete_but_odd() -> None:
+    first, *_, last = stream_events({**message(text()), "stop_reason": None})
+    answer = answered(first, *block_events(0, text()), last)
+    assert answer.is_complete
+    assert answer.needs_raw
+
+
+def test_a_block_is_brought_by_deltas_of_one_kind() -> None:
+    both = {"type": "of_next_year", "text": "", "thinking": ""}
+    odd = delta(0, "thinking_delta", thinking="b")
+    answer = answered(*around(start(0, both), delta(0, "text_delta", text="a"), odd, stop(0)))
+    assert blocks(answer) == [{**both, "text": "a"}]
+    assert [anomaly.raw for anomaly in answer.anomalies] == [write(odd)]
+
+
 def test_a_second_start_of_the_same_message_is_passed_over() -> None:
     first, *rest = stream_events(message(text()))
     answer = answered(first, first, *rest)

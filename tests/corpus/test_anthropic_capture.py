@@ -17,9 +17,9 @@ from hansard.adapters.capture.anthropic_stream import MessageStream
 from hansard.domain.blobs import restore
 from hansard.domain.events import OpaqueRecorded
 from tests.anthropic_wire import chunks
-from tests.corpus.conftest import COUNTED, RecordProperty
 from tests.corpus.fold import blocks_said
 from tests.corpus.kept import as_text, blocks_of, stored
+from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
@@ -65,7 +65,7 @@ def test_every_recorded_block_is_kept_as_it_was_said(
             opaque=sum(isinstance(event, OpaqueRecorded) for event in events),
             interrupted=int(not answer.is_complete),
         )
-    record_property(COUNTED, ("captured", dict(counts)))
+    report(record_property, "captured", counts)
 
 
 @pytest.mark.parametrize("name", files())
@@ -86,7 +86,7 @@ def test_every_recorded_request_says_what_was_sent(
             assert as_text(kept) == as_text(wanted)
             counts.update(blocks=len(kept), verbatim=len(kept))
         counts.update(requests=1)
-    record_property(COUNTED, ("requests", dict(counts)))
+    report(record_property, "requests", counts)
 
 
 def blocks_sent(request: JsonObject) -> list[JsonObject]:

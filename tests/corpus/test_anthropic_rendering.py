@@ -27,8 +27,8 @@ from hansard.domain.events import (
 from hansard.domain.prefix import prefix_of
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options, Request
-from tests.corpus.conftest import COUNTED, RecordProperty
 from tests.corpus.kept import as_text, blocks_of, stored
+from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
@@ -128,7 +128,7 @@ def test_what_was_recorded_goes_back_verbatim_or_the_report_says_why(
                 opaque=int(isinstance(event, OpaqueRecorded)),
             )
         counts.update(answers=1)
-    record_property(COUNTED, ("rendered", dict(counts)))
+    report(record_property, "rendered", counts)
 
 
 @pytest.mark.parametrize("name", files())
