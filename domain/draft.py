@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, cast
@@ -85,20 +85,24 @@ def once_of(event: Event) -> str | None:
 
 def blobs_of(event: Event) -> tuple[Blob, ...]:
     """Return the blobs that an event refers to, each once, in order."""
-    return tuple(dict.fromkeys(_blobs(event)))
+    found: dict[Blob, None] = {}
+    _find_blobs(event, found)
+    return tuple(found)
 
 
-def _blobs(value: object) -> Iterator[Blob]:
+def _find_blobs(value: object, found: dict[Blob, None]) -> None:
     match value:
+        case str() | None:
+            return
         case Blob():
-            yield value
+            found[value] = None
         case Native():
-            yield from referenced(value.value)
+            found.update(dict.fromkeys(referenced(value.value)))
         case BaseModel():
-            for _, held in value:
-                yield from _blobs(held)
+            for held in vars(value).values():
+                _find_blobs(held, found)
         case tuple():
             for item in cast("tuple[object, ...]", value):
-                yield from _blobs(item)
+                _find_blobs(item, found)
         case _:
             return

@@ -70,7 +70,7 @@ def _plain(value: object) -> Any:
             defaults = _defaults(type(value))
             return {
                 name: _plain(held)
-                for name, held in value
+                for name, held in vars(value).items()
                 if name == "kind" or held != defaults[name]
             }
         case tuple():

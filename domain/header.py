@@ -12,6 +12,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
@@ -120,7 +121,12 @@ def leaf(recorded: bytes, digest: bytes) -> bytes:
 def timestamp(microseconds: int) -> str:
     """Return a time as RFC 3339 in UTC with six digits, `2026-11-20T21:23:44.000001Z`."""
     seconds, fraction = divmod(microseconds, 1_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{fraction:06d}Z"
+    return f"{_second(seconds)}.{fraction:06d}Z"
+
+
+@lru_cache(maxsize=8)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def _microseconds(text: str) -> int:
