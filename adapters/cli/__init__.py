@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import sys
+from io import TextIOWrapper
 from typing import cast
 
 from hansard.domain.errors import HansardError
@@ -13,8 +13,8 @@ def main() -> None:
     """Run the command line: exit code 0, 1 for an error told in a line, 2 for wrong usage."""
     from hansard.adapters.cli.commands import app
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        cast("io.TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
+    # What the terminal cannot show is escaped; JSON and exports are bytes, and not touched.
+    cast("TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
     try:
         app()
     except HansardError as exc:

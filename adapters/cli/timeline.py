@@ -117,7 +117,7 @@ def draw_row(console: Console, row: Row, place: str) -> None:
             Text.assemble(
                 (place if first else " " * len(place), "dim"),
                 _GAP,
-                (label, STYLES[row.speaker]),
+                (label, "dim" if _is_thinking(row) else STYLES[row.speaker]),
                 _GAP,
                 line,
             ),
@@ -136,9 +136,13 @@ def _said(row: Row) -> Text:
 
 
 def _text_style(row: Row) -> str:
-    if row.kind in {"thinking", "redacted_thinking"}:
+    if _is_thinking(row):
         return "dim italic"
     return "dim" if row.speaker == "record" else ""
+
+
+def _is_thinking(row: Row) -> bool:
+    return row.kind in {"thinking", "unfinished thinking"}
 
 
 def _label(row: Row) -> str:

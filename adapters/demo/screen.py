@@ -34,7 +34,7 @@ class Screen:
 
     def hello(self, url: str, *, live: bool) -> None:
         """Say what is about to happen, and where it is kept."""
-        whom = "Anthropic's service" if live else "a model server on this machine"
+        whom = "Anthropic's service" if live else "a model server here"
         self._line(f"The official anthropic SDK talks to {whom}; Hansard records it.", "bold")
         self._line(url, "dim")
 
@@ -52,7 +52,7 @@ class Screen:
         """Show what the user says."""
         self._speaks("user")
         for name in documents:
-            self._line(f"{_INDENT}{name}", "cyan")
+            self._indented(name, "cyan")
         self._wrapped("").add(text)
         self._close()
 
@@ -73,7 +73,7 @@ class Screen:
     def result(self, name: str, text: str) -> None:
         """Show what a tool gave."""
         self._speaks("tool")
-        self._line(f"{_INDENT}← {name}: {text}", "yellow")
+        self._indented(f"← {name}: {text}", "yellow")
 
     def broke(self, error: Exception) -> None:
         """Show that a stream broke."""
@@ -116,6 +116,7 @@ class Screen:
         self._close()
         if speaker != self._speaker:
             self._speaker = speaker
+            self._console.print()
             self._line(speaker, STYLES[speaker])
 
     def _piece(self, style: str, text: str) -> None:
@@ -131,20 +132,23 @@ class Screen:
         if block.type in {"tool_use", "server_tool_use"}:
             self._speaks("assistant")
             arguments = ", ".join(f"{name}={held}" for name, held in block.input.items())
-            self._line(f"{_INDENT}→ {block.name}({arguments})", "yellow")
+            self._indented(f"→ {block.name}({arguments})", "yellow")
         elif block.type.endswith("_tool_result"):
-            self._close()
             titles = "; ".join(hit.title for hit in block.content)
-            self._line(f"{_INDENT}← {titles}", "blue")
+            self._indented(f"← {titles}", "blue")
         elif block.type == "redacted_thinking":
             self._speaks("assistant")
-            self._line(f"{_INDENT}(thinks; only the service can read it)", "dim italic")
+            self._indented("(thinks; only the service can read it)", "dim italic")
         elif block.type == "thinking":
             self._close()
 
     def _note(self, text: str) -> None:
+        self._indented(text, "bold yellow")
+
+    def _indented(self, text: str, style: str) -> None:
         self._close()
-        self._line(f"{_INDENT}{text}", "bold yellow")
+        self._wrapped(style).add(text)
+        self._close()
 
     def _wrapped(self, style: str) -> Wrapped:
         """Return where text of this style goes on."""
