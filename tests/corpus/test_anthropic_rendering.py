@@ -2,59 +2,27 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import count
 from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.anthropic_envelope import API
-from hansard.adapters.capture.anthropic_events import Recording, events_of
-from hansard.adapters.capture.anthropic_messages import read_body
 from hansard.adapters.capture.anthropic_requests import instructions, said, tools
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.domain.blobs import restore
 from hansard.domain.content import Text
 from hansard.domain.events import (
-    Event,
     MessageRecorded,
     OpaqueRecorded,
-    RequestSent,
-    Template,
-    ToolResultRecorded,
 )
-from hansard.domain.prefix import prefix_of
 from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options, Request
-from tests.corpus.kept import as_text, blocks_of, stored
+from hansard.projections.requests.request import Options
+from tests.corpus.kept import as_text
+from tests.corpus.record import Record, answered, sent, sent_back, versions_told
 from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 
 HELLO: JsonObject = {"messages": [{"role": "user", "content": "Hello"}]}
-SPOKEN = (MessageRecorded, ToolResultRecorded)
-
-
-@dataclass(slots=True)
-class Record:
-    """What a log would hold of an exchange."""
-
-    items: list[tuple[int, Event]] = field(default_factory=list[tuple[int, Event]])
-    blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
-
-    def add(self, *recordings: Recording) -> None:
-        for events, blobs in recordings:
-            self.blobs.update(blobs)
-            self.items.extend(zip(count(len(self.items) + 1), map(stored, events), strict=False))
-
-    def said(self) -> Iterator[tuple[int, Event, str]]:
-        """Each block of the messages: its version, its event, and its text as JSON."""
-        for version, event in self.items:
-            if isinstance(event, SPOKEN) or getattr(event, "response", None) is not None:
-                for block in blocks_of(event):
-                    yield version, event, as_text(restore(block, self.blobs))
 
 
 def recorded(exchange: Exchange) -> Record:
@@ -73,37 +41,6 @@ def recorded(exchange: Exchange) -> Record:
     if getattr(closing, "stop_reason", None) not in ("pause_turn", "tool_use"):
         record.add(((MessageRecorded(role="user", content=(Text(text="Go on."),)),), {}))
     return record
-
-
-def sent(request: JsonObject) -> RequestSent:
-    prefix = prefix_of(request.get("system"), request.get("tools"), request["messages"])
-    template = Template(spans=(), sha256="", size=0)
-    return RequestSent(
-        api=API,
-        endpoint="/v1/messages",
-        model=request.get("model"),
-        template=template,
-        prefix=prefix,
-    )
-
-
-def answered(exchange: Exchange) -> Recording:
-    if not exchange.is_stream:
-        return events_of(read_body(exchange.body), response=UUID(int=1))
-    stream = MessageStream()
-    stream.feed(exchange.body)
-    return events_of(stream.finish(), response=UUID(int=1))
-
-
-def sent_back(request: Request) -> list[str]:
-    return [as_text(block) for message in request["messages"] for block in message["content"]]
-
-
-def versions_told(request: Request) -> set[int | None]:
-    """The versions that the report is about; a compaction stands for all versions before it."""
-    told = {note.version for note in request.report}
-    summed_up = [note.version or 0 for note in request.report.of("R18")]
-    return told | set(range(1, max(summed_up, default=0)))
 
 
 @pytest.mark.parametrize("name", files())

@@ -1,0 +1,100 @@
+"""Recorded answers that followed one another, as one conversation: all of each goes back."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count, pairwise
+from uuid import UUID
+
+import pytest
+
+from hansard.adapters.capture.anthropic_events import Recording
+from hansard.adapters.capture.anthropic_requests import instructions, said, tools
+from hansard.domain.events import ToolCallRecorded
+from hansard.projections.requests.rendering import render
+from hansard.projections.requests.request import Options, Request
+from tests.corpus.record import Record, answered, sent, sent_back, versions_told
+from tests.corpus.table import RecordProperty, report
+from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
+
+pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
+
+HELLO: JsonObject = {"messages": [{"role": "user", "content": "Hello"}]}
+
+
+def conversations() -> list[str]:
+    return [name for name in files() if len(answers(name)) > 1]
+
+
+def answers(name: str) -> list[Exchange]:
+    return [exchange for exchange in exchanges(name) if exchange.status == 200]
+
+
+def steps(name: str) -> Iterator[tuple[Record, Request]]:
+    """The record after each answer but the last, and the request that follows it."""
+    followed = answers(name)
+    first = followed[0].request or HELLO
+    record = Record()
+    record.add(
+        instructions(first["system"]) if first.get("system") else ((), {}),
+        tools(first["tools"]) if first.get("tools") else ((), {}),
+        said(first["messages"], responses=(UUID(int=number) for number in count(100))),
+    )
+    request = render(record.items, Options(), record.blobs)
+    for number, (exchange, following) in enumerate(pairwise(followed)):
+        record.add(((sent(dict(request)),), {}), answered(exchange, number + 1))
+        record.add(word_after(record, following))
+        request = render(record.items, Options(), record.blobs)
+        yield record, request
+
+
+def word_after(record: Record, following: Exchange) -> Recording:
+    """What the caller said after an answer: what was recorded, or else what it must say."""
+    last: JsonObject = (following.request or {"messages": [{}]})["messages"][-1]
+    if last.get("role") == "user":
+        return said([last], responses=iter(()))
+    _, closing = record.items[-1]
+    if getattr(closing, "stop_reason", None) == "pause_turn":
+        return (), {}
+    content = [result_of(call) for call in awaited(record)] or "Go on."
+    return said([{"role": "user", "content": content}], responses=iter(()))
+
+
+def awaited(record: Record) -> list[ToolCallRecorded]:
+    """The calls of the last answer."""
+    *events, closing = [event for _, event in record.items]
+    response = getattr(closing, "response", None)
+    calls = [event for event in events if isinstance(event, ToolCallRecorded) and event.awaited]
+    return [call for call in calls if call.response == response]
+
+
+def result_of(call: ToolCallRecorded) -> JsonObject:
+    return {"type": "tool_result", "tool_use_id": call.call_id, "content": "6"}
+
+
+@pytest.mark.parametrize("name", conversations())
+def test_each_answer_goes_back_verbatim_or_the_report_says_why(
+    name: str, record_property: RecordProperty
+) -> None:
+    counts = Counter(files=1)
+    for record, request in steps(name):
+        going, told = Counter(sent_back(request)), versions_told(request)
+        for version, event, block in record.said():
+            if getattr(event, "response", None) is None:
+                continue
+            goes = going[block] > 0
+            going[block] -= goes
+            assert goes or version in told, f"{block[:200]} of version {version} is lost"
+            counts.update(blocks=1, verbatim=int(goes), repaired=int(not goes))
+        counts.update(requests=1)
+    report(record_property, "continued", counts)
+
+
+UNTOUCHED = ("pause_turn", "tool_search")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in conversations() if any(part in name for part in UNTOUCHED)]
+)
+def test_a_turn_over_several_answers_goes_back_untouched(name: str) -> None:
+    for _, request in steps(name):
+        assert str(request.report) == "everything goes as it was recorded"
