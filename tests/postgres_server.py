@@ -45,6 +45,9 @@ log_min_messages = fatal
 max_prepared_transactions = 0
 """
 
+# The role that logs in with a password; everyone else is trusted.
+GUARDED: Final = "hansard_guarded"
+
 # Ends when its standard input does: when the process that started it is gone, however it went.
 _WATCH = """
 read -r _
@@ -130,6 +133,9 @@ def carried_server(version: str) -> Server:
     carried.ensure_pgdata_inited()
     with (folder / "postgresql.conf").open("a", encoding="utf-8") as settings:
         settings.write(_SETTINGS)
+    access = folder / "pg_hba.conf"
+    guarded = f"local all {GUARDED} scram-sha-256\n"
+    access.write_text(guarded + access.read_text("utf-8"), "utf-8")
     _stop_when_this_process_ends(carried)
     carried.start()
     return Server(carried.get_uri(), carried)

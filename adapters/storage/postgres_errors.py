@@ -73,6 +73,11 @@ _BY_STATE: Final = {
         "the role has no right to do this for this tenant: its owner can let it in with "
         "SELECT hansard.admit('role')",
     ),
+    "0A000": _Meaning(
+        StorageUnavailable,
+        "appends need READ COMMITTED transactions: ALTER ROLE the role SET "
+        "default_transaction_isolation = 'read committed'",
+    ),
     "42": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
     "3F": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
     "XX": _Meaning(CorruptRecord, "PostgreSQL found its files damaged: see its log, restore"),
@@ -81,12 +86,12 @@ _BY_STATE: Final = {
 
 # While connecting, the driver knows no SQLSTATE; these parts of messages are the server's own.
 _BY_MESSAGE: Final = (
+    ("too many", _CROWDED),
+    ("connection slots", _CROWDED),
     ("password", _REFUSED),
     ("authentication", _REFUSED),
     ("pg_hba.conf", _REFUSED),
     ("role", _REFUSED),
-    ("too many", _CROWDED),
-    ("connection slots", _CROWDED),
     ("database", _NO_DATABASE),
 )
 

@@ -52,13 +52,14 @@ def ready(connection: Connection[TupleRow]) -> None:
     """Return once the schema is this release's: made in an empty database, else as it should be."""
     try:
         version = _version(connection)
+        if version == 0:
+            migrate(connection)
+        elif version < load_migrations("postgres")[-1].version:
+            raise SchemaOlder("the log was made by an older Hansard: run `hansard migrate`")
+        # Asked here too, for what the pool's own threads run into takes its time to be seen.
+        fetched(connection, "identity")
     except psycopg.Error as error:
         raise translated(error) from error
-    newest = load_migrations("postgres")[-1].version
-    if version == 0:
-        migrate(connection)
-    elif version < newest:
-        raise SchemaOlder("the log was made by an older Hansard: run `hansard migrate`")
 
 
 def _version(connection: Connection[TupleRow]) -> int:

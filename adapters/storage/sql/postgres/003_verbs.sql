@@ -145,16 +145,17 @@ END $$;
 -- Incarnation
 ---------------------------------------------------------------------------------------------------
 
--- The incarnation of the log, renewed if the log is not where it was: on another server (a base
--- backup restored keeps its system identifier, but recovers to another timeline), in another
--- database (a dump restored, a copy made), on another timeline (a standby was promoted). It cannot
--- see a disk set back to a snapshot, nor rows of a dump loaded into this same database. A standby
--- answers as its primary does.
+-- The incarnation of the log, another one if the log is not where it was: on another server, in
+-- another database (a dump restored, a copy made), on another timeline (a base backup recovered, a
+-- standby promoted). It cannot see a disk set back to a snapshot, nor rows of a dump loaded into
+-- this same database. A standby answers as its primary does. The next one follows from the last
+-- one and the place, so that who may not write it down knows it too.
 CREATE FUNCTION hansard.incarnation() RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     place_now text;
     known hansard.meta;
+    next_one uuid;
 BEGIN
     SELECT m.* INTO known FROM hansard.meta AS m;
     IF pg_is_in_recovery() THEN
@@ -164,12 +165,16 @@ BEGIN
     SELECT concat_ws('/', s.system_identifier, d.oid,
         left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)) INTO place_now
     FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_database();
-    IF known.place <> place_now THEN
-        UPDATE hansard.meta AS m SET place = place_now, incarnation = gen_random_uuid()
-        WHERE m.place <> place_now;
-        SELECT m.* INTO known FROM hansard.meta AS m;
+    IF known.place = place_now THEN
+        RETURN known.incarnation;
     END IF;
-    RETURN known.incarnation;
+    next_one := left(encode(sha256(convert_to(
+        concat_ws('/', known.incarnation, place_now), 'UTF8')), 'hex'), 32)::uuid;
+    IF current_setting('transaction_read_only') = 'off' THEN
+        UPDATE hansard.meta AS m SET place = place_now, incarnation = next_one
+        WHERE m.place = known.place;
+    END IF;
+    RETURN next_one;
 END $$;
 
 ---------------------------------------------------------------------------------------------------
