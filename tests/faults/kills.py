@@ -1,0 +1,103 @@
+"""Writers killed at random moments, and what must be true of the log after each kill."""
+
+import json
+import multiprocessing
+import random
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from uuid import UUID, uuid4
+
+from hansard.domain.log import Backend, Cursor, RecordedEvent
+from tests.contract.places import Place
+from tests.faults.writer import write_until_killed
+from tests.ledger import verified_log, verify_leaf
+
+LONGEST_LIFE = 0.03
+_PAGE = 1_000
+
+
+@dataclass
+class Survey:
+    """What was acknowledged and what was found, over all kills so far."""
+
+    acknowledged: set[UUID] = field(default_factory=set[UUID])
+    found: set[UUID] = field(default_factory=set[UUID])
+    read: dict[int, Cursor] = field(default_factory=dict[int, Cursor])
+
+    def check(self, backend: Backend) -> None:
+        """Read what is new; fails where something acknowledged is missing or a half is there."""
+        for last in backend.cursors():
+            after = self.read.get(last.shard, Cursor(last.incarnation, last.shard, 0))
+            new = read_up_to(backend, after, last)
+            positions = [event.position for event in new]
+            assert positions == list(range(after.position + 1, last.position + 1))
+            whole_requests_only(new)
+            for event in new:
+                verify_leaf(event)
+            self.found.update(event.event_id for event in new)
+            self.read[last.shard] = last
+        assert self.acknowledged <= self.found
+
+
+def read_up_to(backend: Backend, after: Cursor, last: Cursor) -> list[RecordedEvent]:
+    found: list[RecordedEvent] = []
+    while after.position < last.position:
+        page = backend.read_log(after, min(_PAGE, last.position - after.position))
+        found += page
+        after = Cursor(after.incarnation, after.shard, page[-1].position)
+    return found
+
+
+def whole_requests_only(events: list[RecordedEvent]) -> None:
+    bodies = [json.loads(event.body or b"{}") for event in events]
+    assert "never" not in {body["what"] for body in bodies}
+    counted = Counter((body["request"], body["of"]) for body in bodies)
+    assert [request for request, of in counted if counted[request, of] != of] == []
+
+
+def kill_writers(place: Place, rounds: int, writers: int = 3) -> int:
+    """Kill `writers` processes in each round; return how many events were acknowledged.
+
+    The processes are forks of one that has everything imported, so that most of their lives is
+    appending. Fails, by assertion, where the log is not what it must be.
+    """
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["tests.faults.writer"])
+    survey, shared = Survey(), uuid4()
+    for _ in range(rounds):
+        pipes = [processes.Pipe(duplex=False) for _ in range(writers)]
+        living = [
+            processes.Process(target=write_until_killed, args=(place, shared, told), daemon=True)
+            for _, told in pipes
+        ]
+        for process in living:
+            process.start()
+        for _, told in pipes:
+            told.close()
+        for (heard, _), process in zip(pipes, living, strict=True):
+            survey.acknowledged.update(kill(process, heard))
+        backend = place.open()
+        survey.check(backend)
+        backend.close()
+    backend = place.open()
+    assert {event.event_id for event in verified_log(backend)} == survey.found
+    backend.close()
+    return len(survey.acknowledged)
+
+
+def kill(process: BaseProcess, heard: Connection) -> list[UUID]:
+    """Let a writer live for a moment, kill it, and return all that it was told."""
+    assert heard.poll(60), "the writer did not come up"
+    time.sleep(random.uniform(0, LONGEST_LIFE))
+    process.kill()
+    process.join()
+    acknowledged: list[UUID] = []
+    with suppress(EOFError):
+        while True:
+            acknowledged += heard.recv()
+    heard.close()
+    return acknowledged

@@ -1,0 +1,41 @@
+"""kill -9 at any moment of an append: nothing acknowledged is lost, nothing is half there."""
+
+import multiprocessing
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from hansard.adapters.storage.sqlite import open_sqlite
+from tests.contract.places import SqlitePlace
+from tests.faults.kills import kill_writers
+from tests.ledger import verified_log
+
+
+def test_nothing_acknowledged_is_lost_to_kills_on_sqlite(tmp_path: Path) -> None:
+    assert kill_writers(SqlitePlace(tmp_path), rounds=100) > 0
+
+
+@pytest.mark.soak
+def test_nothing_acknowledged_is_lost_to_a_thousand_kills_on_sqlite(tmp_path: Path) -> None:
+    assert kill_writers(SqlitePlace(tmp_path), rounds=350) > 0
+
+
+def open_and_close(path: Path) -> None:
+    open_sqlite(path).close()
+
+
+def test_a_file_whose_making_was_killed_is_made_at_the_next_open(tmp_path: Path) -> None:
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["tests.faults.writer"])
+    for number in range(40):
+        path = tmp_path / f"{number}.db"
+        process = processes.Process(target=open_and_close, args=(path,), daemon=True)
+        process.start()
+        time.sleep(random.uniform(0, 0.02))
+        process.kill()
+        process.join()
+        backend = open_sqlite(path)
+        assert verified_log(backend) == []
+        backend.close()
