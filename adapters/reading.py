@@ -7,34 +7,41 @@ window reads from the prompt at its edge; what is before costs nothing, however 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 from uuid import UUID
 
 from hansard.domain.events import ConversationForked, ToolCallRecorded
-from hansard.domain.head import NOTHING, Pointer, effect_of
+from hansard.domain.head import NOTHING, Head, Pointer, effect_of
 from hansard.domain.log import Log, RecordedEvent
 from hansard.domain.registry import Erased
 from hansard.projections.window import EVERYTHING, Window, edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
-_BEGINNING: Final = 2
-"""How many events a conversation begins with, at the most, before it says anything."""
+BEGINNING: Final = 2
+"""How many events a conversation begins with, at the most, before it says anything.
+
+Whether it goes on from another is among them, and so known for good once they are there.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a lineage: the events of one conversation up to a version."""
+    """A part of a lineage: the events of one conversation up to a version.
+
+    `head` is where the conversation stood then, if that is known: it saves looking.
+    """
 
     conversation_id: UUID
     until: int
+    head: Head | None = None
 
 
 def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
     """Return the stretches that a conversation is made of at a version, the oldest first."""
     own = Stretch(conversation_id, until)
-    for recorded in log.read(conversation_id, until=min(until, _BEGINNING)):
+    for recorded in log.read(conversation_id, until=min(until, BEGINNING)):
         event = recorded.event()
         if isinstance(event, ConversationForked):
             return (*lineage(log, event.origin, event.version), own)
@@ -94,6 +101,8 @@ def _closed(log: Log, stretches: tuple[Stretch, ...]) -> int:
 
 def _exchanges(log: Log, stretch: Stretch) -> int:
     """Return how many exchanges a stretch has begun."""
+    if stretch.head is not None:
+        return stretch.head.exchange
     last = log.read(stretch.conversation_id, after=stretch.until - 1, until=stretch.until)
     return sum(recorded.exchange for recorded in last)
 
@@ -105,7 +114,7 @@ def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Itera
             exchange -= begun
             continue
         after = log.exchange_start(stretch.conversation_id, exchange) - 1
-        yield from _in_force(log, (*stretches[:number], Stretch(stretch.conversation_id, after)))
+        yield from _in_force(log, (*stretches[:number], replace(stretch, until=after)))
         yield from log.read(stretch.conversation_id, after=after, until=stretch.until)
         for later in stretches[number + 1 :]:
             yield from _all(log, later)
@@ -113,13 +122,28 @@ def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Itera
 
 
 def _in_force(log: Log, before: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
-    """Yield what set the instructions and the tools in force at the end of these stretches."""
+    """Yield what set the instructions and the tools in force at the end of these stretches.
+
+    A head may be later than its stretch here; what was never set then was not set before either.
+    """
     for pointer in _POINTERS:
         for stretch in reversed(before):
+            if stretch.head is not None and not _version_of(pointer, stretch.head):
+                continue
             found = log.latest(stretch.conversation_id, pointer, stretch.until)
             if found is not None:
                 yield found
                 break
+
+
+def _version_of(pointer: Pointer, head: Head) -> int:
+    match pointer:
+        case "instructions":
+            return head.instructions
+        case "tools":
+            return head.tools
+        case "request":
+            return head.request
 
 
 def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterator[RecordedEvent]:

@@ -13,7 +13,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.given import GivenDocument, GivenTool, PutBlob, document, result_content, tool
-from hansard.adapters.reading import Stretch, calls_of_origin, events_for, lineage
+from hansard.adapters.reading import BEGINNING, Stretch, calls_of_origin, events_for, lineage
 from hansard.domain import conversation
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Blob, Document, Text, ToolCall
@@ -61,7 +61,7 @@ _REMEMBERED: Final = 8
 class Talk:
     """One conversation. Cheap to make; safe to share between threads.
 
-    Nothing is kept but its id: every question is answered from the log.
+    Nothing is kept but its id and what it goes on from: every question is answered from the log.
     """
 
     def __init__(
@@ -81,6 +81,7 @@ class Talk:
         self._id = backend.find(tenant, key)
         self._spool = spool
         self._begun = False
+        self._origin: tuple[Stretch, ...] | None = None
         self._rendered: deque[tuple[Recipe, Request]] = deque(maxlen=_REMEMBERED)
         self._journal: Journal | None = None
 
@@ -206,7 +207,7 @@ class Talk:
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
         head = self.head()
-        stretches = lineage(self.backend, self.conversation_id, head.version)
+        stretches = self._lineage(head.version, head)
         made = calls_of_origin(self.backend, stretches)
         versions = sorted(head.open_calls.values())
         if versions:
@@ -232,9 +233,10 @@ class Talk:
         marks, `model` is whom the request is for, if not the model that answered before. Its
         `.report` says what was repaired, left out, moved or translated.
         """
-        version = self._version(at)
+        head = self.head()
+        version = _version(head, at)
         options = Options(api=api, window=window, thinking=thinking, cache=cache, model=model)
-        request = self.render(version, options)
+        request = self._render(self._lineage(version, head), options)
         recipe = Recipe(
             api=api, version=version, options=options.plain(), renderer=renderer_digest()
         )
@@ -245,17 +247,14 @@ class Talk:
 
     def render(self, version: int, options: Options) -> Request:
         """Return the request that the conversation makes at a version, under these options."""
-        stretches = lineage(self.backend, self.conversation_id, version)
-        folded = history(events_for(self.backend, stretches, options.window))
-        held = {blob.sha256: self._blob(blob, stretches) for blob in needed_blobs(folded)}
-        return render(folded, options, held)
+        return self._render(self._lineage(version), options)
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
         """Return a new conversation that goes on from this one, as it stands or stood at `at`.
 
         Nothing is copied: both share what was said before.
         """
-        version = self._version(at)
+        version = _version(self.head(), at)
         forked = Talk(self.backend, key, tenant=self.tenant, spool=self._spool, actor=self._actor)
         decided = conversation.fork(forked.head(), self.conversation_id, version, reason)
         forked.append(*decided, expected_version=0)
@@ -310,13 +309,21 @@ class Talk:
         )
         return draft(event, stamp)
 
-    def _version(self, at: int | None) -> int:
-        last = self.head().version
-        if last == 0:
-            raise NothingToSend("nothing was said in this conversation yet: say something first")
-        if at is not None and not 1 <= at <= last:
-            raise InvalidContent(f"there is no version {at}: the conversation is at {last}")
-        return last if at is None else at
+    def _lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+        """Return what the conversation is made of at a version; `head` is where it stands now."""
+        known = head if head is not None and head.version == version else None
+        own = Stretch(self.conversation_id, version, known)
+        if self._origin is not None:
+            return (*self._origin, own)
+        origin = lineage(self.backend, self.conversation_id, version)[:-1]
+        if version >= BEGINNING:
+            self._origin = origin
+        return (*origin, own)
+
+    def _render(self, stretches: tuple[Stretch, ...], options: Options) -> Request:
+        folded = history(events_for(self.backend, stretches, options.window))
+        held = {blob.sha256: self._blob(blob, stretches) for blob in needed_blobs(folded)}
+        return render(folded, options, held)
 
     def _call(self, event: ToolCallRecorded, stretches: tuple[Stretch, ...]) -> ToolCall:
         if isinstance(event.content, ToolCall):
@@ -339,3 +346,12 @@ class Talk:
     @property
     def _put(self) -> PutBlob:
         return lambda chunks: self.backend.put_blob(self.tenant, self.conversation_id, chunks)
+
+
+def _version(head: Head, at: int | None) -> int:
+    """Return the version that is meant: the last one, or the one that is asked for."""
+    if head.version == 0:
+        raise NothingToSend("nothing was said in this conversation yet: say something first")
+    if at is not None and not 1 <= at <= head.version:
+        raise InvalidContent(f"there is no version {at}: the conversation is at {head.version}")
+    return head.version if at is None else at
