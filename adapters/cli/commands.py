@@ -72,6 +72,12 @@ def _say_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _readable(file: Path) -> Path:
+    if file != Path("-") and not file.is_file():
+        raise typer.BadParameter(f"there is no file {file}")
+    return file
+
+
 @app.callback(help=_ABOUT)
 def hansard(
     context: typer.Context,
@@ -276,13 +282,7 @@ def import_(
     context: typer.Context,
     file: Annotated[
         Path,
-        typer.Argument(
-            exists=True,
-            dir_okay=False,
-            allow_dash=True,
-            metavar="FILE",
-            help="`-`: standard input.",
-        ),
+        typer.Argument(callback=_readable, metavar="FILE", help="`-`: standard input."),
     ],
     new_key: Annotated[
         str | None, typer.Option("--as", metavar="KEY", help="Give it another key.")

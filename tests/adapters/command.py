@@ -1,0 +1,80 @@
+"""The command line as its users run it, for tests: in this process, or on a terminal of its own."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hansard.adapters.cli import main
+
+PROGRAM = (sys.executable, "-c", "from hansard.adapters.cli import main; main()")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command wrote, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def documents(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def columns(self) -> list[list[str]]:
+        return [line.split("\t") for line in self.out.splitlines()]
+
+
+Command = Callable[..., Done]
+
+
+def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """A function that runs `hansard` here."""
+
+    def run(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["hansard", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        return Done(code if isinstance(code, int) else 0, captured.out, captured.err)
+
+    return run
+
+
+def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
+    """Return what `hansard` writes on a terminal of some width, escape codes and all."""
+    ours, theirs = pty.openpty()
+    variables = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), **environment}
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=variables
+    )
+    os.close(theirs)
+    written = b""
+    try:
+        while piece := os.read(ours, 65536):
+            written += piece
+    except OSError:
+        pass  # How Linux says that the other side has closed the terminal.
+    finally:
+        os.close(ours)
+    assert process.wait() == 0, written.decode()
+    return written.decode().replace("\r\n", "\n")
+
+
+def url_of(folder: Path) -> str:
+    return f"sqlite:///{folder / 'talks.db'}"

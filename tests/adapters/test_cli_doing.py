@@ -1,0 +1,279 @@
+"""`hansard forget`, `export`, `import`, `migrate`, `tail`, and how every command fails."""
+
+import json
+import select
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import hansard
+from hansard.domain.content import Text
+from hansard.domain.events import MessageRecorded
+from tests.adapters.command import PROGRAM, Command, Done, in_process, url_of
+
+KEY = "support/4711"
+COMMANDS = (
+    "conversations",
+    "demo",
+    "export",
+    "forget",
+    "import",
+    "migrate",
+    "replay",
+    "request",
+    "show",
+    "tail",
+)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    place = url_of(tmp_path)
+    monkeypatch.setenv("HANSARD_URL", place)
+    with hansard.connect(place) as store:
+        store.conversation(KEY).user("What is this?", documents=[b"some bytes"])
+    return place
+
+
+class TestForget:
+    def test_nobody_to_ask_means_no(self, url: str, command: Command) -> None:
+        done = command("forget", KEY)
+        assert done.code == 1
+        assert "--yes" in done.err
+        assert len(command("show", KEY).columns) == 3
+
+    def test_yes_erases_and_says_how_much(self, url: str, command: Command) -> None:
+        done = command("forget", KEY, "--yes")
+        assert done.code == 0
+        assert done.out.startswith("2 events erased; ")
+        assert command("show", KEY).code == 1
+
+    def test_what_was_said_is_in_no_file(self, url: str, command: Command, tmp_path: Path) -> None:
+        command("forget", KEY, "--yes")
+        with hansard.connect(url) as store:
+            (found,) = store.conversations()
+            assert [event.body for event in store.backend.read(found.conversation_id)] == [None] * 2
+
+
+class TestExportAndImport:
+    def test_a_store_is_copied_conversation_by_conversation(
+        self, url: str, command: Command, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "talk.jsonl"
+        written = command("export", KEY, "-o", str(file))
+        assert written.out.startswith(f"2 events of {KEY} in {file}, ")
+        other = f"sqlite:///{tmp_path / 'other.db'}"
+        assert command("import", str(file), "--url", other).out == f"2 events of {KEY} recorded.\n"
+        assert command("show", KEY, "--json", "--url", other).columns[1] != []
+        again = command("import", str(file), "--url", other)
+        assert again.out == "Nothing new: all 2 events were there already.\n"
+
+    def test_standard_output_is_what_a_file_would_be(
+        self, url: str, command: Command, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "talk.jsonl"
+        command("export", KEY, "--output", str(file))
+        assert command("export", KEY).out == file.read_text(encoding="utf-8")
+
+    def test_json_says_what_was_done(self, url: str, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "talk.jsonl"
+        written = command("export", KEY, "-o", str(file), "--json").document
+        assert written == {"file": str(file), "events": 2, "bytes": file.stat().st_size}
+        done = command("import", str(file), "--json").document
+        assert (done["key"], done["events"], done["recorded"]) == (KEY, 2, 0)
+        checked = command("import", "--check", str(file), "--json").document
+        assert (checked["events"], checked["erased"]) == (2, 0)
+
+    def test_it_comes_through_a_pipe(self, url: str, command: Command, tmp_path: Path) -> None:
+        other = f"sqlite:///{tmp_path / 'other.db'}"
+        lines = command("export", KEY).out
+        done = run("import", "-", "--url", other, given=lines)
+        assert (done.code, done.out) == (0, f"2 events of {KEY} recorded.\n")
+
+    def test_a_cut_file_is_refused_and_leaves_nothing(
+        self, url: str, command: Command, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "talk.jsonl"
+        lines = command("export", KEY).out.splitlines(keepends=True)
+        file.write_text("".join(lines[:-1]), encoding="utf-8")
+        other = f"sqlite:///{tmp_path / 'other.db'}"
+        done = command("import", str(file), "--url", other)
+        assert done.code == 1
+        assert done.err == (
+            "hansard: the file ends before its last line: it was cut, export it again\n"
+        )
+        assert command("conversations", "--url", other).out == ""
+
+    def test_a_taken_key_is_refused_with_the_way_out(
+        self, url: str, command: Command, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "talk.jsonl"
+        command("export", KEY, "-o", str(file))
+        other = f"sqlite:///{tmp_path / 'other.db'}"
+        with hansard.connect(other) as store:
+            store.conversation(KEY).user("Something else")
+        assert "--as" in command("import", str(file), "--url", other).err
+        done = command("import", str(file), "--url", other, "--as", "support/old")
+        assert done.out == "2 events of support/old recorded.\n"
+        assert [row[0] for row in command("conversations", "--url", other).columns] == [
+            "support/old",
+            KEY,
+        ]
+
+    def test_a_place_that_takes_no_file_is_said(
+        self, url: str, command: Command, tmp_path: Path
+    ) -> None:
+        done = command("export", KEY, "-o", str(tmp_path / "no" / "such" / "folder.jsonl"))
+        assert done.code == 1
+        assert "cannot be written" in done.err
+
+
+class TestTail:
+    def test_events_are_told_as_they_come_until_control_c(self, url: str) -> None:
+        process = started("tail", "--from-start", "--json")
+        assert process.stdout is not None
+        first = [json.loads(process.stdout.readline()) for _ in range(2)]
+        with hansard.connect(url) as store:
+            store.conversation(KEY).user("And now?")
+        third = json.loads(process.stdout.readline())
+        assert [event["version"] for event in (*first, third)] == [1, 2, 3]
+        assert ended(process) == Done(0, "", "")
+
+    def test_it_begins_with_what_is_new(self, url: str) -> None:
+        process = started("tail")
+        assert process.stdout is not None
+        with hansard.connect(url) as store:
+            talk = store.conversation("another")
+            number = 0
+            # The tail has begun somewhere between two of these.
+            while process.poll() is None and not ready(process.stdout.fileno()):
+                number += 1
+                talk.user(f"prompt {number}")
+        line = process.stdout.readline().split("\t")
+        assert line[0] == "another"
+        done = ended(process)
+        assert (done.code, done.err) == (0, "")
+        assert KEY not in done.out
+
+
+class TestMigrate:
+    def test_a_store_of_this_release_needs_nothing(self, url: str, command: Command) -> None:
+        assert command("migrate").out == "Nothing to do: the schema is this release's.\n"
+        assert command("migrate", "--json").document == {"steps": 0}
+
+
+class TestFailing:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("show", "nobody"),
+            ("request", "nobody"),
+            ("replay", "nobody", "--verify"),
+            ("forget", "nobody", "--yes"),
+            ("export", "nobody"),
+        ],
+    )
+    def test_an_unknown_key_is_one_line_and_exit_code_1(
+        self, url: str, command: Command, arguments: tuple[str, ...]
+    ) -> None:
+        done = command(*arguments)
+        assert (done.code, done.out) == (1, "")
+        assert done.err.startswith("hansard: no conversation has the key 'nobody'")
+        assert done.err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [("shw", KEY), ("show",), ("show", KEY, "--at", "x"), ("import", "no-such-file")],
+    )
+    def test_wrong_usage_is_exit_code_2(
+        self, url: str, command: Command, arguments: tuple[str, ...]
+    ) -> None:
+        done = command(*arguments)
+        assert (done.code, done.out) == (2, "")
+
+    def test_a_file_that_is_no_store_is_said_and_left_alone(
+        self, command: Command, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "notes.txt"
+        file.write_text("my notes", encoding="utf-8")
+        done = command("conversations", "--url", f"sqlite:///{file}")
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert file.read_text(encoding="utf-8") == "my notes"
+
+    def test_an_url_of_no_kind_is_said(self, command: Command) -> None:
+        done = command("conversations", "--url", "mysql://somewhere")
+        assert done.code == 1
+        assert "postgresql://" in done.err
+
+    def test_a_reader_that_stops_is_no_error(self, url: str) -> None:
+        with hansard.connect(url) as store:
+            talk = store.conversation(KEY)
+            said = (Text(text="word " * 200),)
+            talk.append(*[MessageRecorded(role="user", content=said) for _ in range(300)])
+        shell = subprocess.run(
+            ["bash", "-c", '"$@" | head -n 1', "bash", *PROGRAM, "show", KEY],
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        assert shell.stdout.startswith("1\t")
+        assert shell.stderr == ""
+
+
+class TestHelp:
+    def test_every_command_is_listed_and_explained(self, command: Command) -> None:
+        overview = command("--help").out
+        for name in COMMANDS:
+            assert f" {name} " in overview
+            explained = command(name, "--help")
+            assert explained.code == 0
+            assert "--json" in explained.out
+
+    def test_the_version_is_said(self, command: Command) -> None:
+        assert command("--version").out == f"hansard {hansard.__version__}\n"
+
+    def test_help_loads_no_driver_and_no_sdk(self) -> None:
+        program = (
+            "import sys\n"
+            "sys.argv = ['hansard', '--help']\n"
+            "from hansard.adapters.cli import main\n"
+            "try:\n    main()\n"
+            "except SystemExit:\n    print(*sys.modules, file=sys.stderr)\n"
+        )
+        done = subprocess.run(
+            [PROGRAM[0], "-c", program], capture_output=True, text=True, check=True
+        )
+        loaded = {name.split(".")[0] for name in done.stderr.split()}
+        assert loaded & {"anthropic", "apsw", "httpx", "httpx2", "openai", "psycopg"} == set()
+
+
+def run(*arguments: str, given: str) -> Done:
+    done = subprocess.run(
+        [*PROGRAM, *arguments], input=given, capture_output=True, text=True, check=False
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def started(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def ended(process: "subprocess.Popen[str]") -> Done:
+    """What a process writes from here on, once Ctrl-C was typed."""
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    return Done(process.returncode, out, err)
+
+
+def ready(descriptor: int) -> bool:
+    """Whether something can be read, waiting a moment for it."""
+    return bool(select.select([descriptor], [], [], 0.02)[0])
