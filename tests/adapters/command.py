@@ -56,6 +56,19 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     return run
 
 
+def run(*arguments: str, given: str | None = None, **environment: str) -> Done:
+    """Run `hansard` as a process of its own, its output piped."""
+    done = subprocess.run(
+        [*PROGRAM, *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
 def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
     """Return what `hansard` writes on a terminal of some width, escape codes and all."""
     ours, theirs = pty.openpty()

@@ -11,7 +11,7 @@ import pytest
 import hansard
 from hansard.domain.content import Text
 from hansard.domain.events import MessageRecorded
-from tests.adapters.command import PROGRAM, Command, Done, in_process, url_of
+from tests.adapters.command import PROGRAM, Command, Done, in_process, run, url_of
 
 KEY = "support/4711"
 COMMANDS = (
@@ -252,13 +252,6 @@ class TestHelp:
         )
         loaded = {name.split(".")[0] for name in done.stderr.split()}
         assert loaded & {"anthropic", "apsw", "httpx", "httpx2", "openai", "psycopg"} == set()
-
-
-def run(*arguments: str, given: str) -> Done:
-    done = subprocess.run(
-        [*PROGRAM, *arguments], input=given, capture_output=True, text=True, check=False
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def started(*arguments: str) -> "subprocess.Popen[str]":
