@@ -173,7 +173,6 @@ class MessageStream:
             self._unfinished.append(block.unfinished(index))
 
     def _stop(self, raw: bytes) -> None:
-        self._over = True
         if not self._started:
             self._give_up("a message_stop before any message_start", raw)
         elif self._writing or self._unfinished:
@@ -182,6 +181,7 @@ class MessageStream:
             self._detail = f"stopped ({reason}) with a block that is not whole"
         elif self._envelope.get("stop_reason") is None:
             self._note("a message_stop without a stop reason", raw)
+        self._over = True
 
     def _fail(self, data: JsonObject) -> None:
         self._over = True
@@ -190,9 +190,12 @@ class MessageStream:
         self._detail = error_kind(self._error)
 
     def _give_up(self, why: str, raw: bytes) -> None:
-        """Keep what is known, and put nothing more in: what follows may belong elsewhere."""
+        """Keep what is known, and put nothing more in: what follows may belong elsewhere.
+
+        What was over, or given up, stays as it was.
+        """
         self._note(why, raw)
-        if self._interruption is None:
+        if self._interruption is None and not self._over:
             self._interruption, self._detail = "malformed", why
 
     def _note(self, what: str, raw: bytes = b"") -> None:

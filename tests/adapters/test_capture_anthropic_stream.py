@@ -249,6 +249,18 @@ def test_what_comes_after_the_last_event_is_told() -> None:
     assert len(answer.anomalies) == 2
 
 
+def test_what_cannot_be_read_after_the_last_event_takes_nothing_back() -> None:
+    answer = fed(spelled(message(text())), b"data: [DONE]\n\n").finish()
+    assert answer.is_complete
+    assert [anomaly.raw for anomaly in answer.anomalies] == [b"[DONE]"]
+
+
+def test_the_first_thing_that_was_not_understood_is_told() -> None:
+    first, *_ = stream_events(message())
+    stream = fed(event(first), event({**first, "message": None}), b"data: {\n\n")
+    assert stream.finish().detail == "a message_start without a message"
+
+
 def test_the_caller_says_why_the_bytes_ended() -> None:
     half = spelled(message(text()))[:-30]
     assert fed(half).finish().interruption == "cut"

@@ -42,6 +42,7 @@ def test_an_empty_chunk_between_the_two_bytes_of_a_line_end_changes_nothing() ->
 def test_a_byte_order_mark_at_the_beginning_is_no_part_of_the_first_line() -> None:
     assert decoded(*chunks(b"\xef\xbb\xbfdata: 1\n\n", [1])) == said(b"1")
     assert decoded(b"data: 1\n\n\xef\xbb\xbfdata: 2\n\n") == said(b"1")
+    assert decoded(b"data: 1\n\n", b"\xef\xbb\xbfdata: 2\n\n") == said(b"1")
 
 
 def test_comments_and_other_fields_say_nothing() -> None:
