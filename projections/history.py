@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
-from uuid import UUID
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
+
+from pydantic import Discriminator, TypeAdapter
 
 from hansard.domain.content import (
     Document,
@@ -16,11 +17,14 @@ from hansard.domain.content import (
     ToolResult,
 )
 from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.jsontext import JsonObject
 from hansard.projections.report import Note
 from hansard.projections.responses import Responses
 
 Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
 """What a block holds: an API's own JSON, or a neutral form."""
+
+_CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Annotated[Content, Discriminator("kind")])
 
 Mark = Literal["", "note", "call", "unawaited", "result", "missing", "late", "document"]
 """What a block is in its turn.
@@ -35,21 +39,28 @@ stands in for one that is not there; `late`: of a call whose time is over, or of
 class Block(NamedTuple):
     """A block of a turn.
 
-    `version` is its event's; a stand-in has the call's. `spilled` says that strings of it may be
-    in blobs. `asked` is how many requests were sent before it (`Responses.of` takes it). `call` is
-    the version of the call, on the call and on its result; both bear its id and its tool's name.
+    `version` is its event's; a stand-in has the call's. `plain` is its content as events are stored
+    (docs/format.md); `spilled` says that strings of it may be in blobs. `response` is the id of the
+    answer it belongs to, as text. `asked` is how many requests were sent before it (`Responses.of`
+    takes both). `call` is the version of the call, on the call and on its result; both bear its id
+    and its tool's name.
     """
 
     version: int
-    content: Content
+    plain: JsonObject
     spilled: bool = True
-    response: UUID | None = None
+    response: str | None = None
     asked: int = 0
     mark: Mark = ""
     call: int | None = None
     call_id: str | None = None
     name: str | None = None
     is_error: bool = False
+
+    @property
+    def content(self) -> Content:
+        """What the block holds, made anew each time; `plain` is what costs nothing."""
+        return _CONTENT.validate_python(self.plain)
 
 
 class Turn(NamedTuple):

@@ -52,5 +52,5 @@ class Report:
 
 
 def report_of(notes: Iterable[Note]) -> Report:
-    """Return the report of some notes: sorted by version, what concerns the whole first."""
-    return Report(tuple(sorted(notes, key=lambda note: note.version or 0)))
+    """Return the report of some notes, each once: by version, what concerns the whole first."""
+    return Report(tuple(sorted(dict.fromkeys(notes), key=lambda note: note.version or 0)))

@@ -41,15 +41,17 @@ class Responses:
         """Take what was sent and what closed responses, in order of version."""
         self._requests = requests
         self._closings = closings
-        self._by_response: dict[UUID, ResponseCompleted | ResponseInterrupted] | None = None
+        self._by_response: dict[str, ResponseCompleted | ResponseInterrupted] | None = None
         self._by_request: dict[UUID, Item] | None = None
 
-    def of(self, response: UUID, asked: int) -> Response:
+    def of(self, response: str, asked: int) -> Response:
         """Return a response; `asked` is how many requests were sent before its first block.
 
         A response that names no request answers the last one that was sent before it.
         """
-        closing = self._closed().get(response)
+        closing = self.last().closing
+        if closing is None or str(closing.response) != response:
+            closing = self._closed().get(response)
         request = closing.request if closing else None
         sent = self._named().get(request) if request else None
         if sent is None and asked:
@@ -61,10 +63,10 @@ class Responses:
         """Return how the last response ended."""
         return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN
 
-    def _closed(self) -> dict[UUID, ResponseCompleted | ResponseInterrupted]:
+    def _closed(self) -> dict[str, ResponseCompleted | ResponseInterrupted]:
         if self._by_response is None:
             closings = map(_closing, self._closings)
-            self._by_response = {closing.response: closing for closing in closings if closing}
+            self._by_response = {str(closing.response): closing for closing in closings if closing}
         return self._by_response
 
     def _named(self) -> dict[UUID, Item]:

@@ -7,9 +7,8 @@ open until a request is sent or the assistant speaks again; then each call has i
 from __future__ import annotations
 
 from itertools import groupby
-from uuid import UUID
 
-from hansard.domain.content import Role, Text, ToolResult
+from hansard.domain.content import Role
 from hansard.domain.conversation import CANCELLED
 from hansard.projections.history import Block, Turn
 from hansard.projections.report import Note
@@ -35,7 +34,7 @@ class Rounds:
         # Each call by its id, the ids that have a result, the responses to be gone on with.
         self._known: dict[str, Block] = {}
         self._answered: set[str] = set()
-        self._paused: set[UUID | None] = set()
+        self._paused: set[str | None] = set()
 
     def speak(self, block: Block) -> None:
         """Add a block of the assistant's."""
@@ -75,7 +74,7 @@ class Rounds:
     def ask(self) -> None:
         """Note that a request is sent: the user's turn was seen, and the round is over."""
         self._release()
-        if not self._goes_on():
+        if self._calls and not self._goes_on():
             self._settle()
         self._is_out = True
 
@@ -84,7 +83,7 @@ class Rounds:
         self._is_out = False
         self._release()
 
-    def pause(self, response: UUID) -> None:
+    def pause(self, response: str) -> None:
         """Note that a response is to be gone on with, just as it is."""
         self._paused.add(response)
 
@@ -95,7 +94,7 @@ class Rounds:
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""
         self._release()
-        if self._goes_on():
+        if self._calls and self._goes_on():
             self._calls.clear()
         self._end()
         return tuple(self._turns)
@@ -108,7 +107,7 @@ class Rounds:
 
     def _goes_on(self) -> bool:
         """Whether the assistant is to go on with its turn: then nothing may come between."""
-        return bool(self._calls) and self.can_speak() and all(map(self._is_paused, self._calls))
+        return self.can_speak() and all(map(self._is_paused, self._calls))
 
     def _is_paused(self, call: Block) -> bool:
         return call.mark == "unawaited" and call.response in self._paused
@@ -120,8 +119,6 @@ class Rounds:
 
     def _settle(self) -> None:
         """Give each call its result: the one that came, or a stand-in."""
-        if not self._calls:
-            return
         for call in self._calls:
             result = self._answers.get(call.version)
             if result is None and call.mark == "unawaited" and not self._is_paused(call):
@@ -133,31 +130,45 @@ class Rounds:
         self._answers.clear()
 
     def _end(self) -> None:
-        self._settle()
-        self._add("assistant", self._assistant)
+        if self._calls:
+            self._settle()
+        if self._assistant:
+            self._add("assistant", self._assistant)
+            self._assistant = []
         if self._results:
             self._add("user", self._results)
-        for is_note, blocks in groupby(self._said, lambda block: block.mark == "note"):
+            self._results = []
+        if self._said:
+            self._add_said(self._said)
+            self._said = []
+
+    def _add_said(self, said: list[Block]) -> None:
+        if len(said) == 1 and not said[0].mark:
+            self._add("user", said)
+            return
+        for is_note, blocks in groupby(said, _is_note):
             self._add("system" if is_note else "user", list(blocks))
-        self._assistant, self._results, self._said = [], [], []
 
     def _add(self, role: Role, blocks: list[Block]) -> None:
-        if not blocks:
-            return
-        if self._turns and self._turns[-1].role == role:
-            blocks = [*self._turns.pop().blocks, *blocks]
-        self._turns.append(Turn(role, tuple(blocks)))
+        turns = self._turns
+        if turns and turns[-1].role == role:
+            blocks = [*turns.pop().blocks, *blocks]
+        turns.append(Turn(role, tuple(blocks)))
 
     def _leave_out(self, rule: str, version: int, why: str) -> None:
         self.notes.append(Note("left out", rule, version, why))
 
 
+def _is_note(block: Block) -> bool:
+    return block.mark == "note"
+
+
 def _stand_in(call: Block) -> Block:
     call_id = call.call_id or ""
-    result = ToolResult(call_id=call_id, content=(Text(text=CANCELLED),), is_error=True)
+    said = [{"kind": "text", "text": CANCELLED}]
     return Block(
         call.version,
-        result,
+        {"kind": "tool_result", "call_id": call_id, "content": said, "is_error": True},
         spilled=False,
         mark="missing",
         call=call.version,

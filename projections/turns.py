@@ -15,23 +15,26 @@ What is decided here (with rounds.py), for every API alike:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 from uuid import UUID
 
 from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.events import Event
+from hansard.domain.content import Role
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
+from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.history import Block, History, Mark, Turn
+from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Responses, event_of
 from hansard.projections.rounds import Rounds
 
-_IN_BLOBS: Final = b'"$hansard.'
-_ON_A_SIDE_LINE: Final = b'"line":'
-_REFUSAL: Final = b'"refusal"'
+# Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
+_IN_BLOBS: Final = b"$"
+_ON_A_SIDE_LINE: Final = b'{"line":'
+_REFUSAL: Final = b'"stop_reason":"refusal"'
 
 Place = tuple[UUID | None, int]
 """Where an event is: its conversation, if that is known, and its version."""
@@ -51,16 +54,23 @@ def history(recorded: Iterable[Item]) -> History:
     items = list(recorded)
     fold = _Fold(_redacted(items), _refused(items))
     for item in items:
-        fold.take(item)
+        try:
+            fold.take(item)
+        except (KeyError, TypeError) as exc:
+            raise CorruptRecord(
+                "the body of an event does not have its shape: "
+                "verify the log and restore it from a backup"
+            ) from exc
     return fold.history(items)
 
 
 class _Fold:
     """What the events said so far."""
 
-    def __init__(self, redacted: set[Place], refused: set[UUID]) -> None:
+    def __init__(self, redacted: set[Place], refused: set[str]) -> None:
         self._redacted = redacted
         self._refused = refused
+        self._is_wary = bool(redacted or refused)
         self._rounds = Rounds()
         self._notes: list[Note] = []
         self._requests: list[Item] = []
@@ -71,19 +81,22 @@ class _Fold:
     def take(self, item: Item) -> None:
         """Take in the next event."""
         if not isinstance(item, RecordedEvent):
-            self._take(item, None, item[0], item[1], True)
+            version, event = item
+            self._take(item, None, version, name_of(event), plain_of_event(event), True)
             return
-        body = item.body
-        if body is None or _ON_A_SIDE_LINE in body:
-            self._take(item, item.conversation_id, item.version, item.event(), True)
-        elif item.type == "request.sent":
-            # These two are long, and a turn can do without what they say.
-            self._ask(item)
-        elif item.type == "response.completed":
-            self._complete(item)
+        body = item.body or b""
+        if item.type in _LONG and not body.startswith(_ON_A_SIDE_LINE):
+            self._note_long(item, item.type)
+            return
+        plain = plain_of(item)
+        if isinstance(plain, Erased | Unrecognised):
+            self._unread(item.version, plain)
+            return
+        tell = _TOLD.get(item.type)
+        if tell and not self._is_wary and "line" not in plain:
+            tell(self, item.version, plain, _IN_BLOBS in body)
         else:
-            spilled = _IN_BLOBS in body
-            self._take(item, item.conversation_id, item.version, item.event(), spilled)
+            self._take(item, item.conversation_id, item.version, item.type, plain, True)
 
     def history(self, items: list[Item]) -> History:
         """Return all that was taken in."""
@@ -103,111 +116,106 @@ class _Fold:
         item: Item,
         conversation: UUID | None,
         version: int,
-        event: Event | Unrecognised | Erased,
+        name: str,
+        plain: JsonObject,
         spilled: bool,
     ) -> None:
-        if isinstance(event, Erased | Unrecognised):
-            self._unread(version, event)
-        elif event.line is not None:
+        if "line" in plain:
             return
-        elif self._redacted and (conversation, version) in self._redacted:
+        if name in _LONG:
+            self._note_long(item, name)
+        elif (conversation, version) in self._redacted:
             self._leave_out("redacted", version, "the event was redacted")
-        elif isinstance(event, events.RequestSent):
-            self._ask(item)
-        elif isinstance(event, events.ResponseCompleted):
-            self._complete(item)
-        elif take := _TAKE.get(type(event)):
-            take(self, version, event, spilled)
+        elif plain.get("response") in self._refused and name in _TOLD:
+            self._leave_out("R20", version, "the response was refused")
+        elif tell := _TOLD.get(name):
+            tell(self, version, plain, spilled)
+        else:
+            self._take_whole(version, item)
 
-    def _ask(self, item: Item) -> None:
-        self._rounds.ask()
-        self._requests.append(item)
-
-    def _complete(self, item: Item) -> None:
+    def _note_long(self, item: Item, name: str) -> None:
+        """Note a request or the end of a response: that it is there matters, not what it says."""
+        if name == _REQUEST:
+            self._rounds.ask()
+            self._requests.append(item)
+            return
         self._closings.append(item)
         if self._rounds.has_unawaited_calls():
             event = event_of(item)
             if isinstance(event, events.ResponseCompleted) and event.stop_reason == "pause_turn":
-                self._rounds.pause(event.response)
+                self._rounds.pause(str(event.response))
         self._rounds.close_response()
 
-    def instruct(self, _version: int, event: events.InstructionsSet, _spilled: bool) -> None:
-        self._instructions = event
+    def _take_whole(self, version: int, item: Item) -> None:
+        match event_of(item):
+            case events.InstructionsSet() as event:
+                self._instructions = event
+            case events.ToolsDefined() as event:
+                self._tools = event
+            case events.ResponseInterrupted() as event:
+                self._interrupt(version, event)
+                self._closings.append(item)
+                self._rounds.close_response()
+            case _:
+                return
 
-    def equip(self, _version: int, event: events.ToolsDefined, _spilled: bool) -> None:
-        self._tools = event
-
-    def message(self, version: int, event: events.MessageRecorded, spilled: bool) -> None:
-        if event.role == "assistant":
-            if self._is_told(version, event.response):
-                asked = len(self._requests)
-                for said in event.content:
-                    self._rounds.speak(Block(version, said, spilled, event.response, asked))
+    def message(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        role: Role = plain["role"]
+        if role == "assistant":
+            response, asked = plain.get("response"), len(self._requests)
+            for said in plain["content"]:
+                self._rounds.speak(Block(version, said, spilled, response, asked))
             return
-        mark: Mark = "note" if event.role == "system" else ""
-        for said in event.content:
-            self._rounds.say(Block(version, said, spilled, None, 0, mark))
+        mark: Mark = "note" if role == "system" else ""
+        asked = len(self._requests)
+        for said in plain["content"]:
+            self._rounds.say(Block(version, said, spilled, None, asked, mark))
 
-    def part(self, version: int, event: _Part, spilled: bool) -> None:
-        if self._is_told(version, event.response):
-            asked = len(self._requests)
-            self._rounds.speak(Block(version, event.content, spilled, event.response, asked))
+    def part(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        asked = len(self._requests)
+        self._rounds.speak(Block(version, plain["content"], spilled, plain["response"], asked))
 
-    def call(self, version: int, event: events.ToolCallRecorded, spilled: bool) -> None:
-        if self._is_told(version, event.response):
-            call = Block(
-                version,
-                event.content,
-                spilled,
-                event.response,
-                len(self._requests),
-                "call" if event.awaited else "unawaited",
-                version,
-                event.call_id,
-                event.name,
-            )
-            self._rounds.call(call, event.call_id)
+    def call(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        call_id: str = plain["call_id"]
+        call = Block(
+            version,
+            plain["content"],
+            spilled,
+            plain.get("response"),
+            len(self._requests),
+            "call" if plain.get("awaited", True) else "unawaited",
+            version,
+            call_id,
+            plain["name"],
+        )
+        self._rounds.call(call, call_id)
 
-    def result(self, version: int, event: events.ToolResultRecorded, spilled: bool) -> None:
+    def result(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        call_id: str = plain["call_id"]
+        is_error: bool = plain.get("is_error", False)
+        asked = len(self._requests)
         result = Block(
-            version,
-            event.content,
-            spilled,
-            mark="late",
-            call_id=event.call_id,
-            is_error=event.is_error,
+            version, plain["content"], spilled, None, asked, "late", None, call_id, None, is_error
         )
-        self._rounds.answer(result, event.call_id)
+        self._rounds.answer(result, call_id)
 
-    def document(self, version: int, event: events.DocumentExtracted, spilled: bool) -> None:
-        found = Block(
-            version,
-            event.document,
-            spilled,
-            mark="document",
-            call_id=event.call_id,
-            name=event.tool_name,
-        )
+    def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
+        asked = len(self._requests)
+        found = Block(version, document, spilled, None, asked, "document", None, call_id, name)
         self._rounds.say(found)
 
-    def interrupt(self, version: int, event: events.ResponseInterrupted, _spilled: bool) -> None:
+    def _interrupt(self, version: int, event: events.ResponseInterrupted) -> None:
         for unfinished in event.unfinished:
             text = _text_of(unfinished)
             if text and self._rounds.can_speak():
-                content = Native(api=event.api, value={**unfinished.value, "text": text})
+                value = {**unfinished.value, "text": text}
+                said = {"kind": "native", "api": event.api, "value": value}
                 asked = len(self._requests)
-                self._rounds.speak(Block(version, content, True, event.response, asked))
+                self._rounds.speak(Block(version, said, True, str(event.response), asked))
             else:
                 kind = unfinished.value.get("type", "block")
                 self._leave_out("unfinished", version, f"the {kind} did not arrive whole")
-        self._closings.append((version, event))
-        self._rounds.close_response()
-
-    def _is_told(self, version: int, response: UUID | None) -> bool:
-        if not self._refused or response not in self._refused:
-            return True
-        self._leave_out("R20", version, "the response was refused")
-        return False
 
     def _unread(self, version: int, event: Erased | Unrecognised) -> None:
         match event:
@@ -220,29 +228,22 @@ class _Fold:
         self._notes.append(Note("left out", rule, version, why))
 
 
-_Part = (
-    events.ReasoningRecorded
-    | events.ServerToolCallRecorded
-    | events.ServerToolResultRecorded
-    | events.CompactionRecorded
-    | events.OpaqueRecorded
-)
+_REQUEST: Final = "request.sent"
+_LONG: Final = frozenset({_REQUEST, "response.completed"})
+"""Long events that turns can do without: on the main line they are not read."""
 
-# Any: each function takes the one kind of event that it stands beside.
-_TAKE: Final[dict[type[Event], Callable[[_Fold, int, Any, bool], None]]] = {
-    events.InstructionsSet: _Fold.instruct,
-    events.ToolsDefined: _Fold.equip,
-    events.MessageRecorded: _Fold.message,
-    events.ReasoningRecorded: _Fold.part,
-    events.ToolCallRecorded: _Fold.call,
-    events.ToolResultRecorded: _Fold.result,
-    events.ServerToolCallRecorded: _Fold.part,
-    events.ServerToolResultRecorded: _Fold.part,
-    events.CompactionRecorded: _Fold.part,
-    events.OpaqueRecorded: _Fold.part,
-    events.DocumentExtracted: _Fold.document,
-    events.ResponseInterrupted: _Fold.interrupt,
+_TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
+    "message.recorded": _Fold.message,
+    "reasoning.recorded": _Fold.part,
+    "tool_call.recorded": _Fold.call,
+    "tool_result.recorded": _Fold.result,
+    "server_tool_call.recorded": _Fold.part,
+    "server_tool_result.recorded": _Fold.part,
+    "compaction.recorded": _Fold.part,
+    "opaque.recorded": _Fold.part,
+    "document.extracted": _Fold.document,
 }
+"""What holds blocks of a turn."""
 
 
 def _redacted(items: list[Item]) -> set[Place]:
@@ -259,8 +260,8 @@ def _redacted(items: list[Item]) -> set[Place]:
     return redacted
 
 
-def _refused(items: list[Item]) -> set[UUID]:
-    refused: set[UUID] = set()
+def _refused(items: list[Item]) -> set[str]:
+    refused: set[str] = set()
     for item in items:
         if isinstance(item, RecordedEvent) and (
             item.type != "response.completed" or not item.body or _REFUSAL not in item.body
@@ -268,19 +269,27 @@ def _refused(items: list[Item]) -> set[UUID]:
             continue
         event = event_of(item)
         if isinstance(event, events.ResponseCompleted) and event.stop_reason == "refusal":
-            refused.add(event.response)
+            refused.add(str(event.response))
     return refused
 
 
 def _left_out(items: list[Item]) -> int:
-    """Count the versions that are missing; a fork's own versions begin again at 1."""
-    expected = last = 0
-    for item in items:
-        version = item.version if isinstance(item, RecordedEvent) else item[0]
-        if version <= last:
-            expected += last
-        last = version
-    return expected + last - len(items)
+    """Count the versions that are missing before the last one of each conversation."""
+    if not items:
+        return 0
+    (first, begin), (last, end) = _place(items[0]), _place(items[-1])
+    if first == last and begin == 1 and end == len(items):
+        return 0
+    versions: dict[UUID | None, set[int]] = {}
+    for conversation, version in map(_place, items):
+        versions.setdefault(conversation, set()).add(version)
+    return sum(max(given) - len(given) for given in versions.values())
+
+
+def _place(item: Item) -> Place:
+    return (
+        (item.conversation_id, item.version) if isinstance(item, RecordedEvent) else (None, item[0])
+    )
 
 
 def _text_of(unfinished: events.Unfinished) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hansard.projections.requests.anthropic_draft import Draft, Message, Piece
+from typing import Any
+
+from hansard.projections.requests.anthropic_draft import Draft, Message, Piece, message_of
 from hansard.projections.requests.request import Options
 from hansard.projections.responses import Responses
 
@@ -22,12 +24,24 @@ def begin_at_compaction(draft: Draft, responses: Responses, options: Options) ->
     index, offset = place
     message = draft.messages[index]
     version = message.pieces[offset].block.version
-    before = sum(len(earlier.pieces) for earlier in draft.messages[:index]) + offset
+    before = sum(len(earlier.content) for earlier in draft.messages[:index]) + offset
     if before:
         why = f"the compaction stands for the {before} blocks before it"
         draft.note("left out", "R18", version, why)
-    kept = Message(message.role, message.pieces[offset:])
-    draft.messages = [kept, *draft.messages[index + 1 :]]
+    calls = {piece.value.get("id") for piece in message.pieces[:offset] if piece.type == "tool_use"}
+    kept = message_of(message.role, message.pieces[offset:])
+    after = draft.messages[index + 1 :]
+    draft.messages = [kept, *(_without_results(draft, later, calls) for later in after)]
+
+
+def _without_results(draft: Draft, message: Message, calls: set[Any]) -> Message:
+    """Return the message without the results of calls that the compaction stands for (R2)."""
+    if not calls:
+        return message
+    gone = [piece for piece in message.pieces if piece.value.get("tool_use_id") in calls]
+    for piece in gone:
+        draft.leave_out("R18", piece, "the compaction stands for its call")
+    return message_of(message.role, (piece for piece in message.pieces if piece not in gone))
 
 
 def _last(draft: Draft) -> tuple[int, int] | None:
@@ -40,14 +54,19 @@ def _last(draft: Draft) -> tuple[int, int] | None:
 
 
 def _leave_out_foreign(draft: Draft, responses: Responses, options: Options) -> None:
-    for message in draft.messages:
-        for piece in [piece for piece in message.pieces if _is_summary(piece)]:
-            block = piece.block
-            sent = responses.of(block.response, block.asked).sent if block.response else None
-            account = sent.account if sent else None
-            if options.account and account and options.account != account:
-                message.pieces.remove(piece)
-                draft.leave_out("R18", piece, "the compaction was made for another account")
+    def stays(piece: Piece) -> bool:
+        block = piece.block
+        if not _is_summary(piece) or block.response is None or options.account is None:
+            return True
+        sent = responses.of(block.response, block.asked).sent
+        if sent is None or sent.account in (None, options.account):
+            return True
+        draft.leave_out("R18", piece, "the compaction was made for another account")
+        return False
+
+    draft.messages = [
+        message_of(message.role, filter(stays, message.pieces)) for message in draft.messages
+    ]
 
 
 def _is_summary(piece: Piece) -> bool:

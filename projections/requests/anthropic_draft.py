@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -33,18 +33,30 @@ class Piece(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A message as it will be sent."""
+    """A message as it will be sent: its content, and for each block of it the history's."""
 
     role: Role
-    pieces: list[Piece]
+    content: list[JsonObject]
+    blocks: Sequence[Block]
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The blocks of the content, each with the history's."""
+        return list(map(Piece, self.content, self.blocks))
+
+
+def message_of(role: Role, pieces: Iterable[Piece]) -> Message:
+    """Return the message that holds these pieces."""
+    kept = list(pieces)
+    return Message(role, [piece.value for piece in kept], [piece.block for piece in kept])
 
 
 @dataclass(slots=True)
 class Draft:
     """The messages so far, the instructions and tools, and what was done to get there.
 
-    `types` are the types of all blocks that were spelled: a rule whose blocks never occur has
-    nothing to do.
+    `types` are the types of all blocks that were spelled, "blank" among them for blank text: a rule
+    whose blocks never occur has nothing to do.
     """
 
     messages: list[Message] = field(default_factory=list[Message])
@@ -77,10 +89,12 @@ def joined(messages: Iterable[Message]) -> list[Message]:
     """Return the messages without empty ones, neighbours of one role made one (R5)."""
     kept: list[Message] = []
     for message in messages:
-        if not message.pieces:
+        if not message.content:
             continue
         if kept and kept[-1].role == message.role:
-            kept[-1] = Message(message.role, [*kept[-1].pieces, *message.pieces])
+            last = kept[-1]
+            content, blocks = [*last.content, *message.content], [*last.blocks, *message.blocks]
+            kept[-1] = Message(message.role, content, blocks)
         else:
             kept.append(message)
     return kept

@@ -13,6 +13,7 @@ from hansard.projections.requests.anthropic_draft import (
     Draft,
     Message,
     Piece,
+    message_of,
 )
 from hansard.projections.responses import Responses
 
@@ -23,30 +24,35 @@ def mend_endings(draft: Draft, responses: Responses) -> None:
     "messages: final assistant content cannot end with trailing whitespace"; nor may its last block
     be thinking. A turn that the provider paused goes back as it is (R4).
     """
-    last = len(draft.messages) - 1
-    draft.messages = [
-        Message(message.role, _mended(draft, message.pieces, responses, is_last=index == last))
-        if message.role == "assistant"
-        else message
-        for index, message in enumerate(draft.messages)
-    ]
+    messages = draft.messages
+    for index, message in enumerate(messages):
+        if message.role != "assistant":
+            continue
+        if message.blocks[0].asked != message.blocks[-1].asked:
+            message = message_of("assistant", _mended(draft, message.pieces, responses))
+            messages[index] = message
+        if _is_answered(message, messages[index + 1 : index + 2]):
+            continue
+        if index + 1 == len(messages) and not _goes_on(message.pieces, responses):
+            why = "the assistant has the last word: newer models refuse that; say something first"
+            draft.note("noted", "R11", message.blocks[-1].version, why)
+        pieces = _as_prefill(draft, message.pieces, responses)
+        messages[index] = message_of("assistant", pieces)
 
 
-def _mended(
-    draft: Draft, pieces: list[Piece], responses: Responses, *, is_last: bool
-) -> list[Piece]:
+def _is_answered(message: Message, after: list[Message]) -> bool:
+    """Whether the user spoke before the next request was sent."""
+    return bool(after) and after[0].blocks[0].asked <= message.blocks[-1].asked
+
+
+def _mended(draft: Draft, pieces: list[Piece], responses: Responses) -> list[Piece]:
+    """Return a turn in whose midst requests were sent."""
     mended: list[Piece] = []
     for piece in pieces:
         if mended and mended[-1].block.asked != piece.block.asked:
             mended = _as_prefill(draft, mended, responses)
         mended.append(piece)
-    if not is_last:
-        return mended
-    ended = _as_prefill(draft, mended, responses)
-    if not _goes_on(mended, responses):
-        why = "the assistant has the last word: newer models refuse that; say something first"
-        draft.note("noted", "R11", mended[-1].block.version if mended else None, why)
-    return ended
+    return mended
 
 
 def _as_prefill(draft: Draft, pieces: list[Piece], responses: Responses) -> list[Piece]:

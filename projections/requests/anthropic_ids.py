@@ -27,8 +27,11 @@ class CallIds:
     def of_call(self, block: Block) -> str:
         """Return the id of a call, and keep it for its result."""
         given = block.call_id or ""
-        fits = given not in self._taken and _ACCEPTED.match(given)
-        wire = given if fits else _made_of(given, block.version)
+        fits = given not in self._taken and bool(_ACCEPTED.match(given))
+        wire = given
+        while not fits:
+            wire = _made_of(wire, block.version)
+            fits = wire not in self._taken
         self._taken.add(wire)
         self._by_call[block.version] = wire
         return wire

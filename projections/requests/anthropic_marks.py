@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
-from hansard.projections.requests.anthropic_draft import Draft, Message, Piece
+from hansard.projections.requests.anthropic_draft import Draft, Message
 
 _CACHED: Final = {"type": "ephemeral"}
 _MARKABLE: Final = frozenset({"text", "image", "document", "tool_result", "search_result"})
@@ -31,13 +31,12 @@ def place_marks(draft: Draft) -> None:
 
 
 def _with_mark(message: Message) -> Message:
-    pieces = list(message.pieces)
-    for place in range(len(pieces) - 1, -1, -1):
-        piece = pieces[place]
-        if piece.type in _MARKABLE and piece.value.get("text") != "":
-            pieces[place] = Piece(_marked(piece.value), piece.block)
+    content = list(message.content)
+    for place in range(len(content) - 1, -1, -1):
+        if content[place].get("type") in _MARKABLE:
+            content[place] = _marked(content[place])
             break
-    return Message(message.role, pieces)
+    return message._replace(content=content)
 
 
 def _marked(value: JsonObject) -> dict[str, Any]:

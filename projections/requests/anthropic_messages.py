@@ -9,17 +9,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from hansard.domain.errors import NothingToSend
-from hansard.projections.history import History, Turn
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.prefix import MARK
+from hansard.projections.history import Block, History, Turn
 from hansard.projections.report import report_of
 from hansard.projections.requests.anthropic_compaction import begin_at_compaction
 from hansard.projections.requests.anthropic_draft import (
+    API,
     SERVER_CALLS,
     THINKING,
     Draft,
     Message,
     Piece,
+    is_blank,
     is_server_result,
     joined,
+    message_of,
 )
 from hansard.projections.requests.anthropic_endings import container_of, mend_endings
 from hansard.projections.requests.anthropic_instructions import (
@@ -49,10 +54,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     arguments: dict[str, Any] = {
         "system": draft.system,
         "tools": draft.tools,
-        "messages": [
-            {"role": message.role, "content": [piece.value for piece in message.pieces]}
-            for message in draft.messages
-        ],
+        "messages": [{"role": role, "content": content} for role, content, _ in draft.messages],
         "container": container_of(history),
     }
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -72,22 +74,56 @@ def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Dr
 
 
 def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
-    pieces = [Piece(value, block) for block in turn.blocks for value in speller.spell(block)]
+    role, blocks = turn
+    if len(blocks) == 1 and (value := _plain_text(blocks[0])) is not None:
+        draft.types.add("text")
+        return Message(role, [value], blocks)
+    pieces = [Piece(value, block) for block in blocks for value in speller.spell(block)]
     draft.types.update(piece.value.get("type") for piece in pieces)
-    return Message(turn.role, pieces)
+    if any(is_blank(piece.value) for piece in pieces):
+        draft.types.add("blank")
+    return message_of(role, pieces)
+
+
+def _plain_text(block: Block) -> JsonObject | None:
+    """Return a block of text that needs no repair, as most do; None for any other."""
+    if block.mark or block.spilled:
+        return None
+    plain = block.plain
+    if plain["kind"] == "text":
+        text = plain["text"]
+        return {"type": "text", "text": text} if text and not text.isspace() else None
+    if plain["kind"] != "native" or plain["api"] != API:
+        return None
+    value: JsonObject = plain["value"]
+    text = value.get("text")
+    if value.get("type") != "text" or MARK in value or not isinstance(text, str):
+        return None
+    return value if text and not text.isspace() else None
 
 
 def _obey(draft: Draft, history: History, options: Options) -> None:
-    """Apply the rules that concern more than one block, where there is such a block at all."""
-    types = draft.types
-    if any(message.role == "system" for message in draft.messages):
-        place_notes(draft)
-    if "compaction" in types:
+    """Apply the rules that concern more than one block, where there is such a block at all.
+
+    What one rule leaves out may be what another rests on, so they are applied until none objects.
+    """
+    if "compaction" in draft.types:
         begin_at_compaction(draft, history.responses, options)
-    drop_blank_text(draft)
+    if "blank" in draft.types:
+        drop_blank_text(draft)
     draft.messages = joined(draft.messages)
+    size = -1
+    while size != (size := sum(len(message.content) for message in draft.messages)):
+        _pair_and_place(draft, history, options)
+
+
+def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
+    types = draft.types
     if types & SERVER_CALLS or any(map(is_server_result, types)):
         pair_server_tools(draft)
+        draft.messages = joined(draft.messages)
+    if any(message.role == "system" for message in draft.messages):
+        place_notes(draft)
         draft.messages = joined(draft.messages)
     mend_endings(draft, history.responses)
     if types & THINKING:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from uuid import UUID
 
 from hansard.domain.content import Role
-from hansard.projections.requests.anthropic_draft import Draft, Message, Piece, is_blank
+from hansard.projections.requests.anthropic_draft import Draft, Message, Piece, is_blank, message_of
 
 
 def place_notes(draft: Draft) -> None:
@@ -22,7 +21,7 @@ def place_notes(draft: Draft) -> None:
             _settle(draft, placed, notes)
             placed.append(message)
         elif message.role == "system":
-            notes.append(Message("system", _texts(draft, message.pieces)))
+            notes.append(message_of("system", _texts(draft, message.pieces)))
         else:
             _move(draft, notes)
             placed.append(message)
@@ -51,7 +50,7 @@ def _settle(draft: Draft, placed: list[Message], notes: list[Message]) -> None:
             why = "the operator's note follows no user's turn, so it goes as one"
             draft.note("translated", "R21", piece.block.version, why)
     role: Role = "system" if follows_user else "user"
-    placed.extend(Message(role, message.pieces) for message in notes)
+    placed.extend(message._replace(role=role) for message in notes)
     notes.clear()
 
 
@@ -63,7 +62,7 @@ def drop_blank_text(draft: Draft) -> None:
     response or message is not blank.
     """
     draft.messages = [
-        Message(message.role, list(_worded(draft, message.pieces))) for message in draft.messages
+        message_of(message.role, _worded(draft, message.pieces)) for message in draft.messages
     ]
 
 
@@ -78,5 +77,5 @@ def _worded(draft: Draft, pieces: list[Piece]) -> Iterable[Piece]:
             yield piece
 
 
-def _source(piece: Piece) -> UUID | int:
+def _source(piece: Piece) -> str | int:
     return piece.block.response or piece.block.version

@@ -16,6 +16,7 @@ from hansard.projections.requests.anthropic_draft import (
     Message,
     Piece,
     is_server_result,
+    message_of,
 )
 
 _ADVISOR = "advisor"
@@ -30,7 +31,7 @@ def pair_server_tools(draft: Draft) -> None:
     """
     pairs = _Pairs(draft)
     draft.messages = [
-        Message(message.role, [kept for piece in message.pieces if (kept := pairs.kept(piece))])
+        message_of(message.role, filter(None, map(pairs.kept, message.pieces)))
         for message in draft.messages
     ]
 
@@ -42,6 +43,7 @@ class _Pairs:
         self._draft = draft
         self._whole = _answered(draft.messages)
         self._advised = set[Any]() if _has_advisor(draft) else _advised(draft.messages)
+        self._seen: set[Any] = set()
         self._called: set[Any] = set()
 
     def kept(self, piece: Piece) -> Piece | None:
@@ -57,9 +59,12 @@ class _Pairs:
         call_id = piece.value.get("id")
         if call_id in self._advised:
             self._draft.leave_out("R14", piece, "the advisor is not among the tools")
+        elif call_id in self._seen:
+            self._draft.leave_out("R15", piece, "an earlier call has the same id")
         elif call_id not in self._whole:
             self._draft.leave_out("R3", piece, "a call of the provider's own tool has no result")
         else:
+            self._seen.add(call_id)
             self._called.add(call_id)
             return piece
         return None

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from hansard.domain.prefix import Prefix
 from hansard.projections.history import Block
-from hansard.projections.requests.anthropic_draft import THINKING, Draft, Message, Piece
+from hansard.projections.requests.anthropic_draft import THINKING, Draft, Message, Piece, message_of
 from hansard.projections.requests.request import Options
 from hansard.projections.responses import Response, Responses
 
@@ -21,9 +21,7 @@ from hansard.projections.responses import Response, Responses
 def check_signed(draft: Draft, responses: Responses, options: Options) -> None:
     """Leave out the thinking that would be refused."""
     checked = _Signed(draft, responses, options)
-    draft.messages = [
-        Message(message.role, list(checked.kept(message))) for message in draft.messages
-    ]
+    draft.messages = [message_of(message.role, checked.kept(message)) for message in draft.messages]
     if checked.is_loop_bare():
         why = "the tool loop goes on without its thinking: older models want thinking disabled"
         draft.note("noted", "R6", None, why)
@@ -44,7 +42,7 @@ class _Signed:
     def kept(self, message: Message) -> Iterator[Piece]:
         """Yield the pieces of the next message that go."""
         if message.role != "assistant":
-            self._prefix.add(message.role, [piece.value for piece in message.pieces])
+            self._prefix.add(message.role, message.content)
             yield from message.pieces
             return
         for _, group in groupby(message.pieces, lambda piece: piece.block.response):

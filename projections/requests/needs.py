@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from hansard.domain.content import Blob, Document, Native, ToolResult
 from hansard.domain.draft import blobs_of
 from hansard.projections.history import Content, History
+
+_WITH_DOCUMENTS: Final = frozenset({"document", "tool_result"})
 
 
 def needed_blobs(history: History) -> tuple[Blob, ...]:
@@ -17,7 +19,7 @@ def needed_blobs(history: History) -> tuple[Blob, ...]:
         blob
         for turn in history.turns
         for block in turn.blocks
-        if block.spilled or not isinstance(block.content, Native)
+        if block.spilled or block.plain["kind"] in _WITH_DOCUMENTS
         for blob in _blobs(block.content)
     )
     return tuple(dict.fromkeys([*(blob for some in held for blob in some), *spoken]))

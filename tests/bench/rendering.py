@@ -1,100 +1,50 @@
-"""What rendering a conversation costs, against reading the rendered request as JSON.
+"""What rendering a conversation costs, beside `json.loads` of the rendered request's bytes.
 
-    python -m tests.bench.rendering [messages]
-
-prints one JSON line: how many times as long it takes to make the request from recorded events as
-`json.loads` takes for the request's bytes; the medians in microseconds a message, and their spread
-(the quartiles' distance by the median).
+`python -m tests.bench.rendering [messages]` prints one JSON line. The conversation is one that a
+recorded client leaves: prompts, calls, results and answers, and with each answer its request and
+its envelope. Ours begins with the events as the log has them, bodies not yet read.
 """
 
+from __future__ import annotations
+
 import json
-import random
-import statistics
-import string
 import sys
-import time
-from collections.abc import Callable, Iterator
+from typing import Final
 from uuid import UUID
 
-from hansard.domain import events, jsontext
-from hansard.domain.content import Native, Text
+from hansard.domain import jsontext
 from hansard.domain.draft import Stamp, draft
 from hansard.domain.events import Event
 from hansard.domain.log import RecordedEvent
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
+from tests.bench.measure import Aim, Contender, Measure, Pace, take_turns
+from tests.bench.payload import as_recorded, exchanges
 
-API = "anthropic-messages"
-MESSAGES = 10_000
-ROUNDS = 9
-CHARACTERS = 1000
-
-
-def conversation(messages: int, seed: int = 1) -> list[RecordedEvent]:
-    """Return a conversation as a recorded client leaves it: four events for each two messages."""
-    stream = random.Random(seed)
-    return [
-        recorded(version, event, stream)
-        for version, event in enumerate(happenings(messages, stream), start=1)
-    ]
+_MESSAGES: Final = 10_000
+_PACE: Final = Pace(rounds=9, each=3)
+_CONVERSATION: Final = UUID(int=1)
 
 
-def happenings(messages: int, stream: random.Random) -> Iterator[Event]:
-    yield events.ConversationStarted(key="bench")
-    for _ in range(messages // 2):
-        yield events.MessageRecorded(role="user", content=(Text(text=words(stream)),))
-        yield request_sent(stream)
-        response = identity(stream)
-        value = {"type": "text", "text": words(stream)}
-        answer = Native(api=API, value=value)
-        yield events.MessageRecorded(
-            role="assistant", content=(answer,), response=response, index=0
-        )
-        yield response_completed(response, stream)
+def measure(messages: int) -> Measure:
+    """Return what a request of so many messages costs, and what reading its bytes does."""
+    happened = (event for exchange in exchanges(messages) for event in as_recorded(exchange))
+    recorded = [_recorded(version, event) for version, event in enumerate(happened, start=1)]
+    body = jsontext.write(dict(render(recorded, Options())))
+    ours = Contender("render", "", lambda _: lambda: render(recorded, Options()))
+    peer = Contender("json.loads", "", lambda _: lambda: json.loads(body))
+    figures = take_turns([ours, peer], _PACE)
+    note = f"{messages} messages, {len(body)} bytes"
+    return Measure("rendering", "ms", figures[0], figures[1], Aim(4), note)
 
 
-def request_sent(stream: random.Random) -> Event:
-    spans = (
-        events.LiteralSpan(text='{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":'),
-        events.RenderedSpan(part="messages"),
-        events.LiteralSpan(text="}"),
-    )
-    digest = stream.randbytes(32).hex()
-    return events.RequestSent(
-        api=API,
-        endpoint="/v1/messages",
-        model="claude-sonnet-4-5",
-        template=events.Template(spans=spans, sha256=digest, size=123_456),
-        recipe=events.Recipe(api=API, version=1, options={}, renderer=digest),
-        prefix=digest,
-        account=digest[:32],
-    )
-
-
-def response_completed(response: UUID, stream: random.Random) -> Event:
-    name = f"msg_{stream.randbytes(12).hex()}"
-    usage = {"input_tokens": 1200, "cache_read_input_tokens": 0, "output_tokens": 250}
-    return events.ResponseCompleted(
-        response=response,
-        request=identity(stream),
-        api=API,
-        provider_id=name,
-        model="claude-sonnet-4-5",
-        stop_reason="end_turn",
-        envelope={"id": name, "type": "message", "stop_reason": "end_turn", "usage": usage},
-        input_tokens=1200,
-        output_tokens=250,
-    )
-
-
-def recorded(version: int, event: Event, stream: random.Random) -> RecordedEvent:
-    conversation_id = UUID(int=1)
-    stamp = Stamp(identity(stream), version, b"0" * 16, UUID(int=2), conversation_id)
+def _recorded(version: int, event: Event) -> RecordedEvent:
+    stamp = Stamp(UUID(int=version), version, b"0" * 16, UUID(int=2), _CONVERSATION)
     new = draft(event, stamp)
     return RecordedEvent(
         shard=0,
         position=version,
-        conversation_id=conversation_id,
+        conversation_id=_CONVERSATION,
         version=version,
         exchange=0,
         event_id=new.event_id,
@@ -109,47 +59,5 @@ def recorded(version: int, event: Event, stream: random.Random) -> RecordedEvent
     )
 
 
-def identity(stream: random.Random) -> UUID:
-    return UUID(int=stream.getrandbits(128))
-
-
-def words(stream: random.Random) -> str:
-    """Text that does not compress."""
-    return "".join(stream.choices(string.ascii_letters + string.digits, k=CHARACTERS))
-
-
-def measured(work: Callable[[], object]) -> list[float]:
-    work()
-    times: list[float] = []
-    for _ in range(ROUNDS):
-        begun = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begun)
-    return times
-
-
-def spread(times: list[float]) -> float:
-    low, middle, high = statistics.quantiles(times, n=4)
-    return (high - low) / middle
-
-
-def main(messages: int) -> None:
-    said = conversation(messages)
-    options = Options()
-    text = jsontext.write(dict(render(said, options)))
-    rendering = measured(lambda: render(said, options))
-    reading = measured(lambda: json.loads(text))
-    figures = {
-        "name": "rendering against json.loads",
-        "messages": messages,
-        "ratio": round(statistics.median(rendering) / statistics.median(reading), 2),
-        "median_us": round(statistics.median(rendering) / messages * 1e6, 2),
-        "spread": round(spread(rendering), 3),
-        "json_median_us": round(statistics.median(reading) / messages * 1e6, 2),
-        "json_spread": round(spread(reading), 3),
-    }
-    print(json.dumps(figures))
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else MESSAGES)
+    print(json.dumps(measure(int(sys.argv[1]) if len(sys.argv) > 1 else _MESSAGES).line()))
