@@ -18,7 +18,7 @@ def blocks_said(exchange: Exchange) -> list[JsonObject]:
 
 
 def data_lines(body: bytes) -> list[str]:
-    return [line for line in body.decode().splitlines() if line.startswith("data: ")]
+    return [line for line in body.decode().split("\n") if line.startswith("data: ")]
 
 
 def folded(events: list[JsonObject]) -> list[JsonObject]:
