@@ -171,13 +171,11 @@ class Sqlite:
 
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
-        with self.file.writing() as session:
+        with self.file.erasing() as session:
             session.run("forget_events", conversation_id.bytes)
             erased = session.changed()
             for query in ("forget_blobs", "forget_key", "forget_calls", "forget_snapshots"):
                 session.run(query, conversation_id.bytes)
-        with self.file.connections.borrowed() as session:
-            session.run("empty_wal")
         return erased
 
     def digest(self, text: str) -> bytes:

@@ -20,6 +20,7 @@ from hansard.adapters.storage.queries import load_queries
 from hansard.adapters.storage.sqlite_errors import storage_error
 from hansard.domain.errors import StorageUnavailable
 
+_MOST_IDLE: Final = 8
 _SQL: Final = load_queries("sqlite")
 
 Row = tuple[Any, ...]
@@ -133,7 +134,10 @@ class Connections:
     def _give_back(self, connection: apsw.Connection) -> None:
         with self._changed:
             self._lent -= 1
-            self._idle.append(connection)
+            if len(self._idle) < _MOST_IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
             if not self._lent:
                 self._changed.notify_all()
 

@@ -27,6 +27,7 @@ from hansard.domain.errors import (
     InvalidInput,
     SchemaNewer,
     SchemaOlder,
+    StorageBusy,
     StorageReadOnly,
     StorageUnavailable,
 )
@@ -57,6 +58,24 @@ class SqliteFile:
             self._must_be_in_place()
             with self.connections.transaction() as session:
                 yield session
+
+    @contextmanager
+    def erasing(self) -> Generator[Session]:
+        """Lend a connection as `writing` does; afterwards no file holds what was erased.
+
+        Raises StorageBusy when it is erased, but a reader still needs the pages as they were.
+        """
+        with self._lock.turn(self._wait):
+            self._must_be_in_place()
+            with self.connections.transaction() as session:
+                yield session
+            with self.connections.borrowed() as session:
+                busy, _, _ = session.one("empty_wal") or (1, 0, 0)
+        if busy:
+            raise StorageBusy(
+                "what was erased is still in the write-ahead log, for a program reads from it: "
+                "end that program, then forget the conversation again"
+            )
 
     @contextmanager
     def appending(self) -> Generator[tuple[Session, Tail]]:

@@ -58,11 +58,13 @@ class LockFile:
     def turn(self, wait: float) -> Generator[None]:
         """Hold the turn to write; StorageBusy if it does not come within `wait` seconds."""
         deadline = time.monotonic() + wait
-        with _held(self._queue, deadline):
-            _acquire(self._turn, deadline)
+        self._acquire(self._queue, deadline)
         try:
-            with self._locked(_QUEUE, deadline, _FURTHER_BEHIND):
-                self._lock(_TURN, deadline, _FIRST_IN_QUEUE)
+            self._acquire(self._turn, deadline)
+        finally:
+            self._queue.release()
+        try:
+            self._pass_queue(deadline)
             try:
                 yield
             finally:
@@ -88,13 +90,16 @@ class LockFile:
         with suppress(OSError):
             os.pwrite(self._descriptor, _MARK.pack(position), _NONCE_SIZE)
 
-    @contextmanager
-    def _locked(self, place: int, deadline: float, pauses: tuple[float, float]) -> Generator[None]:
-        self._lock(place, deadline, pauses)
+    def _pass_queue(self, deadline: float) -> None:
+        self._lock(_QUEUE, deadline, _FURTHER_BEHIND)
         try:
-            yield
+            self._lock(_TURN, deadline, _FIRST_IN_QUEUE)
         finally:
-            self._unlock(place)
+            self._unlock(_QUEUE)
+
+    def _acquire(self, lock: threading.Lock, deadline: float) -> None:
+        if not lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise _busy()
 
     def _lock(self, place: int, deadline: float, pauses: tuple[float, float]) -> None:
         pause, longest = pauses
@@ -131,20 +136,6 @@ def lock_file(path: Path) -> LockFile:
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
-
-
-@contextmanager
-def _held(lock: threading.Lock, deadline: float) -> Generator[None]:
-    _acquire(lock, deadline)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _acquire(lock: threading.Lock, deadline: float) -> None:
-    if not lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
-        raise _busy()
 
 
 def _busy() -> StorageBusy:

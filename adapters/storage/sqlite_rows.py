@@ -17,6 +17,9 @@ SHARD: Final = 0
 HIGHEST: Final = 2**63 - 1
 """What stands for no upper bound."""
 
+_NO_CALLS: Final = "{}"
+_json: Final = json.JSONEncoder(separators=(",", ":")).encode
+
 
 def recorded_event(row: Row) -> RecordedEvent:
     """Return the event of a row of `select_conversation`, `select_log` or `select_latest`."""
@@ -70,7 +73,7 @@ def head_of(row: Row | None) -> Head:
     return Head(
         version=version,
         exchange=exchange,
-        open_calls=json.loads(open_calls),
+        open_calls={} if open_calls == _NO_CALLS else json.loads(open_calls),
         instructions=instructions,
         tools=tools,
         request=request,
@@ -92,7 +95,7 @@ def head_row(
         last.recorded_at,
         head.version,
         head.exchange,
-        json.dumps(dict(head.open_calls), separators=(",", ":")),
+        _json(dict(head.open_calls)) if head.open_calls else _NO_CALLS,
         head.instructions,
         head.tools,
         head.request,

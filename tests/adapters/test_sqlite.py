@@ -96,6 +96,22 @@ def test_what_is_forgotten_is_in_none_of_the_files(path: Path) -> None:
     assert [f.name for f in path.parent.iterdir() if canary.encode() in f.read_bytes()] == []
 
 
+def test_forgetting_while_another_program_reads_says_that_a_copy_is_left(path: Path) -> None:
+    store = open_sqlite(path, wait=0.05)
+    conversation = uuid4()
+    store.append([appending(conversation, started("Ada's canary"))])
+    reader = ByHand.open(path)
+    reader.run("BEGIN")
+    reader.run("SELECT * FROM event")
+    with pytest.raises(StorageBusy, match="forget the conversation again"):
+        store.forget(conversation)
+    assert [event.body for event in store.read(conversation)] == [None]
+    reader.close()
+    assert store.forget(conversation) == 0
+    assert all(b"canary" not in file.read_bytes() for file in path.parent.iterdir())
+    store.close()
+
+
 def test_no_key_stands_anywhere_in_clear_but_in_bodies(store: Sqlite, path: Path) -> None:
     store.open(TENANT, "Ada's canary")
     assert all(b"canary" not in file.read_bytes() for file in path.parent.iterdir())
