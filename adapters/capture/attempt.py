@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -10,6 +11,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.capture.answer import Answer
+from hansard.adapters.capture.anthropic_envelope import API
 from hansard.adapters.capture.anthropic_errors import attempt_failed
 from hansard.adapters.capture.anthropic_events import Recording, events_of
 from hansard.adapters.capture.anthropic_messages import read_body
@@ -19,6 +21,9 @@ from hansard.adapters.capture.secrets import Digest, cut_all
 from hansard.domain.events import AttemptFailed
 
 _FIRST_ERROR: Final = 400
+_UNREAD: Final = Answer(api=API, interruption="malformed", detail="the recorder could not read it")
+
+logger = logging.getLogger("hansard")
 
 
 class Attempt:
@@ -68,11 +73,14 @@ class Attempt:
         if self.is_closed:
             return False
         self._packed.append(chunk)
-        read = self._unpacking.feed(chunk)
-        if not read:
+        try:
+            read = self._unpacking.feed(chunk)
+            self._read.append(read)
+            return self._stream is not None and self._stream.feed(read)
+        except Exception:
+            # A fault of ours is not the caller's: the bytes are kept, and the call goes on.
+            logger.exception("a chunk of a response could not be read")
             return False
-        self._read.append(read)
-        return self._stream is not None and self._stream.feed(read)
 
     def finish(self) -> None:
         """Record the response: its last bytes have come."""
@@ -92,11 +100,18 @@ class Attempt:
     def _end(self, loss: Loss) -> None:
         if not self._is_first():
             return
+        try:
+            recording, failed = self._ending(loss)
+        except Exception:
+            logger.exception("a response could not be read: its bytes are kept")
+            recording, failed = self._recording(_UNREAD), True
+        self._close(recording, failed)
+
+    def _ending(self, loss: Loss) -> tuple[Recording, bool]:
         if self._status >= _FIRST_ERROR:
-            self._close(((self._error(),), {}), True)
-            return
+            return ((self._error(),), {}), True
         answer = self._answer(loss)
-        self._close(self._recording(answer), not answer.is_complete)
+        return self._recording(answer), not answer.is_complete
 
     def _is_first(self) -> bool:
         """Tell one caller, of all that want to end the attempt, that it is its turn."""

@@ -27,6 +27,7 @@ ClientT = TypeVar("ClientT", httpx2.Client, httpx2.AsyncClient)
 
 _REDIRECTS: Final = range(300, 400)
 _PATIENCE: Final = 5.0
+_PACKED: Final = "content-encoding"
 
 
 def recorded(client: httpx2.Client, turns: Turns) -> httpx2.Client:
@@ -70,10 +71,15 @@ class RecordedTransport(httpx2.BaseTransport):
         except BaseException as exc:
             attempt.fail(exc)
             raise
-        if _is_recorded(response, attempt):
-            response.stream = RecordedStream(
-                cast("httpx2.SyncByteStream", response.stream), attempt
-            )
+        if not _is_answer(response):
+            return response
+        body = _loaded(response)
+        if body is not None:
+            _read_whole(attempt, response, body)
+        else:
+            attempt.answered(response.status_code, response.headers)
+            inner = cast("httpx2.SyncByteStream", response.stream)
+            response.stream = RecordedStream(inner, attempt)
         return response
 
     def close(self) -> None:
@@ -160,7 +166,13 @@ class AsyncRecordedTransport(httpx2.AsyncBaseTransport):
         except BaseException as exc:
             await _shielded(partial(attempt.fail, exc))
             raise
-        if _is_recorded(response, attempt):
+        if not _is_answer(response):
+            return response
+        body = _loaded(response)
+        if body is not None:
+            await _shielded(partial(_read_whole, attempt, response, body))
+        else:
+            attempt.answered(response.status_code, response.headers)
             inner = cast("httpx2.AsyncByteStream", response.stream)
             response.stream = AsyncRecordedStream(inner, attempt)
         return response
@@ -239,12 +251,25 @@ def _open(turns: Turns, request: httpx2.Request, body: bytes) -> Attempt:
     return turns.open(request.url.path, target, request.headers, body, request.extensions)
 
 
-def _is_recorded(response: httpx2.Response, attempt: Attempt) -> bool:
-    """Tell the attempt how it was answered; a redirect is no answer, another request follows."""
-    if response.status_code in _REDIRECTS:
-        return False
-    attempt.answered(response.status_code, response.headers)
-    return True
+def _is_answer(response: httpx2.Response) -> bool:
+    """Tell an answer from a redirect, after which another request follows."""
+    return response.status_code not in _REDIRECTS
+
+
+def _loaded(response: httpx2.Response) -> bytes | None:
+    """Return a body that a transport (a cache, a stand-in) made whole; None where it is to come."""
+    try:
+        return response.content
+    except httpx2.ResponseNotRead:
+        return None
+
+
+def _read_whole(attempt: Attempt, response: httpx2.Response, body: bytes) -> None:
+    """Read a body that is unpacked already."""
+    headers = {name: value for name, value in response.headers.items() if name != _PACKED}
+    attempt.answered(response.status_code, headers)
+    attempt.feed(body)
+    attempt.finish()
 
 
 def _must_be_open(client: httpx2.Client | httpx2.AsyncClient) -> None:

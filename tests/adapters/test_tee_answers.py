@@ -1,6 +1,7 @@
 """What a recorded client is answered: handed on as it comes, durable when it ends."""
 
 import gc
+import gzip
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -118,6 +119,27 @@ def test_the_chunks_of_a_body_pass_on_as_the_very_same_objects(
             got = list(cast("httpx2.SyncByteStream", response.http_response.stream))
     assert all(one is other for one, other in zip(got, pieces, strict=True))
     assert transport.stream.closed
+    assert recorded.types()[-1] == "response.completed"
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_an_answer_that_a_transport_has_whole_is_recorded(
+    recorded: Recorded, streamed: bool
+) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        body = b"".join(SSE if streamed else JSON)
+        kind = "text/event-stream" if streamed else "application/json"
+        packed = {"content-type": kind, "content-encoding": "gzip"}
+        return httpx2.Response(200, headers=packed, content=gzip.compress(body))
+
+    http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    with anthropic.Anthropic(api_key=KEY, base_url="http://test", http_client=http) as client:
+        wrapped = record(client, recorded.journal)
+        if streamed:
+            with wrapped.messages.stream(model=MODEL, max_tokens=9, messages=MESSAGES) as events:
+                events.until_done()
+        else:
+            wrapped.messages.create(model=MODEL, max_tokens=9, messages=MESSAGES)
     assert recorded.types()[-1] == "response.completed"
 
 
@@ -287,6 +309,22 @@ def test_a_page_that_is_no_answer_is_kept_raw(recorded: Recorded) -> None:
     raw = interrupted(recorded).raw
     assert raw is not None
     assert raw.size == len(page)
+
+
+@pytest.mark.parametrize("fault", ["feed", "finish"])
+def test_a_fault_of_the_recorder_is_not_the_callers(
+    recorded: Recorded, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> bool:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(f"hansard.adapters.capture.attempt.MessageStream.{fault}", broken)
+    with calling(recorded, [GREETING]) as calls:
+        assert calls.stream().stop_reason == "end_turn"
+    raw = interrupted(recorded).raw
+    assert raw is not None
+    kept = b"".join(recorded.store.get_blob(recorded.talk.conversation_id, raw))
+    assert kept.count(b"event: message_stop") == 1
 
 
 # -- attempts --------------------------------------------------------------------------------
