@@ -1,0 +1,281 @@
+"""A conversation as rows: what each event says, and what belongs together."""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+from uuid import UUID
+
+import pytest
+from uuid_utils.compat import uuid7
+
+from hansard.domain import events
+from hansard.domain.content import Blob, Document, Native, Reasoning, Text, ToolCall, ToolResult
+from hansard.domain.draft import Stamp, draft
+from hansard.domain.events import Event
+from hansard.domain.log import RecordedEvent
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.timeline import Row, timeline
+
+API = "anthropic-messages"
+RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")
+SIDE = UUID("01932f1e-5d00-7000-8000-0000000000bb")
+TEMPLATE = events.Template(spans=(), sha256="00" * 32, size=1234)
+
+
+def native(**value: Any) -> Native:
+    return Native(api=API, value=value)
+
+
+def recorded(event: Event, version: int = 1, *, exchange: int = 0) -> RecordedEvent:
+    stamp = Stamp(
+        event_id=uuid7(),
+        occurred_at=0,
+        salt=b"salt",
+        tenant=UUID(int=0),
+        conversation_id=UUID(int=1),
+    )
+    new = draft(event, stamp)
+    return RecordedEvent(
+        shard=0,
+        position=version,
+        conversation_id=UUID(int=1),
+        version=version,
+        exchange=exchange,
+        event_id=new.event_id,
+        type=new.type,
+        schema_version=new.schema_version,
+        recorded_at=7,
+        header=new.header,
+        digest=b"",
+        leaf=b"",
+        salt=new.salt,
+        body=new.body,
+    )
+
+
+def rows(*happened: Event, side_lines: bool = False) -> list[Row]:
+    numbered = (recorded(event, version) for version, event in enumerate(happened, 1))
+    return list(timeline(numbered, side_lines=side_lines))
+
+
+def told(*happened: Event) -> list[tuple[str, str, str]]:
+    return [(row.speaker, row.kind, row.text) for row in rows(*happened)]
+
+
+def call(call_id: str, name: str, *, awaited: bool = True) -> Event:
+    content = ToolCall(id=call_id, name=name, arguments={"of": 1})
+    return events.ToolCallRecorded(call_id=call_id, name=name, content=content, awaited=awaited)
+
+
+def result(
+    call_id: str, *content: Text | Document, is_error: bool = False, cancelled: bool = False
+) -> Event:
+    given = ToolResult(call_id=call_id, content=content)
+    return events.ToolResultRecorded(
+        call_id=call_id, content=given, is_error=is_error, cancelled=cancelled
+    )
+
+
+PDF = Document(media_type="application/pdf", name="a.pdf", blob=Blob(sha256="00", size=2048))
+TOOLS = (ToolDefinition(name="look", input_schema={}), native(type="web_search_20250305"))
+
+EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
+    (events.ConversationStarted(key="k"), ("record", "started", "k")),
+    (
+        events.ConversationForked(origin=UUID(int=5), version=3, reason="again"),
+        ("record", "forked", f"from {UUID(int=5)} as it stood at version 3: again"),
+    ),
+    (events.ConversationClosed(), ("record", "closed", "")),
+    (events.InstructionsSet(content="Be kind."), ("system", "instructions", "Be kind.")),
+    (
+        events.InstructionsSet(content=native(text="Be kind.", type="text")),
+        ("system", "instructions", "Be kind."),
+    ),
+    (events.ToolsDefined(tools=TOOLS), ("system", "tools", "look, web_search_20250305")),
+    (events.ToolsDefined(tools=()), ("system", "tools", "none")),
+    (
+        events.MessageRecorded(role="user", content=(PDF,)),
+        ("user", "document", "a.pdf, application/pdf, 2,048 bytes"),
+    ),
+    (
+        events.MessageRecorded(role="assistant", content=(native(type="text", text="Hi"),)),
+        ("assistant", "text", "Hi"),
+    ),
+    (
+        events.MessageRecorded(
+            role="user",
+            content=(native(type="document", title="b.pdf", source={"media_type": "text/plain"}),),
+        ),
+        ("user", "document", "b.pdf, text/plain"),
+    ),
+    (
+        events.ReasoningRecorded(
+            response=RESPONSE,
+            index=0,
+            content=native(type="thinking", thinking="So", signature="x"),
+        ),
+        ("assistant", "thinking", "So"),
+    ),
+    (
+        events.ReasoningRecorded(
+            response=RESPONSE, index=0, content=native(type="redacted_thinking", data="x")
+        ),
+        ("assistant", "thinking", "sealed by the provider"),
+    ),
+    (
+        events.ReasoningRecorded(response=RESPONSE, index=0, content=Reasoning(text="So")),
+        ("assistant", "thinking", "So"),
+    ),
+    (call("c", "look"), ("assistant", "tool call", 'look {"of":1}')),
+    (result("c", Text(text="red")), ("tool", "result", "red")),
+    (result("c"), ("tool", "result", "nothing")),
+    (
+        events.ServerToolCallRecorded(
+            response=RESPONSE,
+            index=0,
+            call_id="s",
+            name="web_search",
+            content=native(input={"q": 1}),
+        ),
+        ("assistant", "server call", 'web_search {"q":1}'),
+    ),
+    (
+        events.ServerToolResultRecorded(
+            response=RESPONSE,
+            index=0,
+            call_id="s",
+            content=native(content=[{"title": "T", "url": "https://t.example"}]),
+        ),
+        ("provider", "result", "T <https://t.example>"),
+    ),
+    (
+        events.CompactionRecorded(
+            response=RESPONSE, index=0, content=native(type="compaction", content="In short")
+        ),
+        ("provider", "compaction", "In short"),
+    ),
+    (
+        events.OpaqueRecorded(
+            response=RESPONSE, index=0, type="dream", content=native(type="dream", of="sheep")
+        ),
+        ("assistant", "dream", '{"of":"sheep"}'),
+    ),
+    (
+        events.DocumentExtracted(document=PDF),
+        ("record", "extracted", "a.pdf, application/pdf, 2,048 bytes"),
+    ),
+    (
+        events.RequestSent(api=API, endpoint="/v1/messages", model="m", template=TEMPLATE),
+        ("record", "request", "1,234 bytes to m"),
+    ),
+    (
+        events.AttemptFailed(request=RESPONSE, status=529, error={"type": "overloaded"}),
+        ("record", "attempt", 'HTTP 529: {"type":"overloaded"}'),
+    ),
+    (
+        events.AttemptFailed(request=RESPONSE, reason="connect"),
+        ("record", "attempt", "no answer: connect"),
+    ),
+    (
+        events.ResponseCompleted(
+            response=RESPONSE,
+            api=API,
+            model="m",
+            stop_reason="end_turn",
+            envelope={},
+            input_tokens=1500,
+        ),
+        ("record", "response", "end_turn, m, 1,500 tokens in, 0 out"),
+    ),
+    (
+        events.ContentRedacted(version=4),
+        ("record", "redacted", "version 4 is left out of every view from here on"),
+    ),
+    (
+        events.AnnotationAdded(labels={"rating": "5"}, version=2),
+        ("record", "annotation", "on version 2: rating=5"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("event", "row"), EACH, ids=[type(event).__name__ for event, _ in EACH])
+def test_an_event_says_what_it_is(event: Event, row: tuple[str, str, str]) -> None:
+    assert told(event) == [row]
+
+
+def test_every_event_has_a_row() -> None:
+    shown = {type(event) for event, _ in EACH}
+    assert set(get_args(Event)) - shown == {events.ResponseInterrupted}
+
+
+def test_results_find_their_calls() -> None:
+    second, first = rows(
+        call("a", "look"),
+        call("b", "listen"),
+        result("b", Text(text="a bell")),
+        result("a", Text(text="a wall"), PDF),
+    )[2:4]
+    assert (second.answers, second.text) == (2, "listen: a bell")
+    assert (first.answers, first.text) == (1, "look: a wall")
+
+
+def test_every_block_of_a_message_is_a_row_of_its_version() -> None:
+    said = events.MessageRecorded(role="user", content=(PDF, Text(text="What?"), Text(text="So?")))
+    assert [(row.version, row.kind) for row in rows(said)] == [
+        (1, "document"),
+        (1, "text"),
+        (1, "text"),
+    ]
+
+
+def test_a_document_in_a_result_is_a_row_too() -> None:
+    (row,) = rows(result("c", PDF))
+    assert row.text == "a.pdf, application/pdf, 2,048 bytes"
+
+
+@pytest.mark.parametrize(
+    ("event", "mark"),
+    [
+        (result("c", is_error=True), "error"),
+        (result("c", is_error=True, cancelled=True), "cancelled"),
+        (call("c", "look", awaited=False), "interrupted"),
+        (events.AttemptFailed(request=RESPONSE), "error"),
+        (events.OpaqueRecorded(response=RESPONSE, index=0, type="x", content=native()), "opaque"),
+    ],
+)
+def test_what_is_out_of_the_ordinary_is_marked(event: Event, mark: str) -> None:
+    assert [row.marks for row in rows(event)] == [(mark,)]
+
+
+def test_a_cut_answer_shows_what_came_and_why_it_ended() -> None:
+    unfinished = events.Unfinished(index=1, value={"type": "text", "text": ""}, partial="Dear cu")
+    cut = events.ResponseInterrupted(
+        response=RESPONSE, api=API, reason="cut", detail="no end", unfinished=(unfinished,)
+    )
+    assert [(row.kind, row.text, row.marks) for row in rows(cut)] == [
+        ("unfinished text", "Dear cu", ("interrupted",)),
+        ("response", "cut: no end", ("interrupted",)),
+    ]
+
+
+def test_side_lines_are_shown_only_if_asked_for() -> None:
+    aside = events.MessageRecorded(role="user", content=(Text(text="A title"),), line=SIDE)
+    assert rows(aside) == []
+    (row,) = rows(aside, side_lines=True)
+    assert (row.marks, row.line) == (("side",), SIDE)
+
+
+def test_erased_and_newer_events_are_shown_as_what_they_are() -> None:
+    event = recorded(events.ConversationStarted(key="k"))
+    erased = event._replace(salt=None, body=None)
+    newer = event._replace(type="conversation.sung", body=b'{"la":"\xff"}')
+    told = [(row.kind, row.text, row.marks) for row in timeline([erased, newer])]
+    assert told == [
+        ("conversation.started", "its content was erased", ("erased",)),
+        ("conversation.sung", '{"la":"\\xff"}', ("unread",)),
+    ]
+
+
+def test_text_that_moved_into_a_blob_is_told_by_its_size() -> None:
+    moved = native(type="text", text={"$hansard.blob": "00", "size": 70_000})
+    (row,) = rows(events.MessageRecorded(role="assistant", content=(moved,)))
+    assert row.text == "70,000 bytes, held apart"

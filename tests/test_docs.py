@@ -1,0 +1,181 @@
+"""README and docs are true: every program is run and its output compared, every command is run.
+
+In a page, the `python` blocks are one program, each followed by the `text` that it prints. The
+model is a server on this machine. `console` blocks are run after them, in the same folder.
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hansard.adapters.cli.commands import app
+from hansard.adapters.demo.scenes import Answer
+from hansard.adapters.demo.server import DemoServer
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+COMMANDS = {
+    str(command.name or command.callback.__name__)
+    for command in app.registered_commands
+    if command.callback
+}
+
+README_ANSWERS = (
+    Answer(({"type": "text", "text": "It is in depot North and should arrive on Friday."},)),
+    Answer(
+        ({"type": "tool_use", "id": "toolu_01", "name": "track", "input": {"parcel": "NW-20932"}},),
+        stop_reason="tool_use",
+    ),
+    Answer(({"type": "text", "text": "That one is in depot South."},)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block: its language, its text, and what the block after it holds, if that is text."""
+
+    language: str
+    text: str
+    output: str | None
+
+
+def fences(page: Path) -> list[Fence]:
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"^```(\S*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    blocks: list[Fence] = []
+    for at, (language, block) in enumerate(found):
+        following = found[at + 1] if at + 1 < len(found) else ("", "")
+        blocks.append(Fence(language, block, following[1] if following[0] == "text" else None))
+    return blocks
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[DemoServer]:
+    """The model that a program's client finds by the SDK's own variables."""
+    with DemoServer(README_ANSWERS) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
+        yield server
+
+
+def test_the_readme_does_what_it_says(
+    service: DemoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HANSARD_URL", raising=False)
+    readme = fences(ROOT / "README.md")
+    program: dict[str, Any] = {}
+    for fence in readme:
+        if fence.language == "python":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(fence.text, "README.md", "exec"), program)  # noqa: S102 - it is ours
+            assert printed.getvalue() == fence.output
+    program["client"].close()
+    program["store"].close()
+    commands = [line for fence in readme if fence.language == "console" for line in lines(fence)]
+    assert len(commands) == 8
+    for command in commands:
+        run(command)
+
+
+def lines(fence: Fence) -> list[str]:
+    return [line.removeprefix("$ ") for line in fence.text.splitlines() if line.startswith("$ ")]
+
+
+def run(command: str) -> None:
+    binaries = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        shlex.split(command), capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    assert done.stdout, command
+
+
+def test_the_first_thirty_lines_say_it_all() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    beginning = "\n".join(readme.splitlines()[:30])
+    assert beginning.startswith("# Hansard\n\nHansard is ")
+    assert "\n    make demo\n" in beginning
+    assert beginning.count("\n```") == 4
+    assert "\n    make test\n" in readme
+
+
+def test_the_extra_that_the_readme_names_is_there() -> None:
+    named = re.findall(r"pip install '[.\w]*\[(\w+)\]'", (ROOT / "README.md").read_text("utf-8"))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert named == ["anthropic"]
+    assert set(named) <= set(extras["optional-dependencies"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_make_target_that_is_named_is_there(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:`|^    |&& )make ([a-z]+)", page.read_text("utf-8"), re.MULTILINE))
+    assert named - targets == set()
+
+
+def test_make_demo_is_the_demo_that_is_tested() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^demo:.*\n\t\$\(BIN\)/hansard demo\n", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_is_named_is_there(page: Path) -> None:
+    named = re.findall(r"(?:`|^\$ )hansard ([a-z]+)", page.read_text("utf-8"), re.MULTILINE)
+    assert set(named) - COMMANDS == set()
+
+
+def test_every_command_is_named_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert {name for name in COMMANDS if f"hansard {name}" not in readme} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_json_in_a_page_is_json(page: Path) -> None:
+    for fence in fences(page):
+        if fence.language == "json":
+            try:
+                json.loads(fence.text)
+            except json.JSONDecodeError:
+                for line in fence.text.splitlines():
+                    json.loads(line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    named = re.findall(
+        r"`((?:domain|projections|adapters|tests|docs)/[\w/.]+\.\w+)`", page.read_text("utf-8")
+    )
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_decision_is_one_short_page() -> None:
+    decisions = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    numbers = [int(page.name[:4]) for page in decisions]
+    assert numbers == list(range(1, len(numbers) + 1))
+    for page in decisions:
+        text = page.read_text(encoding="utf-8")
+        assert len(text.splitlines()) < 40
+        for part in ("Context", "Decision", "Consequence", "Evidence"):
+            assert f"**{part}.**" in text, f"{page.name} lacks {part}"
