@@ -26,6 +26,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.history import Block, History, Mark, Turn
+from hansard.projections.omissions import Place, left_out, redacted, refused
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Responses, event_of
@@ -34,10 +35,6 @@ from hansard.projections.rounds import Rounds
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
 _IN_BLOBS: Final = b"$"
 _ON_A_SIDE_LINE: Final = b'{"line":'
-_REFUSAL: Final = b'"stop_reason":"refusal"'
-
-Place = tuple[UUID | None, int]
-"""Where an event is: its conversation, if that is known, and its version."""
 
 
 def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
@@ -52,7 +49,7 @@ def history(recorded: Iterable[Item]) -> History:
     and tools in force come first. The events of a fork come after those of its origin.
     """
     items = list(recorded)
-    fold = _Fold(_redacted(items), _refused(items))
+    fold = _Fold(redacted(items), refused(items))
     for item in items:
         try:
             fold.take(item)
@@ -67,10 +64,10 @@ def history(recorded: Iterable[Item]) -> History:
 class _Fold:
     """What the events said so far."""
 
-    def __init__(self, redacted: set[Place], refused: set[str]) -> None:
-        self._redacted = redacted
-        self._refused = refused
-        self._is_wary = bool(redacted or refused)
+    def __init__(self, redactions: set[Place], refusals: set[str]) -> None:
+        self._redacted = redactions
+        self._refused = refusals
+        self._is_wary = bool(redactions or refusals)
         self._rounds = Rounds()
         self._notes: list[Note] = []
         self._requests: list[Item] = []
@@ -107,7 +104,7 @@ class _Fold:
             instructions=self._instructions,
             tools=self._tools,
             notes=(*self._notes, *self._rounds.notes),
-            left_out=_left_out(items),
+            left_out=left_out(items),
             as_of=last.recorded_at if isinstance(last, RecordedEvent) else None,
         )
 
@@ -244,52 +241,6 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "document.extracted": _Fold.document,
 }
 """What holds blocks of a turn."""
-
-
-def _redacted(items: list[Item]) -> set[Place]:
-    redacted: set[Place] = set()
-    for item in items:
-        conversation = None
-        if isinstance(item, RecordedEvent):
-            if item.type != "content.redacted":
-                continue
-            conversation = item.conversation_id
-        event = event_of(item)
-        if isinstance(event, events.ContentRedacted):
-            redacted.add((conversation, event.version))
-    return redacted
-
-
-def _refused(items: list[Item]) -> set[str]:
-    refused: set[str] = set()
-    for item in items:
-        if isinstance(item, RecordedEvent) and (
-            item.type != "response.completed" or not item.body or _REFUSAL not in item.body
-        ):
-            continue
-        event = event_of(item)
-        if isinstance(event, events.ResponseCompleted) and event.stop_reason == "refusal":
-            refused.add(str(event.response))
-    return refused
-
-
-def _left_out(items: list[Item]) -> int:
-    """Count the versions that are missing before the last one of each conversation."""
-    if not items:
-        return 0
-    (first, begin), (last, end) = _place(items[0]), _place(items[-1])
-    if first == last and begin == 1 and end == len(items):
-        return 0
-    versions: dict[UUID | None, set[int]] = {}
-    for conversation, version in map(_place, items):
-        versions.setdefault(conversation, set()).add(version)
-    return sum(max(given) - len(given) for given in versions.values())
-
-
-def _place(item: Item) -> Place:
-    return (
-        (item.conversation_id, item.version) if isinstance(item, RecordedEvent) else (None, item[0])
-    )
 
 
 def _text_of(unfinished: events.Unfinished) -> str:

@@ -37,10 +37,12 @@ class _Signed:
         self._prefix = Prefix(draft.system, draft.tools)
         # Whether thinking was left out before: then an unknown prefix is not this one.
         self._is_broken = False
-        self._left_out_of: Message | None = None
+        self._place = -1
+        self._bare = -1
 
     def kept(self, message: Message) -> Iterator[Piece]:
         """Yield the pieces of the next message that go."""
+        self._place += 1
         if message.role != "assistant":
             self._prefix.add(message.role, message.content)
             yield from message.pieces
@@ -48,27 +50,24 @@ class _Signed:
         for _, group in groupby(message.pieces, lambda piece: piece.block.response):
             pieces = list(group)
             if any(piece.type in THINKING for piece in pieces):
-                pieces = self._checked(message, pieces)
+                pieces = self._checked(pieces)
             self._prefix.add("assistant", [piece.value for piece in pieces])
             yield from pieces
 
     def is_loop_bare(self) -> bool:
         """Whether thinking was left out of the turn that a tool loop is in."""
-        messages = self._draft.messages
-        return (
-            self._left_out_of is not None
-            and len(messages) > 1
-            and self._left_out_of is messages[-2]
-            and any(piece.type == "tool_result" for piece in messages[-1].pieces)
+        last = self._draft.messages[-1]
+        return self._bare == self._place - 1 >= 0 and any(
+            block.get("type") == "tool_result" for block in last.content
         )
 
-    def _checked(self, message: Message, pieces: list[Piece]) -> list[Piece]:
+    def _checked(self, pieces: list[Piece]) -> list[Piece]:
         objection = self._objection(pieces[0].block)
         if objection is None:
             return pieces
         rule, why = objection
         self._is_broken = True
-        self._left_out_of = message
+        self._bare = self._place
         for piece in pieces:
             if piece.type in THINKING:
                 self._draft.leave_out(rule, piece, why)

@@ -1,0 +1,65 @@
+"""What is not there: events that were redacted, responses that were refused, versions not given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from hansard.domain import events
+from hansard.domain.log import RecordedEvent
+from hansard.projections.responses import Item, event_of
+
+Place = tuple[UUID | None, int]
+"""Where an event is: its conversation, if that is known, and its version."""
+
+# Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
+_REFUSAL: Final = b'"stop_reason":"refusal"'
+
+
+def redacted(items: Sequence[Item]) -> set[Place]:
+    """Return the places of the events that a later one redacted."""
+    found: set[Place] = set()
+    for item in items:
+        conversation = None
+        if isinstance(item, RecordedEvent):
+            if item.type != "content.redacted":
+                continue
+            conversation = item.conversation_id
+        event = event_of(item)
+        if isinstance(event, events.ContentRedacted):
+            found.add((conversation, event.version))
+    return found
+
+
+def refused(items: Sequence[Item]) -> set[str]:
+    """Return the ids of the responses that the provider ended by refusing."""
+    found: set[str] = set()
+    for item in items:
+        if isinstance(item, RecordedEvent) and (
+            item.type != "response.completed" or not item.body or _REFUSAL not in item.body
+        ):
+            continue
+        event = event_of(item)
+        if isinstance(event, events.ResponseCompleted) and event.stop_reason == "refusal":
+            found.add(str(event.response))
+    return found
+
+
+def left_out(items: Sequence[Item]) -> int:
+    """Return how many versions are missing before the last one of each conversation."""
+    if not items:
+        return 0
+    (first, begin), (last, end) = _place(items[0]), _place(items[-1])
+    if first == last and begin == 1 and end == len(items):
+        return 0
+    versions: dict[UUID | None, set[int]] = {}
+    for conversation, version in map(_place, items):
+        versions.setdefault(conversation, set()).add(version)
+    return sum(max(given) - len(given) for given in versions.values())
+
+
+def _place(item: Item) -> Place:
+    return (
+        (item.conversation_id, item.version) if isinstance(item, RecordedEvent) else (None, item[0])
+    )

@@ -1,0 +1,142 @@
+"""Documents, instructions and tools in a request to Anthropic."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+import pytest
+
+from hansard.domain.content import Document, Native, Text, ToolResult
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.events import (
+    DocumentExtracted,
+    InstructionsSet,
+    ToolResultRecorded,
+    ToolsDefined,
+)
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.requests.needs import needed_blobs
+from hansard.projections.turns import history
+from tests.projections.happenings import (
+    API,
+    Story,
+    document,
+    flat,
+    result_of,
+    rules,
+    text,
+    tool_use,
+)
+
+PDF = b"%PDF-1.7"
+DIGEST = hashlib.sha256(PDF).hexdigest()
+
+
+def test_documents_are_spelled_by_their_kind() -> None:
+    story = Story()
+    words = b"plain words"
+    csv = hashlib.sha256(words).hexdigest()
+    story.user(
+        document("report.pdf", "application/pdf", DIGEST),
+        document("photo.png", "image/png", DIGEST),
+        document("table.csv", "text/csv; charset=utf-8", csv),
+        Document(media_type="image/jpeg", url="https://example.com/x.jpg"),
+        document("song.mp3", "audio/mpeg", DIGEST),
+    )
+    assert [blob.sha256 for blob in needed_blobs(history(story.events))] == [DIGEST, csv]
+    request = story.request(blobs={DIGEST: PDF, csv: words})
+    encoded = base64.b64encode(PDF).decode()
+    assert [block for _, block in flat(request)] == [
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": encoded},
+            "title": "report.pdf",
+        },
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": encoded},
+        },
+        {
+            "type": "document",
+            "source": {"type": "text", "media_type": "text/plain", "data": "plain words"},
+            "title": "table.csv",
+        },
+        {"type": "image", "source": {"type": "url", "url": "https://example.com/x.jpg"}},
+        text("[The document song.mp3 (audio/mpeg) cannot be shown here.]"),
+    ]
+    assert rules(request) == {"document"}
+
+
+def test_a_document_in_a_result_travels_in_the_result() -> None:
+    story = Story()
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    found = document("report.pdf", "application/pdf", DIGEST)
+    result = ToolResult(call_id="toolu_1", content=(Text(text="here"), found))
+    story.happen(ToolResultRecorded(call_id="toolu_1", content=result))
+    [block] = story.request(blobs={DIGEST: PDF})["messages"][-1]["content"]
+    assert [part["type"] for part in block["content"]] == ["text", "document"]
+
+
+def test_an_extracted_document_travels_behind_a_tag() -> None:
+    story = Story()
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    story.result("toolu_1", "see report.pdf")
+    found = document('re"port.pdf', "application/pdf", DIGEST)
+    story.happen(DocumentExtracted(document=found, call_id="toolu_1", tool_name="look_up"))
+    result, tag, shown = story.request(blobs={DIGEST: PDF})["messages"][-1]["content"]
+    assert result == result_of("toolu_1", "see report.pdf")
+    assert tag == text(
+        "Documents extracted from tool call results:\n"
+        '<document tool-name="look_up" tool-call-id="toolu_1" '
+        f'document-short-id="{DIGEST[:8]}" filename="re&quot;port.pdf" />'
+    )
+    assert shown["type"] == "document"
+
+
+def test_a_missing_blob_is_an_error() -> None:
+    story = Story()
+    story.user(document("report.pdf", "application/pdf", DIGEST))
+    with pytest.raises(CorruptRecord):
+        story.request()
+
+
+def test_a_native_blob_is_put_back_in_its_place() -> None:
+    story = Story()
+    story.user({"type": "document", "source": {"data": {"$hansard.blob": DIGEST, "size": 8}}})
+    assert [blob.size for blob in needed_blobs(history(story.events))] == [8]
+    request = story.request(blobs={DIGEST: PDF})
+    assert flat(request)[0][1]["source"]["data"] == PDF.decode()
+
+
+def test_instructions_and_tools_are_spelled_as_they_were_given() -> None:
+    story = Story()
+    story.instruct("Be brief.")
+    custom = {"type": "web_search_20250305", "name": "web_search"}
+    neutral = ToolDefinition(name="f", description="does", input_schema={"type": "object"})
+    story.happen(ToolsDefined(tools=(neutral, Native(api=API, value=custom))))
+    story.user("hi")
+    request = story.request()
+    assert list(request) == ["system", "tools", "messages"]
+    assert request["system"] == "Be brief."
+    assert request["tools"] == [
+        {"name": "f", "description": "does", "input_schema": {"type": "object"}},
+        custom,
+    ]
+
+
+def test_recorded_instructions_come_back_as_the_blocks_they_were() -> None:
+    blocks = [text("one"), {**text("two"), "cache_control": {"type": "ephemeral"}}]
+    story = Story()
+    story.happen(InstructionsSet(content=Native(api=API, value={"system": blocks})))
+    story.user("hi")
+    request = story.request()
+    assert request["system"] == [text("one"), text("two")]
+    assert rules(request) == {"R16"}
+
+
+def test_blank_instructions_are_none() -> None:
+    story = Story()
+    story.instruct(" ")
+    story.user("hi")
+    assert list(story.request()) == ["messages"]

@@ -1,0 +1,305 @@
+"""The fold of events to turns: who spoke, in which order, and which result belongs to which call."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from hansard.domain import events
+from hansard.domain.content import Native, Text, ToolCall, ToolResult
+from hansard.domain.conversation import CANCELLED
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.log import RecordedEvent
+from hansard.projections.history import Block, Turn
+from hansard.projections.turns import history, turns
+from tests.projections.happenings import Story, server_tool_use, thinking, tool_use
+from tests.projections.recorded import recorded
+
+
+def speakers(told: tuple[Turn, ...]) -> list[str]:
+    return [turn.role for turn in told]
+
+
+def said(block: Block) -> str:
+    """What a block says, or the id of the call that it makes or answers."""
+    match block.content:
+        case Text(text=text):
+            return text
+        case Native(value={"type": "text", "text": str() as text}):
+            return text
+        case Native(value=value):
+            return str(value.get("id") or value.get("type"))
+        case ToolCall(id=call_id):
+            return call_id
+        case ToolResult(content=(Text(text=text), *_)):
+            return f"{block.call_id}: {text}"
+        case _:
+            return ""
+
+
+def told(story: Story) -> list[tuple[str, list[str]]]:
+    return [(turn.role, [said(block) for block in turn.blocks]) for turn in turns(story.events)]
+
+
+def test_blocks_of_one_response_are_one_turn_in_wire_order() -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.answer(thinking(), "looking", tool_use("toolu_1"), "so", stop="tool_use")
+    assert told(story)[1] == ("assistant", ["thinking", "looking", "toolu_1", "so"])
+
+
+def test_results_of_a_round_stand_in_the_order_of_the_calls_before_what_is_said() -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.answer(tool_use("toolu_1"), tool_use("toolu_2"), stop="tool_use")
+    story.result("toolu_2", "two")
+    story.user("hurry")
+    story.result("toolu_1", "one")
+    assert told(story)[-1] == ("user", ["toolu_1: one", "toolu_2: two", "hurry"])
+
+
+def test_a_missing_result_is_a_cancelled_one() -> None:
+    story = Story()
+    story.user("hi")
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    [block] = turns(story.events)[-1].blocks
+    assert (block.mark, said(block), block.is_error) == ("missing", f"toolu_1: {CANCELLED}", True)
+
+
+def test_a_result_after_the_next_request_stays_where_it_came() -> None:
+    story = Story()
+    story.user("hi")
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    story.ask()
+    story.answer("without it, then")
+    story.result("toolu_1", "late")
+    story.user("and now?")
+    assert told(story)[-3:] == [
+        ("user", [f"toolu_1: {CANCELLED}"]),
+        ("assistant", ["without it, then"]),
+        ("user", ["toolu_1: late", "and now?"]),
+    ]
+    assert turns(story.events)[-1].blocks[0].mark == "late"
+
+
+def test_a_request_on_a_side_line_makes_no_result_late() -> None:
+    story = Story()
+    story.user("hi")
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    story.ask(line=UUID(int=9))
+    story.result("toolu_1", "in time")
+    assert told(story)[-1] == ("user", ["toolu_1: in time"])
+
+
+def test_events_on_a_side_line_are_no_part_of_the_history() -> None:
+    story = Story()
+    story.user("hi")
+    story.happen(
+        events.MessageRecorded(role="user", content=(Text(text="title?"),), line=UUID(int=9))
+    )
+    assert told(story) == [("user", ["hi"])]
+    assert told(story) == [(t.role, [said(b) for b in t.blocks]) for t in turns(recorded(story))]
+
+
+def test_a_second_result_of_a_call_is_left_out_and_said_so() -> None:
+    story = Story()
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    story.result("toolu_1", "one")
+    version = story.result("toolu_1", "two")
+    folded = history(story.events)
+    assert [said(block) for block in folded.turns[-1].blocks] == ["toolu_1: one"]
+    assert [(note.rule, note.version) for note in folded.notes] == [("duplicate", version)]
+
+
+def test_an_id_may_be_used_again_in_a_later_round() -> None:
+    story = Story()
+    story.answer(tool_use("call_0"), stop="tool_use")
+    story.result("call_0", "one")
+    story.ask()
+    story.answer(tool_use("call_0"), stop="tool_use")
+    story.result("call_0", "two")
+    assert [words for role, words in told(story) if role == "user"] == [
+        ["call_0: one"],
+        ["call_0: two"],
+    ]
+
+
+def test_what_is_said_while_a_request_is_out_comes_after_its_response() -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.user("one more thing")
+    story.answer("hello")
+    assert told(story) == [
+        ("user", ["hi"]),
+        ("assistant", ["hello"]),
+        ("user", ["one more thing"]),
+    ]
+
+
+def test_what_was_said_while_a_failed_request_was_out_is_in_the_next_one() -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.user("still there?")
+    story.ask()
+    story.answer("yes")
+    assert told(story) == [("user", ["hi", "still there?"]), ("assistant", ["yes"])]
+
+
+def test_a_paused_turn_goes_on_in_the_next_response() -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.answer("searching", server_tool_use("srvtoolu_1"), stop="pause_turn")
+    story.ask()
+    story.answer("found")
+    assert told(story)[1:] == [("assistant", ["searching", "srvtoolu_1", "found"])]
+
+
+def test_a_call_in_a_paused_turn_gets_no_result_while_the_turn_goes_on() -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.answer(server_tool_use("srvtoolu_1"), tool_use("toolu_1"), stop="pause_turn")
+    assert speakers(turns(story.events)) == ["user", "assistant"]
+    story.ask()
+    story.answer("done")
+    story.user("thanks")
+    assert told(story)[1:] == [
+        ("assistant", ["srvtoolu_1", "toolu_1", "done"]),
+        ("user", [f"toolu_1: {CANCELLED}", "thanks"]),
+    ]
+
+
+def test_a_cut_response_keeps_finished_blocks_and_unfinished_text() -> None:
+    story = Story()
+    story.user("hi")
+    story.cut("first", unfinished=({"type": "text", "text": ""}, "and then"))
+    assert told(story)[1] == ("assistant", ["first", "and then"])
+
+
+@pytest.mark.parametrize(
+    "unfinished",
+    [
+        ({"type": "thinking", "thinking": "", "signature": ""}, "hm"),
+        ({"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}, '{"a": 1'),
+        ({"type": "text", "text": ""}, " "),
+    ],
+)
+def test_an_unfinished_block_without_text_is_left_out(
+    unfinished: tuple[dict[str, object], str],
+) -> None:
+    story = Story()
+    story.user("hi")
+    story.cut("first", unfinished=unfinished)
+    folded = history(story.events)
+    assert [said(block) for block in folded.turns[1].blocks] == ["first"]
+    assert [note.rule for note in folded.notes] == ["unfinished"]
+
+
+def test_a_call_of_a_cut_response_is_left_out_unless_it_has_a_result() -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.cut("calling", tool_use("toolu_1"), tool_use("toolu_2"))
+    story.result("toolu_2", "two")
+    folded = history(story.events)
+    assert told(story)[1:] == [
+        ("assistant", ["calling", "toolu_2"]),
+        ("user", ["toolu_2: two"]),
+    ]
+    assert [note.rule for note in folded.notes] == ["R4"]
+
+
+def test_a_refused_response_is_no_part_of_the_history() -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.answer("I", stop="refusal")
+    story.user("then tell me a joke")
+    assert told(story) == [("user", ["hi", "then tell me a joke"])]
+    assert [note.rule for note in history(story.events).notes] == ["R20"]
+
+
+def test_a_redacted_event_is_left_out_with_its_pair_mended() -> None:
+    story = Story()
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    version = story.result("toolu_1", "secret")
+    story.redact(version)
+    assert told(story)[-1] == ("user", [f"toolu_1: {CANCELLED}"])
+
+
+def test_instructions_and_tools_in_force_are_the_last_ones() -> None:
+    story = Story()
+    story.instruct("one")
+    story.user("hi")
+    story.instruct("two")
+    folded = history(story.events)
+    assert folded.instructions is not None
+    assert folded.instructions.content == "two"
+
+
+def test_recorded_events_fold_as_the_events_do() -> None:
+    story = Story()
+    story.instruct("Be brief.")
+    story.user("hi", {"type": "image", "source": {"type": "file", "file_id": "file_1"}})
+    story.ask(prefix="p")
+    story.answer(thinking(), "looking", tool_use("toolu_1"), stop="tool_use")
+    story.result("toolu_1", "one", is_error=True)
+    story.note("be kind")
+    story.cut("so", unfinished=({"type": "text", "text": ""}, "much"))
+    from_log, from_events = history(recorded(story)), history(story.events)
+    assert [(turn.role, [said(block) for block in turn.blocks]) for turn in from_log.turns] == told(
+        story
+    )
+    assert from_log.instructions == from_events.instructions
+    assert from_log.as_of is not None
+
+
+def test_events_that_cannot_be_read_are_left_out_and_said_so() -> None:
+    story = Story()
+    story.user("hi")
+    story.user("erased")
+    story.user("of tomorrow")
+    first, erased, newer = recorded(story)
+    folded = history(
+        [first, erased._replace(body=None, salt=None), newer._replace(schema_version=99)]
+    )
+    assert len(folded.turns[0].blocks) == 1
+    assert [(note.rule, note.version) for note in folded.notes] == [("erased", 2), ("unread", 3)]
+
+
+def test_a_body_without_its_shape_is_a_corrupt_record() -> None:
+    story = Story()
+    story.user("hi")
+    [event] = recorded(story)
+    for body in (b"{}", b"[]", b'{"role":"user"', b'{"role":"user","content":7}'):
+        with pytest.raises(CorruptRecord):
+            history([event._replace(body=body)])
+
+
+def test_a_window_says_how_many_events_it_left_out() -> None:
+    story = Story()
+    for number in range(6):
+        story.user(f"prompt {number}")
+    given = recorded(story)
+    assert history(given).left_out == 0
+    assert history(given[4:]).left_out == 4
+    assert history([given[2], given[0], *given[4:]]).left_out == 2
+
+
+def test_a_fork_goes_on_from_its_origin() -> None:
+    origin, own = Story(), Story()
+    origin.user("hi")
+    origin.answer(tool_use("toolu_1"), stop="tool_use")
+    own.result("toolu_1", "one")
+    own.user("secret")
+    own.redact(2)
+    events_of_both: list[RecordedEvent] = [*recorded(origin), *recorded(own, UUID(int=77))]
+    folded = history(events_of_both)
+    assert [said(block) for block in folded.turns[-1].blocks] == ["toolu_1: one"]
+    assert folded.left_out == 0

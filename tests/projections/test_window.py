@@ -1,0 +1,53 @@
+"""Windows: where the edge lies, and that it moves in steps only."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.domain.head import Head
+from hansard.projections.window import EVERYTHING, Window, edge, edge_of
+
+windows = st.builds(
+    Window,
+    exchanges=st.integers(1, 50),
+    step=st.integers(1, 20),
+    pinned=st.integers(0, 5),
+)
+
+
+def test_the_edge_of_the_usual_window() -> None:
+    window = Window()
+    edges = {closed: edge(closed, window) for closed in (0, 19, 20, 29, 30, 39, 40, 1000)}
+    assert edges == {0: 1, 19: 1, 20: 1, 29: 1, 30: 11, 39: 11, 40: 21, 1000: 981}
+
+
+def test_no_window_keeps_everything() -> None:
+    assert edge(10_000, None) == EVERYTHING
+
+
+def test_pinned_exchanges_that_reach_the_edge_cut_nothing() -> None:
+    assert edge(30, Window(pinned=10)) == EVERYTHING
+    assert edge(30, Window(pinned=9)) == 11
+
+
+@given(windows, st.integers(0, 2000))
+def test_the_edge_moves_by_whole_steps_and_never_back(window: Window, closed: int) -> None:
+    before, after = edge(closed, window), edge(closed + 1, window)
+    assert before <= after
+    assert (after - EVERYTHING) % window.step == 0
+
+
+@given(windows, st.integers(0, 2000))
+def test_a_window_keeps_what_it_says_and_less_than_a_step_more(window: Window, closed: int) -> None:
+    kept = closed - edge(closed, window) + 1
+    first_cut = max(window.exchanges + window.step, window.pinned + 1 + window.exchanges)
+    assert kept >= min(closed, window.exchanges)
+    assert kept < window.exchanges + window.step or closed <= first_cut + window.step
+
+
+@given(windows, st.integers(1, 500))
+def test_the_edge_does_not_move_while_an_exchange_is_open(window: Window, exchange: int) -> None:
+    quiet = Head(version=9, exchange=exchange)
+    calling = Head(version=12, exchange=exchange, open_calls={"toolu_1": 11})
+    assert edge_of(quiet, window) == edge_of(calling, window) == edge(exchange - 1, window)
