@@ -130,7 +130,7 @@ def migrate_sqlite(path: Path, *, wait: float = 30.0) -> int:
     try:
         with _lock_file(path).turn(wait):
             version = _schema_version(connections)
-            _apply(connections, version)
+            _bring_up_to_date(connections, version)
             return max(0, _SCHEMA - version)
     finally:
         connections.close()
@@ -139,7 +139,7 @@ def migrate_sqlite(path: Path, *, wait: float = 30.0) -> int:
 def _usable(path: Path) -> Path:
     if str(path) == ":memory:":
         raise InvalidInput("a log in SQLite's memory keeps nothing: use memory:// instead")
-    path = path.absolute()
+    path = path.resolve()
     try:
         _must_be_a_file(path)
         refuse_network_filesystem(path)
@@ -190,22 +190,16 @@ def _lock_file(path: Path) -> LockFile:
 
 def _prepare(connections: Connections) -> None:
     """Make the file if it is new; refuse another schema than ours."""
-    with connections.borrowed() as session:
-        is_new = session.one("count_tables") == (0,)
-    if is_new:
-        _apply(connections, 0)
-        with connections.borrowed() as session:
-            session.run("enter_wal")
-        return
     version = _schema_version(connections)
     if version > _SCHEMA:
         raise SchemaNewer(
             f"the log has schema {version}, this Hansard knows {_SCHEMA}: upgrade Hansard"
         )
-    if version < _SCHEMA:
+    if 0 < version < _SCHEMA:
         raise SchemaOlder(
             f"the log has schema {version}, this Hansard needs {_SCHEMA}: run hansard migrate"
         )
+    _bring_up_to_date(connections, version)
 
 
 def _schema_version(connections: Connections) -> int:
@@ -214,13 +208,16 @@ def _schema_version(connections: Connections) -> int:
         return int(version)
 
 
-def _apply(connections: Connections, version: int) -> None:
-    with connections.transaction() as session:
-        for migration in load_migrations("sqlite"):
-            if migration.version > version:
+def _bring_up_to_date(connections: Connections, version: int) -> None:
+    if version < _SCHEMA:
+        with connections.transaction() as session:
+            for migration in load_migrations("sqlite")[version:]:
                 session.migrate(migration.sql)
-        if version == 0:
-            session.run("insert_meta", uuid4().bytes, b"", new_digest_key())
+            if version == 0:
+                session.run("insert_meta", uuid4().bytes, b"", new_digest_key())
+    with connections.borrowed() as session:
+        # Changes nothing, unless the process that made the file was killed just before.
+        session.run("enter_wal")
 
 
 def _recognise(path: Path, connections: Connections, lock: LockFile) -> tuple[UUID, bytes]:

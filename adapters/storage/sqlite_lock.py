@@ -33,8 +33,9 @@ _NONCE_SIZE: Final = 16
 _MARK: Final = struct.Struct(">q")
 _QUEUE: Final = 64
 _TURN: Final = 65
-_FIRST_IN_QUEUE: Final = (0.000_05, 0.000_2)
-_FURTHER_BEHIND: Final = (0.000_2, 0.004)
+# Seconds between two looks at a lock that is taken: at first, and at most.
+_FIRST_IN_QUEUE: Final = (0.000_05, 0.000_5)
+_FURTHER_BEHIND: Final = (0.001, 0.01)
 
 
 class LockFile:

@@ -14,41 +14,22 @@ import apsw
 import pytest
 
 from hansard.adapters.storage import sqlite_file
-from hansard.adapters.storage.filesystems import filesystem_of, refuse_network_filesystem
+from hansard.adapters.storage.queries import Migration, load_migrations
 from hansard.adapters.storage.sqlite import migrate_sqlite, open_sqlite
 from hansard.domain.errors import (
     ForeignDatabase,
     InvalidInput,
     SchemaNewer,
     SchemaOlder,
-    StaleCursor,
     StorageBusy,
     StorageError,
     StorageFull,
     StorageUnavailable,
-    UnsupportedFilesystem,
 )
-from hansard.domain.log import Cursor
+from tests.adapters.sqlite_cursors import read_after, recorded
 from tests.factories import TENANT, answer, appending, raw_event, started
 from tests.ledger import verified_log
 from tests.sqlite_by_hand import ByHand
-
-
-def recorded(path: Path, events: int = 1) -> Cursor:
-    """The cursor of a log's end, after some more events."""
-    backend = open_sqlite(path)
-    backend.append([appending(uuid4(), *(answer() for _ in range(events)))])
-    (cursor,) = backend.cursors()
-    backend.close()
-    return cursor
-
-
-def read_after(path: Path, cursor: Cursor) -> int:
-    backend = open_sqlite(path)
-    try:
-        return len(backend.read_log(cursor, 99))
-    finally:
-        backend.close()
 
 
 def refused(path: Path, kind: type[StorageError], saying: str) -> None:
@@ -127,13 +108,42 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     refused(path, SchemaNewer, "upgrade Hansard")
 
 
-def test_an_older_schema_asks_to_be_migrated(
+def test_an_older_schema_asks_to_be_migrated_and_keeps_its_events(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "log.db"
-    recorded(path)
+    cursor = recorded(path)
+    later = Migration(2, "CREATE TABLE later (one TEXT) STRICT; PRAGMA user_version = 2;")
+    steps = (*load_migrations("sqlite"), later)
+    monkeypatch.setattr(sqlite_file, "load_migrations", {"sqlite": steps}.get)
     monkeypatch.setattr(sqlite_file, "_SCHEMA", 2)
     refused(path, SchemaOlder, "run hansard migrate")
+    migrate_sqlite(path)
+    assert read_after(path, replace(cursor, position=0)) == 1
+    monkeypatch.undo()
+    refused(path, SchemaNewer, "upgrade Hansard")
+
+
+def test_a_file_made_by_migrating_is_as_one_made_by_opening(tmp_path: Path) -> None:
+    migrate_sqlite(tmp_path / "log.db")
+    by_hand = ByHand.open(tmp_path / "log.db")
+    assert by_hand.run("PRAGMA journal_mode") == [("wal",)]
+    by_hand.close()
+    assert recorded(tmp_path / "log.db").position == 1
+
+
+def test_a_file_whose_maker_was_killed_before_its_last_step_gets_it_at_the_next_open(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.db"
+    open_sqlite(path).close()
+    by_hand = ByHand.open(path)
+    assert by_hand.run("PRAGMA journal_mode = DELETE") == [("delete",)]
+    by_hand.close()
+    open_sqlite(path).close()
+    by_hand = ByHand.open(path)
+    assert by_hand.run("PRAGMA journal_mode") == [("wal",)]
+    by_hand.close()
 
 
 def test_migrating_a_file_that_is_up_to_date_changes_nothing(tmp_path: Path) -> None:
@@ -156,6 +166,7 @@ def test_a_damaged_file_says_so(tmp_path: Path) -> None:
 READ_ONLY = """
 import os, sys
 from pathlib import Path
+from hansard.adapters.storage.queries import Migration, load_migrations
 from hansard.adapters.storage.sqlite import open_sqlite
 if os.geteuid() == 0:
     os.setuid(65534)
@@ -247,87 +258,3 @@ def test_a_file_taken_away_while_open_takes_no_appends(tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable, match="replaced"):
         backend.append([appending(uuid4(), answer())])
     backend.close()
-
-
-def test_a_copy_is_another_incarnation(tmp_path: Path) -> None:
-    path, copy = tmp_path / "log.db", tmp_path / "copy.db"
-    cursor = recorded(path)
-    shutil.copy(path, copy)
-    with pytest.raises(StaleCursor):
-        read_after(copy, cursor)
-    assert read_after(path, cursor) == 0
-
-
-def test_a_copy_with_its_lock_file_is_another_incarnation(tmp_path: Path) -> None:
-    path, folder = tmp_path / "log.db", tmp_path / "copies"
-    cursor = recorded(path)
-    folder.mkdir()
-    for file in tmp_path.glob("log.db*"):
-        shutil.copy2(file, folder)
-    with pytest.raises(StaleCursor):
-        read_after(folder / "log.db", cursor)
-
-
-def test_an_older_file_written_over_a_newer_one_is_another_incarnation(tmp_path: Path) -> None:
-    path, backup = tmp_path / "log.db", tmp_path / "backup"
-    recorded(path)
-    shutil.copy(path, backup)
-    cursor = recorded(path)
-    path.write_bytes(backup.read_bytes())
-    with pytest.raises(StaleCursor):
-        read_after(path, cursor)
-    assert recorded(path).incarnation != cursor.incarnation
-
-
-def test_a_file_restored_under_its_name_is_another_incarnation(tmp_path: Path) -> None:
-    path, backup = tmp_path / "log.db", tmp_path / "backup"
-    cursor = recorded(path)
-    shutil.copy(path, backup)
-    for file in tmp_path.glob("log.db*"):
-        file.unlink()
-    shutil.copy(backup, path)
-    with pytest.raises(StaleCursor):
-        read_after(path, cursor)
-
-
-def test_a_file_moved_with_its_lock_file_stays_the_same(tmp_path: Path) -> None:
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    cursor = recorded(tmp_path / "log.db")
-    for file in tmp_path.glob("log.db*"):
-        file.rename(folder / file.name)
-    assert read_after(folder / "log.db", cursor) == 0
-
-
-MOUNTS = r"""
-22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-30 22 0:26 / /mnt rw - tmpfs tmpfs rw
-31 30 0:44 / /mnt/team\040share rw - nfs4 server:/share rw
-32 30 0:45 / /mnt/local rw - nfs server:/old rw
-33 32 8:2 / /mnt/local rw - xfs /dev/sdb1 rw
-""".strip()
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/home/ada/log.db", "ext4"),
-        ("/mnt/log.db", "tmpfs"),
-        ("/mnt/team share/deep/log.db", "nfs4"),
-        ("/mnt/team sharex/log.db", "tmpfs"),
-        ("/mnt/local/log.db", "xfs"),
-    ],
-)
-def test_the_innermost_and_latest_mount_holds_a_path(path: str, kind: str) -> None:
-    assert filesystem_of(Path(path), MOUNTS) == kind
-
-
-def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text("1 0 0:1 / / rw - nfs4 server:/ rw\n")
-    monkeypatch.setattr("hansard.adapters.storage.filesystems._MOUNTS", mounts)
-    with pytest.raises(UnsupportedFilesystem, match="local disk, or PostgreSQL"):
-        open_sqlite(tmp_path / "log.db")
-    assert list(tmp_path.iterdir()) == [mounts]
-    monkeypatch.setattr("hansard.adapters.storage.filesystems._MOUNTS", tmp_path / "none")
-    refuse_network_filesystem(tmp_path)

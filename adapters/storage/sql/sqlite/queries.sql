@@ -10,12 +10,8 @@ PRAGMA temp_store = MEMORY;
 -- Readers do not wait for the writer; the mode stays with the file.
 PRAGMA journal_mode = WAL;
 
--- name: count_tables
--- A file without any is new, whoever made it.
-SELECT count(*) FROM sqlite_schema;
-
 -- name: schema_version
--- The number of the last migration that was applied.
+-- The number of the last migration that was applied; 0 for a new file.
 PRAGMA user_version;
 
 -- name: begin
