@@ -24,7 +24,7 @@ from uuid import UUID
 from hansard.domain import jsontext
 from hansard.domain.draft import blobs_of, once_of
 from hansard.domain.encoding import decode
-from hansard.domain.errors import CorruptRecord, MalformedJson
+from hansard.domain.errors import CorruptRecord, MalformedJson, StorageError
 from hansard.domain.head import effect_of
 from hansard.domain.log import Append, Backend, Mismatch, NewEvent
 from hansard.domain.registry import Unrecognised
@@ -58,9 +58,11 @@ class Spool:
         self._folder = folder / str(incarnation)
         self._held: list[Unstored] = []
         self._lock = threading.Lock()
+        self._may_wait = True
 
     def put(self, unstored: Unstored, cause: BaseException) -> None:
         """Keep events for later; never raises, and says so in the log."""
+        self._may_wait = True
         try:
             path = self._write(unstored)
         except OSError as exc:
@@ -92,6 +94,20 @@ class Spool:
             logger.warning(said)
             warnings.warn(said, RecordingWarning, stacklevel=2)
         return taken
+
+    def settle(self, backend: Backend) -> None:
+        """Record what waits, as far as the store can, before anything else is said or read.
+
+        Costs nothing where nothing waits: files that other processes left are looked for once.
+        """
+        if not self._may_wait:
+            return
+        self._may_wait = False
+        try:
+            self.take_in(backend)
+        except (StorageError, OSError) as exc:
+            self._may_wait = True
+            logger.warning("what could not be recorded still waits (%s)", type(exc).__name__)
 
     def _take_file(self, backend: Backend, path: Path) -> int:
         try:

@@ -221,3 +221,31 @@ def test_a_full_disk_after_the_prompt_loses_nothing(tmp_path: Path) -> None:
         recorded.spool.take_in(store)
     assert recorded.types()[-2:] == ["message.recorded", "response.completed"]
     store.close()
+
+
+def test_what_waits_is_settled_when_the_store_can_take_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.spool.settle(recorded.store)
+    waiting = unstored("Hello")
+    recorded.spool.put(waiting, FULL)
+    recorded.counting.broken = FULL
+    recorded.spool.settle(recorded.store)
+    assert "still waits (StorageFull)" in caplog.messages[-1]
+    recorded.counting.broken = None
+    with pytest.warns(RecordingWarning):
+        recorded.spool.settle(recorded.store)
+    assert len(list(recorded.store.read(waiting.append.conversation_id))) == 1
+
+
+def test_where_nothing_waits_the_folder_is_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Memory()
+    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    looked: list[object] = []
+    monkeypatch.setattr(spool, "take_in", looked.append)
+    spool.settle(store)
+    spool.settle(store)
+    assert looked == [store]
