@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -67,6 +68,19 @@ def run(*arguments: str, given: str | None = None, **environment: str) -> Done:
         env={**os.environ, **environment},
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> Done:
+    """What a process writes from here on, once Ctrl-C was typed."""
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    return Done(process.returncode, out, err)
 
 
 def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import select
-import signal
 import subprocess
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 import hansard
 from hansard.domain.content import Text
 from hansard.domain.events import MessageRecorded
-from tests.adapters.command import PROGRAM, Command, Done, in_process, run, url_of
+from tests.adapters.command import PROGRAM, Command, Done, ended, in_process, run, started, url_of
 
 KEY = "support/4711"
 COMMANDS = (
@@ -252,19 +251,6 @@ class TestHelp:
         )
         loaded = {name.split(".")[0] for name in done.stderr.split()}
         assert loaded & {"anthropic", "apsw", "httpx", "httpx2", "openai", "psycopg"} == set()
-
-
-def started(*arguments: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def ended(process: "subprocess.Popen[str]") -> Done:
-    """What a process writes from here on, once Ctrl-C was typed."""
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    return Done(process.returncode, out, err)
 
 
 def ready(descriptor: int) -> bool:

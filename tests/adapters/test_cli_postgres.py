@@ -1,0 +1,79 @@
+"""The command line on a PostgreSQL store: the same words, the same answers."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hansard
+from tests.adapters.command import Command, ended, in_process, started, url_of
+from tests.postgres_places import fresh_log
+from tests.postgres_server import VERSIONS, server
+
+KEY = "support/4711"
+VERSION = VERSIONS[-1]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture
+def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    place = fresh_log(VERSION)
+    monkeypatch.setenv("HANSARD_URL", place)
+    yield place
+    server(VERSION).drop(place)
+
+
+def test_a_conversation_moves_from_a_file_to_a_server_and_back(
+    url: str, command: Command, tmp_path: Path
+) -> None:
+    local = url_of(tmp_path)
+    with hansard.connect(local) as store:
+        store.conversation(KEY).user("What is this?", documents=[b"%PDF-1.7 report"])
+    file = str(tmp_path / "talk.jsonl")
+    command("export", KEY, "-o", file, "--url", local)
+    assert command("import", file).out == f"2 events of {KEY} recorded.\n"
+    assert command("import", file).out.startswith("Nothing new")
+    assert command("request", KEY).out == command("request", KEY, "--url", local).out
+    with hansard.connect(url) as store:
+        store.conversation(KEY).user("And this?")
+    command("export", KEY, "-o", file)
+    assert command("import", file, "--url", local).out == f"1 event of {KEY} recorded.\n"
+
+
+def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
+    with hansard.connect(url) as store:
+        store.conversation(KEY).user("Hello")
+    assert [row[0] for row in command("conversations").columns] == [KEY]
+    assert [row[6] for row in command("show", KEY).columns] == [KEY, "Hello"]
+    assert command("forget", KEY, "--yes").out.startswith("2 events erased")
+    assert command("show", KEY).code == 1
+
+
+def test_a_schema_is_made_by_migrating(command: Command) -> None:
+    place = server(VERSION).create("empty", lambda _: None)
+    assert command("migrate", "--url", place, "--json").document["steps"] > 0
+    assert command("migrate", "--url", place, "--json").document == {"steps": 0}
+    server(VERSION).drop(place)
+
+
+def test_events_are_told_as_they_come(url: str) -> None:
+    keys = {f"conversation {number}" for number in range(20)}
+    with hansard.connect(url) as store:
+        for key in keys:
+            store.conversation(key).user("Hello")
+    process = started("tail", "--from-start", "--json")
+    assert process.stdout is not None
+    told = [json.loads(process.stdout.readline()) for _ in range(40)]
+    assert {event["body"]["key"] for event in told if event["version"] == 1} == keys
+    assert ended(process).code == 0
+
+
+def test_a_server_that_is_not_there_is_one_line_without_the_password(command: Command) -> None:
+    done = command("conversations", "--url", "postgresql://me:secret@127.0.0.1:1/nothing")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    assert "secret" not in done.err
