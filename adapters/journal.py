@@ -10,7 +10,7 @@ import logging
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -44,7 +44,8 @@ from hansard.domain.log import (
 )
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.continuation import since
-from hansard.projections.template import Parent
+from hansard.projections.sources import Source, sources_in
+from hansard.projections.template import Parent, split
 
 logger = logging.getLogger("hansard")
 
@@ -113,12 +114,18 @@ class Journal:
         self._last: Parent | None = None
         self._in_force: dict[int, Event | Unrecognised | Erased | None] = {}
 
-    def remember(self, recipe: Recipe, parts: Callable[[], Mapping[str, bytes]]) -> None:
+    def remember(
+        self,
+        recipe: Recipe,
+        parts: Callable[[], Mapping[str, bytes]],
+        sources: Callable[[], Iterable[Source]],
+    ) -> None:
         """Take note of a request that was rendered: its recipe, and its parts as compact JSON.
 
-        `parts` is called when a request goes out that may be this one: `Request.body_parts`.
+        `parts` is called when a request goes out that may be this one (`Request.body_parts`),
+        `sources` when it is and no request before it is in mind: the events that it was made of.
         """
-        self._rendered.append(Rendered(recipe, parts))
+        self._rendered.append(Rendered(recipe, parts, sources))
 
     def digest(self, text: str) -> bytes:
         """Return the store's keyed digest of a text."""
@@ -176,13 +183,12 @@ class Journal:
         for tries_left in reversed(range(_TRIES)):
             aside = aside or not tries_left
             standing = self._standing()
-            decided = plan(
-                outgoing, asked, standing, rendered=rendered, parent=self._last, aside=aside
-            )
+            decided = plan(outgoing, asked, standing, rendered=rendered, aside=aside)
             version = standing.head.version
             expected = None if aside and version else version
+            drafted, blobs = self._drafted(decided, standing, outgoing, rendered)
             try:
-                self._store(self._drafted(decided, standing.head), decided.blobs, expected)
+                self._store(drafted, blobs, expected)
             except VersionConflict:
                 continue
             except IdempotencyMismatch:
@@ -192,13 +198,18 @@ class Journal:
             return decided
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
 
-    def _drafted(self, decided: Plan, head: Head) -> tuple[NewEvent, ...]:
-        start = conversation.start(head, self.talk.key)
-        before = (*start, *decided.events)
-        return (
-            *(self.talk.draft(event) for event in before),
-            self.talk.draft(decided.sent, event_id=decided.request),
-        )
+    def _drafted(
+        self, decided: Plan, standing: Standing, outgoing: Outgoing, rendered: Rendered | None
+    ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes]]:
+        """Draft what a plan records; the request last, as a template of what is stored then."""
+        start = conversation.start(standing.head, self.talk.key)
+        before = [self.talk.draft(event) for event in (*start, *decided.events)]
+        known = [*standing.sources, *(Source(event.event_id, event.body) for event in before)]
+        if self._last is None and rendered is not None:
+            known = [*rendered.sources(), *known]
+        template, spans = split(outgoing.body, known=known, parent=self._last, cut=outgoing.cut)
+        sent = self.talk.draft(decided.sent(template), event_id=decided.request)
+        return (*before, sent), {**decided.blobs, **spans}
 
     def _store(
         self,
@@ -232,6 +243,7 @@ class Journal:
             instructions=instructions if isinstance(instructions, InstructionsSet) else None,
             tools=tools if isinstance(tools, ToolsDefined) else None,
             blobs=_Stored(self.talk, {blob.sha256: blob for blob in blobs}),
+            sources=sources_in(recorded),
         )
 
     def _pointed(self, version: int) -> Event | Unrecognised | Erased | None:

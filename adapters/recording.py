@@ -7,7 +7,7 @@ nothing of it is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,10 +19,16 @@ from hansard.adapters.capture import anthropic_requests
 from hansard.adapters.capture.anthropic_events import Recording
 from hansard.adapters.capture.anthropic_requests import Sent
 from hansard.domain.errors import InvalidContent
-from hansard.domain.events import Event, InstructionsSet, Recipe, RequestSent, ToolsDefined
+from hansard.domain.events import (
+    Event,
+    InstructionsSet,
+    Recipe,
+    RequestSent,
+    Template,
+    ToolsDefined,
+)
 from hansard.domain.head import Head
 from hansard.domain.prefix import Prefix, prefix_of
-from hansard.projections import template
 from hansard.projections.continuation import (
     Piece,
     Since,
@@ -33,22 +39,30 @@ from hansard.projections.continuation import (
     same_instructions,
     same_tools,
 )
-from hansard.projections.template import Parent, Part
+from hansard.projections.sources import Source
 
 
 class Rendered:
-    """A request that this conversation rendered: its recipe, and its parts as compact JSON."""
+    """A request that this conversation rendered: its recipe, and its parts as compact JSON.
 
-    def __init__(self, recipe: Recipe, parts: Callable[[], Mapping[str, bytes]]) -> None:
+    `sources` gives the events that it was made of.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        parts: Callable[[], Mapping[str, bytes]],
+        sources: Callable[[], Iterable[Source]],
+    ) -> None:
         """Hold a recipe and what gives the parts; they are asked for once, if at all."""
         self.recipe = recipe
+        self.sources = sources
         self._parts = parts
 
     @cached_property
-    def parts(self) -> Mapping[Part, bytes]:
+    def parts(self) -> Mapping[str, bytes]:
         """The parts that a recipe makes again, by name."""
-        made = self._parts()
-        return {part: made[part] for part in template.PARTS if part in made}
+        return self._parts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,8 @@ class Standing:
     """Where a conversation stands when a request goes out.
 
     `last` is the main line's last request, by `last_id`; `since` what came after it; `in_flight`
-    that its answer is being read right now. `blobs` are the bytes that native blocks refer to.
+    that its answer is being read right now. `blobs` are the bytes that native blocks refer to,
+    `sources` the events since that request, whose content the next one repeats.
     """
 
     head: Head = field(default_factory=Head)
@@ -82,24 +97,22 @@ class Standing:
     instructions: InstructionsSet | None = None
     tools: ToolsDefined | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to record before a request goes out: the new events, it the last, under `request`.
+    """What to record before a request goes out: the new events, then it itself, under `request`.
 
-    `blobs` are the bytes, by digest, that the events refer to.
+    `line` is the side line that the request is on, if it is on one. `blobs` are the bytes, by
+    digest, that the events refer to. `sent` makes the request's event of its template.
     """
 
     request: UUID
     events: tuple[Event, ...]
-    sent: RequestSent
     blobs: Mapping[str, bytes]
-
-    @property
-    def line(self) -> UUID | None:
-        """The side line that the request is on, if it is on one."""
-        return self.sent.line
+    line: UUID | None
+    sent: Callable[[Template], RequestSent]
 
 
 def plan(
@@ -108,7 +121,6 @@ def plan(
     standing: Standing,
     *,
     rendered: Rendered | None = None,
-    parent: Parent | None = None,
     aside: bool = False,
 ) -> Plan:
     """Decide what a request means; `aside` puts it on a line of its own whatever it says."""
@@ -116,24 +128,22 @@ def plan(
     found = None if aside else _continuation(asked, standing, rendered)
     line = request if found is None else None
     events, blobs = ((), {}) if found is None else _news(outgoing, asked, standing, found, rendered)
-    kept, spans = template.split(
-        outgoing.body,
-        rendered=rendered.parts if rendered else None,
-        parent=parent,
-        cut=outgoing.cut,
-    )
-    sent = RequestSent(
-        api=outgoing.api,
-        endpoint=outgoing.endpoint,
-        model=asked.model,
-        parent=None if line else standing.last_id,
-        template=kept,
-        recipe=rendered.recipe if rendered else None,
-        account=outgoing.account,
-        headers=dict(outgoing.headers),
-        line=line,
-    )
-    return Plan(request, events, _with_digests(sent, asked), {**blobs, **spans})
+
+    def sent(template: Template) -> RequestSent:
+        said = RequestSent(
+            api=outgoing.api,
+            endpoint=outgoing.endpoint,
+            model=asked.model,
+            parent=None if line else standing.last_id,
+            template=template,
+            recipe=rendered.recipe if rendered else None,
+            account=outgoing.account,
+            headers=dict(outgoing.headers),
+            line=line,
+        )
+        return _with_digests(said, asked)
+
+    return Plan(request, events, blobs, line, sent)
 
 
 def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
@@ -190,7 +200,7 @@ def _news(
     return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
 
 
-def _is_as_rendered(part: Part, value: Any, body: bytes, rendered: Rendered | None) -> bool:
+def _is_as_rendered(part: str, value: Any, body: bytes, rendered: Rendered | None) -> bool:
     if rendered is None:
         return False
     made = rendered.parts.get(part)

@@ -2,51 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from uuid import UUID
 
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import HansardError
 from hansard.domain.events import Recipe
-from hansard.projections.replay import Outcome, Sent, held_blobs, last_uses, replay, sent_in
+from hansard.domain.log import RecordedEvent
+from hansard.projections.replay import (
+    Outcome,
+    Sent,
+    compare,
+    held_blobs,
+    last_uses,
+    replay,
+    sent_in,
+)
 from hansard.projections.requests.rendering import renderer_digest
 from hansard.projections.requests.request import options_of
-from hansard.projections.template import PARTS, Part
+from hansard.projections.template import Stored
 
 
 def replays(talk: Talk) -> Iterator[Outcome]:
     """Yield what the replay of each request proves, in the order in which they were sent.
 
-    Only the bodies that a later request refers to are held.
+    Of a fork, only what was sent in it; its origin is read for what its requests refer to.
     """
     until = talk.head().version
-    needed = last_uses(sent_in(talk.read(until=until)))
-    bodies: dict[UUID, bytes] = {}
-    for sent in sent_in(talk.read(until=until)):
-        outcome, body = _replay(talk, sent, bodies)
-        yield outcome
-        if sent.request in needed:
-            bodies[sent.request] = body
-        bodies = {it: held for it, held in bodies.items() if needed[it] > sent.version}
+    replayed = _Replay(talk, last_uses(sent_in(talk.read_through(until))))
+    for event in talk.read_through(until):
+        outcome = replayed.take(event)
+        if outcome is not None and event.conversation_id == talk.conversation_id:
+            yield outcome
 
 
-def _replay(talk: Talk, sent: Sent, bodies: Mapping[UUID, bytes]) -> tuple[Outcome, bytes]:
-    recipe = sent.event.recipe
-    try:
-        blobs = {
-            blob.sha256: b"".join(talk.backend.get_blob(talk.conversation_id, blob))
-            for blob in held_blobs(sent)
-        }
-        rendered = None if recipe is None else _rendered(talk, recipe)
-    except HansardError as exc:
-        return Outcome(sent, False, False if recipe else None, str(exc)), b""
-    outcome, body = replay(sent, rendered=rendered, parents=bodies, blobs=blobs)
-    if outcome.is_proven or recipe is None or recipe.renderer == renderer_digest():
-        return outcome, body
-    why = f"{outcome.problem}; another release of Hansard rendered it"
-    return Outcome(sent, outcome.is_whole, outcome.is_rendered, why), body
+class _Replay:
+    """The bytes that later requests refer to; each is held no longer than until the last of them."""
 
+    def __init__(self, talk: Talk, needed: dict[UUID, UUID]) -> None:
+        self._talk = talk
+        self._needed = needed
+        self._bodies: dict[UUID, bytes] = {}
+        self._requests: dict[UUID, bytes] = {}
 
-def _rendered(talk: Talk, recipe: Recipe) -> dict[Part, bytes]:
-    made = talk.render(recipe.version, options_of(recipe.options)).body_parts()
-    return {part: made[part] for part in PARTS if part in made}
+    def take(self, event: RecordedEvent) -> Outcome | None:
+        """Return what the replay of the next event proves, if it is a request."""
+        if event.event_id in self._needed and event.body is not None:
+            self._bodies[event.event_id] = event.body
+        for sent in sent_in((event,)):
+            return self._replay(sent)
+        return None
+
+    def _replay(self, sent: Sent) -> Outcome:
+        try:
+            blobs = {blob.sha256: self._talk.blob(blob) for blob in held_blobs(sent)}
+        except HansardError as exc:
+            return Outcome(sent, False, remark=str(exc))
+        outcome, body = replay(sent, Stored(self._bodies, self._requests, blobs))
+        if sent.request in self._needed:
+            self._requests[sent.request] = body
+        for held in (self._bodies, self._requests):
+            for used in [used for used in held if self._needed[used] == sent.request]:
+                del held[used]
+        recipe = sent.event.recipe
+        return outcome if recipe is None else self._rendered(outcome, recipe, body)
+
+    def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
+        try:
+            made = self._talk.render(recipe.version, options_of(recipe.options))
+        except HansardError as exc:
+            return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
+        if compare(body, made.body_parts()):
+            return replace(outcome, is_rendered=True)
+        if recipe.renderer != renderer_digest():
+            remark = "another release rendered it; this one does so otherwise"
+            return replace(outcome, remark=outcome.remark or remark)
+        remark = "it is rendered otherwise now"
+        return replace(outcome, is_rendered=False, remark=outcome.remark or remark)

@@ -42,6 +42,7 @@ from hansard.projections.neutral_anthropic import neutral
 from hansard.projections.requests.needs import needed_blobs
 from hansard.projections.requests.rendering import render, renderer_digest
 from hansard.projections.requests.request import Options, Request
+from hansard.projections.sources import Source, sources_in
 from hansard.projections.turns import history
 from hansard.projections.window import Window
 
@@ -204,6 +205,14 @@ class Talk:
         if self._id is not None:
             yield from self.backend.read(self._id, after=after, until=until)
 
+    def read_through(self, until: int) -> Iterator[RecordedEvent]:
+        """Yield the events up to a version, those of what it was forked from first."""
+        return events_for(self.backend, self._lineage(until), None)
+
+    def blob(self, blob: Blob) -> bytes:
+        """Return the bytes of a blob of this conversation, or of one that it was forked from."""
+        return self._blob(blob, self._lineage(self.head().version))
+
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
         head = self.head()
@@ -242,7 +251,7 @@ class Talk:
         )
         self._rendered.append((recipe, request))
         if self._journal is not None:
-            self._journal.remember(recipe, request.body_parts)
+            self._remember(self._journal, recipe, request)
         return request
 
     def render(self, version: int, options: Options) -> Request:
@@ -272,7 +281,7 @@ class Talk:
         if self._journal is None:
             self._journal = Journal(self, self._spool)
             for recipe, request in self._rendered:
-                self._journal.remember(recipe, request.body_parts)
+                self._remember(self._journal, recipe, request)
         return tee.record(client, self._journal)
 
     # -- within ------------------------------------------------------------------------------
@@ -324,6 +333,15 @@ class Talk:
         folded = history(events_for(self.backend, stretches, options.window))
         held = {blob.sha256: self._blob(blob, stretches) for blob in needed_blobs(folded)}
         return render(folded, options, held)
+
+    def _remember(self, journal: Journal, recipe: Recipe, request: Request) -> None:
+        """Let the wire's side know the request again when it goes out."""
+        window = request.options.window
+
+        def made_of() -> tuple[Source, ...]:
+            return sources_in(events_for(self.backend, self._lineage(recipe.version), window))
+
+        journal.remember(recipe, request.body_parts, made_of)
 
     def _call(self, event: ToolCallRecorded, stretches: tuple[Stretch, ...]) -> ToolCall:
         if isinstance(event.content, ToolCall):

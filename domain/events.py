@@ -167,11 +167,16 @@ class LiteralSpan(Value):
     text: str
 
 
-class RenderedSpan(Value):
-    """A span of a request that the recipe renders again: `messages`, `system` or `tools`."""
+class ContentSpan(Value):
+    """A span of a request that stands in an event's body: the compact JSON of a value there.
 
-    kind: Literal["rendered"] = "rendered"
-    part: Literal["messages", "system", "tools"]
+    `pointer` says which value (a JSON pointer, RFC 6901). So what was said is stored once, and a
+    request can be joined by any release, whatever renders it now.
+    """
+
+    kind: Literal["content"] = "content"
+    event: UUID
+    pointer: str
 
 
 class SharedSpan(Value):
@@ -184,13 +189,22 @@ class SharedSpan(Value):
 
 
 class BlobSpan(Value):
-    """A span of a request that is held in a blob."""
+    """A span of a request that is held in a blob, as it is."""
 
-    kind: Literal["held"] = "held"
+    kind: Literal["blob"] = "blob"
     blob: Blob
 
 
-Span = Annotated[LiteralSpan | RenderedSpan | SharedSpan | BlobSpan, Discriminator("kind")]
+class Base64Span(Value):
+    """A span of a request that is a blob's bytes in standard base64 (RFC 4648)."""
+
+    kind: Literal["base64"] = "base64"
+    blob: Blob
+
+
+Span = Annotated[
+    LiteralSpan | ContentSpan | SharedSpan | BlobSpan | Base64Span, Discriminator("kind")
+]
 """A part of a request's template; joined in order, the spans are the body that was sent."""
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from hansard.domain.content import Blob
 from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import BlobSpan, RequestSent
+from hansard.domain.events import Base64Span, BlobSpan, RequestSent
 from hansard.domain.log import RecordedEvent
-from hansard.projections.template import Part, join, parents_of
+from hansard.projections.template import Stored, join, references_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,15 @@ class Outcome:
     """What the replay of one request came to.
 
     `is_whole`: the template joins to bytes of the digest that was taken when they were sent.
-    `is_rendered`: rendering again, as the recipe says, gave the same bytes; None where there is no
-    recipe, since the program made its request itself. `problem` says what went wrong.
+    `is_rendered`: rendering again, as the recipe says, gives the same bytes; None where that says
+    nothing, because the program made its request itself or another release rendered it. `remark`
+    says what went wrong, or why nothing is said.
     """
 
     sent: Sent
     is_whole: bool
     is_rendered: bool | None = None
-    problem: str | None = None
+    remark: str | None = None
 
     @property
     def is_proven(self) -> bool:
@@ -51,37 +52,28 @@ def sent_in(recorded: Iterable[RecordedEvent]) -> Iterator[Sent]:
                 yield Sent(event.version, event.event_id, happened)
 
 
-def last_uses(sent: Iterable[Sent]) -> dict[UUID, int]:
-    """Return for each request that others refer to the version of the last one that does.
+def last_uses(sent: Iterable[Sent]) -> dict[UUID, UUID]:
+    """Return for each event that a template refers to the last request that does so.
 
-    A body has to be held until then, and no longer.
+    Until then its body has to be held, or, of a request, the body that was sent.
     """
-    return {parent: item.version for item in sent for parent in parents_of(item.event.template)}
+    return {used: item.request for item in sent for used in references_of(item.event.template)}
 
 
 def held_blobs(sent: Sent) -> tuple[Blob, ...]:
     """Return the blobs that a request's template is joined from."""
-    return tuple(span.blob for span in sent.event.template.spans if isinstance(span, BlobSpan))
+    spans = sent.event.template.spans
+    return tuple(span.blob for span in spans if isinstance(span, BlobSpan | Base64Span))
 
 
-def replay(
-    sent: Sent,
-    *,
-    rendered: Mapping[Part, bytes] | None,
-    parents: Mapping[UUID, bytes],
-    blobs: Mapping[str, bytes],
-) -> tuple[Outcome, bytes]:
-    """Join a request again; return what that proves, and the body (empty if it is not whole).
-
-    `rendered` are the parts that its recipe gives now, None where it has none.
-    """
+def replay(sent: Sent, stored: Stored) -> tuple[Outcome, bytes]:
+    """Join a request again; return whether it is whole, and its body (empty if it is not)."""
     try:
-        body = join(sent.event.template, rendered=rendered, parents=parents, blobs=blobs)
+        return Outcome(sent, True), join(sent.event.template, stored)
     except CorruptRecord as exc:
-        again = None if sent.event.recipe is None else False
-        return Outcome(sent, False, again, str(exc)), b""
-    if rendered is None:
-        return Outcome(sent, True), body
-    if all(f'"{part}":'.encode() + data in body for part, data in rendered.items()):
-        return Outcome(sent, True, True), body
-    return Outcome(sent, True, False, "it is rendered otherwise now"), body
+        return Outcome(sent, False, remark=str(exc)), b""
+
+
+def compare(body: bytes, rendered: Mapping[str, bytes]) -> bool:
+    """Whether a body holds each part of a request, by its name, as it is rendered."""
+    return all(f'"{part}":'.encode() + data in body for part, data in rendered.items())

@@ -1,35 +1,33 @@
 """The body of a request as a template: what is stored of it, and how it comes back.
 
-A body repeats what is stored already: what the recipe renders, what the request before it held.
-Those spans are references, the rest is kept as it is; joined in order they are the body, byte for
-byte, and the digest proves it.
+A body repeats what is stored already: what the request before it held, and what events hold. Those
+spans are references, the rest is kept as it is; joined in order they are the body, byte for byte,
+and the digest proves it. No rule of rendering has a part in it, so any release can join it.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, assert_never
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
 from uuid import UUID
 
+from hansard.domain import jsontext
 from hansard.domain.blobs import LIMIT, blob_of
-from hansard.domain.errors import CorruptRecord
+from hansard.domain.errors import CorruptRecord, MalformedJson
 from hansard.domain.events import (
+    Base64Span,
     BlobSpan,
+    ContentSpan,
     LiteralSpan,
-    RenderedSpan,
     SharedSpan,
     Span,
     Template,
 )
-
-Part: TypeAlias = Literal["messages", "system", "tools"]
-"""A part of a request that a recipe renders."""
-
-PARTS: Final[tuple[Part, ...]] = ("messages", "system", "tools")
-WORTH_SHARING: Final = 128
-"""A span of fewer bytes costs less as it is than as a reference."""
+from hansard.projections.sources import WORTH_SHARING, Place, Source, Sources, pointed, sources
+from hansard.projections.text_spans import common_end, common_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,201 +38,115 @@ class Parent:
     body: bytes
 
 
-_NO_BYTES: Final[Mapping[str, bytes]] = {}
-_NO_BODIES: Final[Mapping[UUID, bytes]] = {}
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a template is joined from, each by its id or digest.
+
+    `bodies` are those of events, `requests` those of earlier requests.
+    """
+
+    bodies: Mapping[UUID, bytes] = field(default_factory=dict[UUID, bytes])
+    requests: Mapping[UUID, bytes] = field(default_factory=dict[UUID, bytes])
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 def split(
     body: bytes,
     *,
-    rendered: Mapping[Part, bytes] | None = None,
+    known: Iterable[Source] = (),
     parent: Parent | None = None,
     cut: tuple[str, ...] = (),
 ) -> tuple[Template, dict[str, bytes]]:
     """Return the template of a body (UTF-8), and the bytes that it keeps in blobs, by digest.
 
-    `rendered` are the compact JSON of the parts that a recipe makes again, `parent` is a request
-    whose template is stored already. The template is verified: where references do not join to the
-    body, it holds the body itself.
+    `known` are events whose content the body may repeat, `parent` is a request whose template is
+    stored already. A body that is not compact JSON refers to its parent only.
     """
-    for spans in _candidates(body, rendered, parent):
-        kept, blobs = _out_of_line(spans)
-        template = Template(spans=kept, sha256=_digest(body), size=len(body), cut=cut)
-        parents = {parent.request: parent.body} if parent else _NO_BODIES
-        if _joins(template, body, rendered or {}, parents, blobs):
-            return template, blobs
-    raise AssertionError("a body does not equal itself")  # pragma: no cover
+    head, tail = _shared(body, parent)
+    held = sources(known)
+    places = [
+        place
+        for place in _places(body, held, head)
+        if place.start >= head and place.end <= len(body) - tail
+    ]
+    spans = [*_between(body, places, head, len(body) - tail)]
+    if parent is not None and head:
+        spans.insert(0, SharedSpan(request=parent.request, start=0, size=head))
+    if parent is not None and tail:
+        start = len(parent.body) - tail
+        spans.append(SharedSpan(request=parent.request, start=start, size=tail))
+    kept, blobs = _out_of_line(spans)
+    return Template(spans=kept, sha256=_digest(body), size=len(body), cut=cut), blobs
 
 
-def join(
-    template: Template,
-    *,
-    rendered: Mapping[Part, bytes] | None = None,
-    parents: Mapping[UUID, bytes] = _NO_BODIES,
-    blobs: Mapping[str, bytes] = _NO_BYTES,
-) -> bytes:
+def join(template: Template, stored: Stored) -> bytes:
     """Return the body that a template stands for, proven by its digest.
 
     CorruptRecord where a span refers to what was not given, or the digest is another.
     """
-    body = _joined(template.spans, rendered or {}, parents, blobs)
+    try:
+        body = b"".join(_bytes_of(span, stored) for span in template.spans)
+    except (LookupError, ValueError) as exc:
+        raise CorruptRecord("a part of a request's template is missing") from exc
     if _digest(body) != template.sha256:
         raise CorruptRecord("a request's template joins to other bytes than were sent")
     return body
 
 
-def parents_of(template: Template) -> frozenset[UUID]:
-    """Return the requests whose bodies a template refers to."""
-    return frozenset(span.request for span in template.spans if isinstance(span, SharedSpan))
+def references_of(template: Template) -> frozenset[UUID]:
+    """Return the events that a template refers to: requests before it, and what was said."""
+    requests = (span.request for span in template.spans if isinstance(span, SharedSpan))
+    said = (span.event for span in template.spans if isinstance(span, ContentSpan))
+    return frozenset((*requests, *said))
 
 
-def parts_of(template: Template) -> frozenset[Part]:
-    """Return the parts that a template leaves to its recipe."""
-    return frozenset(span.part for span in template.spans if isinstance(span, RenderedSpan))
-
-
-def _candidates(
-    body: bytes, rendered: Mapping[Part, bytes] | None, parent: Parent | None
-) -> Iterator[tuple[Span, ...]]:
-    """Yield templates, the shortest first; the last one is the body itself."""
-    if rendered:
-        yield _with_rendered(body, rendered)
-    if parent:
-        yield _with_shared(body, parent)
-    yield (_literal(body),)
-
-
-def _joins(
-    template: Template,
-    body: bytes,
-    rendered: Mapping[Part, bytes],
-    parents: Mapping[UUID, bytes],
-    blobs: Mapping[str, bytes],
-) -> bool:
-    try:
-        return _joined(template.spans, rendered, parents, blobs) == body
-    except CorruptRecord:
-        return False
-
-
-def _joined(
-    spans: Sequence[Span],
-    rendered: Mapping[Part, bytes],
-    parents: Mapping[UUID, bytes],
-    blobs: Mapping[str, bytes],
-) -> bytes:
-    try:
-        return b"".join(_bytes_of(span, rendered, parents, blobs) for span in spans)
-    except KeyError as exc:
-        raise CorruptRecord("a part of a request's template is missing") from exc
-
-
-def _bytes_of(
-    span: Span,
-    rendered: Mapping[Part, bytes],
-    parents: Mapping[UUID, bytes],
-    blobs: Mapping[str, bytes],
-) -> bytes:
+def _bytes_of(span: Span, stored: Stored) -> bytes:
     match span:
         case LiteralSpan():
             return span.text.encode()
-        case RenderedSpan():
-            return rendered[span.part]
+        case ContentSpan():
+            return jsontext.write(pointed(stored.bodies[span.event], span.pointer))
         case SharedSpan():
-            return parents[span.request][span.start : span.start + span.size]
+            return stored.requests[span.request][span.start : span.start + span.size]
         case BlobSpan():
-            return blobs[span.blob.sha256]
+            return stored.blobs[span.blob.sha256]
+        case Base64Span():
+            return base64.b64encode(stored.blobs[span.blob.sha256])
         case _:
             assert_never(span)
 
 
-def _with_rendered(body: bytes, rendered: Mapping[Part, bytes]) -> tuple[Span, ...]:
-    """Cut the body around the members that the recipe renders, wherever they stand in it."""
-    found = sorted(_places(body, rendered))
-    spans: list[Span] = []
-    at = 0
-    for start, part in found:
-        if start < at:
-            continue
-        spans += _literals(body[at:start])
-        spans.append(RenderedSpan(part=part))
-        at = start + len(rendered[part])
-    return (*spans, *_literals(body[at:]))
+def _shared(body: bytes, parent: Parent | None) -> tuple[int, int]:
+    """Return how many bytes the body shares with its parent at its start and at its end."""
+    if parent is None:
+        return 0, 0
+    head = common_start(body, parent.body)
+    tail = common_end(body, parent.body, min(len(body), len(parent.body)) - head)
+    return head if head >= WORTH_SHARING else 0, tail if tail >= WORTH_SHARING else 0
 
 
-def _places(body: bytes, rendered: Mapping[Part, bytes]) -> Iterator[tuple[int, Part]]:
-    for part, data in rendered.items():
-        name = f'"{part}":'.encode()
-        start = body.find(name + data)
-        if start >= 0:
-            yield start + len(name), part
+def _places(body: bytes, held: Sources, head: int) -> list[Place]:
+    """Return where the body repeats what events hold, in order; nothing before `head` counts."""
+    if held.is_empty:
+        return []
+    try:
+        text, places = held.find(jsontext.read(body), skip=head)
+    except MalformedJson:
+        return []
+    return places if text == body else []
 
 
-def _with_shared(body: bytes, parent: Parent) -> tuple[Span, ...]:
-    """Refer to the parent for what both begin and end with, where that is worth it."""
-    head = _back_to_character(body, _common_start(body, parent.body))
-    most = min(len(body), len(parent.body)) - head
-    tail = _on_to_character(body, _common_end(body, parent.body, most))
-    head = head if head >= WORTH_SHARING else 0
-    tail = tail if tail >= WORTH_SHARING else 0
-    shared = parent.request
-    return (
-        *([SharedSpan(request=shared, start=0, size=head)] if head else []),
-        *_literals(body[head : len(body) - tail]),
-        *([SharedSpan(request=shared, start=len(parent.body) - tail, size=tail)] if tail else []),
-    )
+def _between(body: bytes, places: Sequence[Place], start: int, end: int) -> Iterator[Span]:
+    for place in places:
+        yield from _literal(body[start : place.start])
+        yield place.span
+        start = place.end
+    yield from _literal(body[start:end])
 
 
-def _common_start(one: bytes, other: bytes) -> int:
-    """Return how many bytes two bodies share at their start, by halves: comparing is in C."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _common_end(one: bytes, other: bytes, most: int) -> int:
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _slice_back(one, low, middle) == _slice_back(other, low, middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _slice_back(data: bytes, near: int, far: int) -> bytes:
-    return data[len(data) - far : len(data) - near]
-
-
-def _back_to_character(body: bytes, at: int) -> int:
-    while 0 < at < len(body) and _is_inside(body[at]):
-        at -= 1
-    return at
-
-
-def _on_to_character(body: bytes, tail: int) -> int:
-    """Shorten a tail until it begins with a whole character."""
-    while tail and _is_inside(body[len(body) - tail]):
-        tail -= 1
-    return tail
-
-
-def _is_inside(byte: int) -> bool:
-    return byte & 0b1100_0000 == 0b1000_0000
-
-
-def _literal(data: bytes) -> LiteralSpan:
-    return LiteralSpan(text=data.decode())
-
-
-def _literals(data: bytes) -> list[LiteralSpan]:
-    return [_literal(data)] if data else []
+def _literal(data: bytes) -> Iterator[LiteralSpan]:
+    if data:
+        yield LiteralSpan(text=data.decode())
 
 
 def _out_of_line(spans: Sequence[Span]) -> tuple[tuple[Span, ...], dict[str, bytes]]:

@@ -3,24 +3,28 @@
 import json
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from hansard.adapters.demo.scenes import HttpError, JsonObject, internal_error
 from hansard.domain.events import (
+    Base64Span,
+    BlobSpan,
+    ContentSpan,
     InstructionsSet,
     LiteralSpan,
     MessageRecorded,
     Recipe,
-    RenderedSpan,
     RequestSent,
     ToolsDefined,
 )
 from hansard.domain.prefix import prefix_of
 from hansard.domain.tools import ToolDefinition
-from hansard.projections import template
 from hansard.projections.requests.rendering import render, renderer_digest
 from hansard.projections.requests.request import Options, Request
+from hansard.projections.sources import sources_in
+from hansard.projections.template import Stored, join
 from tests.adapters.recorded_calls import (
     CALLING,
     GREETING,
@@ -55,7 +59,8 @@ def rendered(recorded: Recorded, **options: Any) -> Request:
         options=made.options.plain(),
         renderer=renderer_digest(),
     )
-    recorded.journal.remember(recipe, made.body_parts)
+    made_of = sources_in(recorded.talk.since(0))
+    recorded.journal.remember(recipe, made.body_parts, lambda: made_of)
     return made
 
 
@@ -189,8 +194,10 @@ def test_a_request_that_does_not_go_on_stands_on_a_line_of_its_own(
 
 def body_of(recorded: Recorded, place: int) -> bytes:
     """The body of a request, joined from what is stored."""
-    joined: dict[Any, bytes] = {}
+    said: dict[UUID, bytes] = {}
+    joined: dict[UUID, bytes] = {}
     for event in recorded.talk.since(0):
+        said[event.event_id] = event.body or b""
         request = event.event()
         if isinstance(request, RequestSent):
             blobs = {
@@ -198,15 +205,10 @@ def body_of(recorded: Recorded, place: int) -> bytes:
                     recorded.store.get_blob(recorded.talk.conversation_id, span.blob)
                 )
                 for span in request.template.spans
-                if span.kind == "held"
+                if isinstance(span, BlobSpan | Base64Span)
             }
-            joined[event.event_id] = template.join(
-                request.template, rendered=PARTS, parents=joined, blobs=blobs
-            )
+            joined[event.event_id] = join(request.template, Stored(said, joined, blobs))
     return list(joined.values())[place]
-
-
-PARTS: dict[template.Part, bytes] = {}
 
 
 def test_the_bodies_that_were_sent_come_back_byte_for_byte(recorded: Recorded) -> None:
@@ -229,9 +231,10 @@ def test_the_bodies_that_were_sent_come_back_byte_for_byte(recorded: Recorded) -
 
 
 def test_a_rendered_request_keeps_its_recipe_and_not_its_text(recorded: Recorded) -> None:
-    recorded.talk.instruct("Be brief.")
-    recorded.talk.tools([ToolDefinition(name="look_up", input_schema={"type": "object"})])
-    recorded.talk.user("Hello")
+    long = "Be brief. " * 20
+    recorded.talk.instruct(long)
+    recorded.talk.tools([ToolDefinition(name="look_up", description=long.upper(), input_schema={})])
+    recorded.talk.user("Hello " * 40)
     request = rendered(recorded)
     with calling(recorded, [GREETING]) as calls:
         calls.client.messages.create(model="m", max_tokens=9, **request)
@@ -240,11 +243,9 @@ def test_a_rendered_request_keeps_its_recipe_and_not_its_text(recorded: Recorded
     assert recorded_request.recipe is not None
     assert recorded_request.recipe.renderer == renderer_digest()
     spans = recorded_request.template.spans
-    assert {s.part for s in spans if isinstance(s, RenderedSpan)} == {"messages", "system", "tools"}
-    parts: dict[template.Part, bytes] = {
-        part: request.body_parts()[part] for part in template.PARTS
-    }
-    assert template.join(recorded_request.template, rendered=parts) == sent
+    places = [span.pointer for span in spans if isinstance(span, ContentSpan)]
+    assert sorted(places) == ["/content", "/content/0/text", "/tools/0/description"]
+    assert body_of(recorded, 0) == sent
     assert recorded.types()[3:] == ["request.sent", "message.recorded", "response.completed"]
 
 

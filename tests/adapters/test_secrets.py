@@ -13,7 +13,7 @@ from hansard.adapters.storage.sqlite import open_sqlite
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import StorageFull
 from hansard.domain.prefix import prefix_of
-from hansard.projections import template
+from hansard.projections.template import Stored, join
 from tests.adapters.recorded_calls import (
     GREETING,
     HELLO,
@@ -174,7 +174,7 @@ def test_what_is_proven_is_the_body_without_its_secrets(tmp_path: Path) -> None:
         )
         sent = calls.server.requests[0].body
     (request,) = recorded.requests()
-    body = template.join(request.template)
+    body = join(request.template, Stored())
     assert request.template.cut == ("/mcp_servers/0/url", "/mcp_servers/0/authorization_token")
     token = PLACEHOLDER + recorded.store.digest("canary-token").hex()
     assert token.encode() in body

@@ -127,7 +127,7 @@ def _sent() -> Iterator[Event]:
     recipe = events.Recipe(api=API, version=1, options={"window": WINDOW}, renderer="1")
     spans = (
         events.LiteralSpan(text='{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":'),
-        events.RenderedSpan(part="messages"),
+        events.ContentSpan(event=UUID(int=1), pointer="/content/0/text"),
         events.LiteralSpan(text="}"),
     )
     digest = _RANDOM.randbytes(32).hex()

@@ -1,0 +1,192 @@
+"""Where a request's body repeats what events hold: their values, by content, found in its JSON."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple, cast
+from uuid import UUID
+
+from hansard.domain import jsontext
+from hansard.domain.blobs import LIMIT
+from hansard.domain.content import Blob
+from hansard.domain.events import Base64Span, BlobSpan, ContentSpan, Span
+from hansard.domain.log import RecordedEvent
+
+WORTH_SHARING: Final = 128
+"""A span of fewer bytes costs less as it is than as a reference."""
+
+
+_ENVELOPES: Final = frozenset(
+    {"request.sent", "attempt.failed", "response.completed", "response.interrupted"}
+)
+
+
+class Source(NamedTuple):
+    """An event whose content a body may repeat: its id and its body bytes."""
+
+    event: UUID
+    body: bytes
+
+
+def sources_in(recorded: Iterable[RecordedEvent]) -> tuple[Source, ...]:
+    """Return what a request may repeat of events: all but other requests and their envelopes."""
+    return tuple(
+        Source(event.event_id, event.body)
+        for event in recorded
+        if event.body is not None and event.type not in _ENVELOPES
+    )
+
+
+class Place(NamedTuple):
+    """Bytes [start, end) of a body, and the span that stands for them."""
+
+    start: int
+    end: int
+    span: Span
+
+
+class Sources:
+    """The values that events hold, by their compact JSON, and the blobs that they refer to."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._values: dict[bytes, ContentSpan] = {}
+        self._blobs: dict[str, Blob] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing that a body could repeat."""
+        return not self._values and not self._blobs
+
+    def add(self, source: Source) -> None:
+        """Take in an event's values."""
+        self._add(jsontext.read(source.body), source.event, "")
+
+    def find(self, value: Any, skip: int = 0) -> tuple[bytes, list[Place]]:
+        """Return the compact JSON of a value and, in order, where it repeats what events hold.
+
+        What ends before byte `skip` is not looked at.
+        """
+        return self._find(value, 0, skip)
+
+    def _add(self, value: Any, event: UUID, pointer: str) -> bytes:
+        """Take in a value and all within it; return its compact JSON."""
+        match value:
+            case {"sha256": str(digest), "size": int(size)} | {
+                "$hansard.blob": str(digest),
+                "size": int(size),
+            }:
+                self._blobs[digest] = Blob(sha256=digest, size=size)
+                return jsontext.write(value)
+            case dict():
+                members = cast("dict[str, Any]", value).items()
+                text = b"{%s}" % b",".join(
+                    jsontext.write(name) + b":" + self._add(held, event, _down(pointer, name))
+                    for name, held in members
+                )
+            case list():
+                text = b"[%s]" % b",".join(
+                    self._add(held, event, f"{pointer}/{place}")
+                    for place, held in enumerate(cast("list[Any]", value))
+                )
+            case _:
+                text = jsontext.write(value)
+        if len(text) >= WORTH_SHARING:
+            self._values.setdefault(text, ContentSpan(event=event, pointer=pointer))
+        return text
+
+    def _find(self, value: Any, start: int, skip: int) -> tuple[bytes, list[Place]]:
+        if skip > start:
+            text = jsontext.write(value)
+            if start + len(text) <= skip:
+                return text, []
+        match value:
+            case dict():
+                members = cast("dict[str, Any]", value).items()
+                parts = ((jsontext.write(name) + b":", held) for name, held in members)
+                text, places = self._find_in(b"{", parts, b"}", start, skip)
+            case list():
+                items = ((b"", held) for held in cast("list[Any]", value))
+                text, places = self._find_in(b"[", items, b"]", start, skip)
+            case str():
+                text, places = jsontext.write(value), []
+                if len(text) > WORTH_SHARING and (span := self._blob_span(value, text)):
+                    places = [Place(start + 1, start + len(text) - 1, span)]
+            case _:
+                text, places = jsontext.write(value), []
+        span = self._values.get(text) if len(text) >= WORTH_SHARING else None
+        return text, places if span is None else [Place(start, start + len(text), span)]
+
+    def _find_in(
+        self,
+        opening: bytes,
+        parts: Iterable[tuple[bytes, Any]],
+        closing: bytes,
+        start: int,
+        skip: int,
+    ) -> tuple[bytes, list[Place]]:
+        texts: list[bytes] = []
+        places: list[Place] = []
+        at = start + len(opening)
+        for label, held in parts:
+            text, found = self._find(held, at + len(label), skip)
+            texts.append(label + text)
+            places += found
+            at += len(label) + len(text) + 1
+        return opening + b",".join(texts) + closing, places
+
+    def _blob_span(self, value: str, text: bytes) -> Span | None:
+        """Return the span of a string that is a blob, as it is or in base64."""
+        if not self._blobs:
+            return None
+        data = text[1:-1]
+        if len(data) > LIMIT and (blob := self._blobs.get(_digest(data))):
+            return BlobSpan(blob=blob)
+        try:
+            raw = base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        blob = self._blobs.get(_digest(raw))
+        return Base64Span(blob=blob) if blob and base64.b64encode(raw) == data else None
+
+
+def sources(known: Iterable[Source]) -> Sources:
+    """Return what events hold, ready to be found in a body."""
+    held = Sources()
+    for source in known:
+        held.add(source)
+    return held
+
+
+def pointed(body: bytes, pointer: str) -> Any:
+    """Return the value that a JSON pointer (RFC 6901) means; KeyError or IndexError if none."""
+    value = jsontext.read(body)
+    for name in _names(pointer):
+        value = _within(value, name)
+    return value
+
+
+def _within(value: Any, name: str) -> Any:
+    match value:
+        case list():
+            return cast("list[Any]", value)[int(name)]
+        case dict():
+            return cast("dict[str, Any]", value)[name]
+        case _:
+            raise KeyError(name)
+
+
+def _names(pointer: str) -> Iterator[str]:
+    for part in pointer.split("/")[1:]:
+        yield part.replace("~1", "/").replace("~0", "~")
+
+
+def _down(pointer: str, name: str) -> str:
+    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
