@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 _CONSOLE: Final = Console(stderr=True)
-_NARROWEST: Final = 100
+_NARROWEST: Final = 120
 
 
 def say(text: str) -> None:

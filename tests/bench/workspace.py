@@ -49,12 +49,12 @@ class Scale:
 
 
 SMALLEST: Final = Scale((10, 20), (10, 20), Pace(2, 2), callers=2, seconds=0.2, starts=2)
-QUICK: Final = Scale((100, 5_000), (100, 500), Pace(5, 10), callers=16, seconds=1, starts=7)
+QUICK: Final = Scale((100, 5_000), (100, 500), Pace(10, 5), callers=16, seconds=1, starts=7)
 USUAL: Final = Scale(
-    (100, 5_000, 100_000), (100, 500, 2_000), Pace(10, 20), callers=16, seconds=2, starts=15
+    (100, 5_000, 100_000), (100, 500, 2_000), Pace(20, 10), callers=16, seconds=2, starts=15
 )
 FULL: Final = Scale(
-    (100, 5_000, 100_000), (100, 500, 2_000), Pace(30, 30), callers=16, seconds=5, starts=31
+    (100, 5_000, 100_000), (100, 500, 2_000), Pace(40, 20), callers=16, seconds=5, starts=31
 )
 
 
