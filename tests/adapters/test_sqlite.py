@@ -154,6 +154,17 @@ def plan_of(raw: ByHand, query: str, *values: bytes | int | str) -> str:
         ("select_conversations", (b"1", 1, 2), "conversation_head_position (tenant=?"),
         ("sweep_blobs", (1,), "blob_unreferenced (stored_at<?)"),
         ("forget_events", (b"1",), "event_version (conversation_id=?)"),
+        ("forget_key", (b"1",), "conversation_key_conversation_id (conversation_id=?)"),
+        ("select_blob", (b"1", b"1"), "(conversation_id=? AND sha256=?)"),
+        ("select_piece", (1, 1), "(blob=? AND ordinal=?)"),
+        ("last_notification", (b"1",), "conversation_head_position (tenant=?)"),
+        ("tracked", ("a", "b"), "PRIMARY KEY (follower=? AND application=?)"),
+        ("stored_events", (b"1", 1, 2, 3), "event_version (conversation_id=? AND version>?"),
+        (
+            "notifications",
+            (b"1", 1, 2, '["a"]', 3),
+            "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+        ),
     ],
 )
 def test_every_query_is_answered_by_an_index(

@@ -26,6 +26,21 @@ def test_a_key_belongs_to_its_tenant(backend: Backend) -> None:
     assert backend.open(OTHER_TENANT, "support") != own
 
 
+def test_a_new_key_may_be_given_an_id_and_a_known_one_keeps_its_own(backend: Backend) -> None:
+    given = uuid4()
+    assert backend.open(TENANT, "imported", given) == given
+    assert backend.find(TENANT, "imported") == given
+    assert backend.open(TENANT, "imported", uuid4()) == given
+
+
+def test_two_keys_may_lead_to_one_conversation_and_are_forgotten_with_it(backend: Backend) -> None:
+    conversation = backend.open(TENANT, "one")
+    assert backend.open(TENANT, "two", conversation) == conversation
+    assert backend.find(TENANT, "two") == conversation
+    backend.forget(conversation)
+    assert [backend.find(TENANT, key) for key in ("one", "two")] == [None, None]
+
+
 def test_conversations_are_listed_once_they_have_begun_the_last_moved_first(
     backend: Backend,
 ) -> None:

@@ -102,9 +102,11 @@ CREATE INDEX conversation_head_position ON conversation_head (tenant, position);
 CREATE TABLE conversation_key (
   tenant BLOB NOT NULL,
   digest BLOB NOT NULL,
-  conversation_id BLOB NOT NULL UNIQUE,
+  conversation_id BLOB NOT NULL,
   PRIMARY KEY (tenant, digest)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX conversation_key_conversation_id ON conversation_key (conversation_id);
 
 CREATE TABLE blob (
   number INTEGER PRIMARY KEY,

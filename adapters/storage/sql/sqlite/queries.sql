@@ -190,8 +190,9 @@ ORDER BY version DESC LIMIT ?;
 
 -- name: notifications
 -- An application is a tenant of the log; the topics are a JSON array, an empty one means all.
+-- CROSS JOIN keeps the order of the tables, so the log is read on from a position.
 SELECT event.position, conversation_id, event.version, type, body
-FROM event JOIN conversation_head USING (conversation_id)
+FROM event CROSS JOIN conversation_head USING (conversation_id)
 WHERE tenant = ?1 AND event.position > ?2 AND event.position <= ?3 AND body IS NOT NULL
   AND (?4 = '[]' OR type IN (SELECT value FROM json_each(?4)))
 ORDER BY event.position LIMIT ?5;
