@@ -30,9 +30,10 @@ VALUES: dict[str, type[BaseModel]] = {
     "tool definition": tools.ToolDefinition,
     "template": events.Template,
     "literal span": events.LiteralSpan,
-    "rendered span": events.RenderedSpan,
+    "content span": events.ContentSpan,
     "shared span": events.SharedSpan,
     "blob span": events.BlobSpan,
+    "base64 span": events.Base64Span,
     "recipe": events.Recipe,
     "unfinished block": events.Unfinished,
 }
@@ -115,7 +116,7 @@ def test_every_name_is_listed_with_its_members_in_order() -> None:
 
 
 def test_every_value_is_listed_with_its_members_in_order() -> None:
-    rows = re.findall(r"^\| ([a-z ]+?)(?: \(`([a-z_]+)`\))? \| (`.*) \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| ([a-z0-9 ]+?)(?: \(`([a-z0-9_]+)`\))? \| (`.*) \|$", PAGE, re.MULTILINE)
     listed = {name: (kind, members) for name, kind, members in rows}
     shapes = {name: (kind_of(shape), members(shape)) for name, shape in VALUES.items()}
     assert {name: listed.get(name) for name in shapes} == shapes

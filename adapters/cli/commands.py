@@ -47,9 +47,7 @@ class Thinking(StrEnum):
     DROP = "drop"
 
 
-Key = Annotated[
-    str, typer.Argument(metavar="KEY", help="The conversation's key; its id does as well.")
-]
+Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as well.")]
 Url = Annotated[
     str | None,
     typer.Option(
@@ -121,6 +119,8 @@ def demo(
 
     Thinking, two tool calls at once, a web search that pauses and a stream that breaks, through
     the official `anthropic` SDK (`pip install hansard[anthropic]`). It needs no key.
+
+    Example: `hansard demo --keep`
     """
     from hansard.adapters.demo.story import Telling, tell
 
@@ -132,6 +132,8 @@ def conversations(context: typer.Context, url: Url = None, as_json: AsJson = Fal
     """List the conversations, the one that moved last first.
 
     Piped: key, version, exchanges, open calls, time of the last event.
+
+    Example: `hansard conversations --url sqlite:///talks.db`
     """
     from hansard.adapters.cli import conversations
 
@@ -210,6 +212,8 @@ def replay(
 
     Exit code 1 if a request no longer comes to what was sent. Piped: version, API, model, size,
     digest, how it was verified.
+
+    Example: `hansard replay support/4711 --verify`
     """
     from hansard.adapters.cli.replaying import replayed
 
@@ -230,6 +234,8 @@ def tail(
     """Show events as they are recorded, until Ctrl-C.
 
     Piped: the key, then the columns of `show`.
+
+    Example: `hansard tail --json | grep tool_call`
     """
     from hansard.adapters.cli.tailing import tail
 
@@ -248,7 +254,9 @@ def forget(
     """Erase what was said in a conversation, for good.
 
     Texts, documents and the key go; that something was recorded, and its digest, stay: the log
-    still verifies.
+    still verifies. Backups are not reached.
+
+    Example: `hansard forget support/4711`
     """
     from hansard.adapters.cli.forgetting import forget
 
@@ -282,7 +290,7 @@ def import_(
     context: typer.Context,
     file: Annotated[
         Path,
-        typer.Argument(callback=_readable, metavar="FILE", help="`-`: standard input."),
+        typer.Argument(callback=_readable, help="`-`: standard input."),
     ],
     new_key: Annotated[
         str | None, typer.Option("--as", metavar="KEY", help="Give it another key.")
@@ -296,6 +304,8 @@ def import_(
     """Record what `hansard export` wrote, event by event as it was.
 
     All of the file is verified first. Importing it again changes nothing.
+
+    Example: `hansard import 4711.jsonl --url postgresql://me@host/talks`
     """
     from hansard.adapters.cli import transfer
 
@@ -308,7 +318,10 @@ def import_(
 
 @app.command()
 def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
-    """Bring a store of an older Hansard to this one's schema; it only adds."""
+    """Bring a store of an older Hansard to this one's schema; it only adds.
+
+    Example: `hansard migrate --url postgresql://owner@host/talks`
+    """
     from hansard.adapters.cli.migrating import migrate
 
     migrate(url or context.obj, as_json=as_json)

@@ -28,15 +28,17 @@ def replayed(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
     if not verify:
         _list(talk, as_json=as_json)
         return True
-    outcomes = list(replays(talk))
+    outcomes: list[Outcome] = []
+    for outcome in replays(talk):
+        outcomes.append(outcome)
+        if not as_json and not output.is_drawn():
+            output.plain(*_columns(outcome.sent), _proof(outcome))
     if as_json:
         output.json_line(document(outcomes))
     elif output.is_drawn():
         output.console().print(table(outcomes))
         sys.stdout.write(f"{summary(outcomes)}\n")
     else:
-        for outcome in outcomes:
-            output.plain(*_columns(outcome.sent), _proof(outcome))
         output.told(summary(outcomes))
     return all(outcome.is_proven for outcome in outcomes)
 
@@ -61,7 +63,7 @@ def document(outcomes: Iterable[Outcome]) -> dict[str, object]:
             **_listed(outcome.sent),
             "whole": outcome.is_whole,
             "rendered": outcome.is_rendered,
-            "problem": outcome.problem,
+            "remark": outcome.remark,
         }
         for outcome in outcomes
     ]
@@ -125,6 +127,6 @@ def _listed(sent: Sent) -> dict[str, object]:
 
 
 def _proof(outcome: Outcome) -> str:
-    if outcome.problem:
-        return outcome.problem
+    if outcome.remark:
+        return outcome.remark if not outcome.is_whole else f"whole; {outcome.remark}"
     return "rendered again" if outcome.is_rendered else "whole"

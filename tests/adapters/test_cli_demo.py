@@ -115,7 +115,7 @@ class TestReplay:
         assert done.document["proven"] is False
         (request,) = done.document["requests"]
         assert (request["whole"], request["rendered"]) == (False, None)
-        assert "other bytes" in request["problem"]
+        assert "other bytes" in request["remark"]
 
     def test_a_body_that_shares_with_what_is_missing_is_not_proven(
         self, command: Command, tmp_path: Path

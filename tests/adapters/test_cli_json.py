@@ -1,0 +1,69 @@
+"""docs/cli.md lists what each command writes; every command is run and compared with it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.command import Done, run
+
+KEY = "support/4711"
+PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| `hansard ([^`]+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+LISTED = {command: re.findall(r"`(\w+)`", keys) for command, _, keys in ROWS}
+COLUMNS = {command: columns.split(", ") for command, columns, _ in ROWS}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("json")
+
+
+@pytest.fixture(scope="module")
+def demo(folder: Path) -> Done:
+    return run("demo", "--keep", "--json", TMPDIR=str(folder))
+
+
+def documents(done: Done) -> list[dict[str, Any]]:
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path) -> None:
+    url = demo.document["url"]
+    file, copy = str(folder / "talk.jsonl"), f"sqlite:///{folder / 'copy.db'}"
+    runs = {
+        "conversations": run("conversations", "--json", "--url", url),
+        "show KEY": run("show", KEY, "--json", "--url", url),
+        "request KEY": run("request", KEY, "--json", "--url", url),
+        "replay KEY": run("replay", KEY, "--json", "--url", url),
+        "replay KEY --verify": run("replay", KEY, "--verify", "--json", "--url", url),
+        "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
+        "import FILE": run("import", file, "--json", "--url", copy),
+        "import --check FILE": run("import", "--check", file, "--json"),
+        "forget KEY": run("forget", KEY, "--yes", "--json", "--url", copy),
+        "migrate": run("migrate", "--json", "--url", url),
+        "demo": demo,
+    }
+    written = {
+        command: {tuple(document) for document in documents(done)} for command, done in runs.items()
+    }
+    assert written == {command: {tuple(LISTED[command])} for command in runs}
+    assert LISTED.keys() - runs.keys() == {"tail"}
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("conversations", ("conversations",)),
+        ("show KEY", ("show", KEY)),
+        ("replay KEY", ("replay", KEY)),
+    ],
+)
+def test_columns_are_as_many_as_are_listed(
+    demo: Done, command: str, arguments: tuple[str, ...]
+) -> None:
+    done = run(*arguments, "--url", demo.document["url"])
+    assert {len(row) for row in done.columns} == {len(COLUMNS[command])}
