@@ -166,6 +166,7 @@ class Talk:
         Raises VersionConflict where `expected_version` was given and is not the last one, and
         IdempotencyMismatch where an id stands for other content.
         """
+        self._spool.settle(self.backend)
         drafted = tuple(self.draft(event, causation_id) for event in said)
         if self._begun:
             return self.append_drafted(drafted, expected_version)
@@ -194,6 +195,7 @@ class Talk:
 
     def head(self) -> Head:
         """Return where the conversation stands."""
+        self._spool.settle(self.backend)
         return Head() if self._id is None else self.backend.head(self._id)
 
     def since(self, version: int) -> list[RecordedEvent]:
@@ -202,6 +204,7 @@ class Talk:
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events with after < version <= until, in order."""
+        self._spool.settle(self.backend)
         if self._id is not None:
             yield from self.backend.read(self._id, after=after, until=until)
 

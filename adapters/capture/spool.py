@@ -79,7 +79,7 @@ class Spool:
         logger.error("a response could not be recorded (%s): kept in %s", cause, path)
 
     def take_in(self, backend: Backend) -> int:
-        """Record what waits, oldest first, and return how many responses and attempts it was.
+        """Record what waits, oldest first, and return how many answers (or failures) it was.
 
         Says so with a RecordingWarning. Raises the store's StorageError where it still cannot.
         """
@@ -90,7 +90,7 @@ class Spool:
             for path in self._waiting():
                 taken += self._take_file(backend, path)
         if taken:
-            said = f"{taken} responses or attempts that could not be recorded in time are now"
+            said = f"recorded late, for the store could not take them in time: {taken} answers"
             logger.warning(said)
             warnings.warn(said, RecordingWarning, stacklevel=2)
         return taken

@@ -49,21 +49,21 @@ def test_a_store_that_fails_after_the_prompt_does_not_disturb_the_call(
     assert len(files(recorded, tmp_path)) == 1
 
 
-def test_what_waits_is_recorded_at_the_next_call_and_said_aloud(
-    recorded: Recorded, tmp_path: Path
-) -> None:
+def test_what_waits_is_recorded_at_the_next_call_and_said_aloud(recorded: Recorded) -> None:
+    scenes = iter([CALLING, GREETING])
+
     def script(_: JsonObject) -> Answer:
-        recorded.counting.broken = FULL
-        return CALLING
+        scene = next(scenes)
+        recorded.counting.broken = FULL if scene is CALLING else None
+        return scene
 
     with calling(recorded, script) as calls:
         first = calls.ask()
         with pytest.raises(NotRecorded):
             calls.ask()
         recorded.counting.broken = None
-        with pytest.warns(RecordingWarning, match="1 response"):
+        with pytest.warns(RecordingWarning, match="in time: 1 "):
             calls.ask([*HELLO, said(first), results("toolu_01", "toolu_02")])
-        recorded.counting.broken = None
     assert recorded.types()[:5] == [
         "message.recorded",
         "request.sent",
@@ -137,7 +137,7 @@ def test_what_waits_is_taken_in_the_order_in_which_it_came(tmp_path: Path) -> No
     all_waiting = [unstored(f"{number}") for number in range(5)]
     for waiting in all_waiting:
         spool.put(waiting, FULL)
-    with pytest.warns(RecordingWarning, match="5 response"):
+    with pytest.warns(RecordingWarning, match="in time: 5 "):
         assert spool.take_in(store) == 5
     end = store.cursors()[0]
     order = [event.conversation_id for event in store.read_log(replace(end, position=0), 9)]
@@ -216,7 +216,6 @@ def test_a_full_disk_after_the_prompt_loses_nothing(tmp_path: Path) -> None:
     with calling(recorded, [GREETING]) as calls:
         calls.stream()
     del vars(store)["append"]
-    assert recorded.types()[-1] == "request.sent"
     with pytest.warns(RecordingWarning):
         recorded.spool.take_in(store)
     assert recorded.types()[-2:] == ["message.recorded", "response.completed"]
@@ -249,3 +248,27 @@ def test_where_nothing_waits_the_folder_is_looked_at_once(
     spool.settle(store)
     spool.settle(store)
     assert looked == [store]
+
+
+@pytest.mark.parametrize("use", ["read", "request", "result"])
+def test_a_talk_is_whole_before_anything_is_asked_of_it(recorded: Recorded, use: str) -> None:
+    def script(_: JsonObject) -> Answer:
+        recorded.counting.broken = FULL
+        return CALLING
+
+    def look() -> None:
+        match use:
+            case "read":
+                assert recorded.types()[-1] == "response.completed"
+            case "request":
+                messages = recorded.talk.request("anthropic-messages")["messages"]
+                assert messages[1]["role"] == "assistant"
+            case _:
+                recorded.talk.tool_result("toolu_01", "found")
+                assert recorded.types()[-2:] == ["response.completed", "tool_result.recorded"]
+
+    with calling(recorded, script) as calls:
+        calls.ask()
+    recorded.counting.broken = None
+    with pytest.warns(RecordingWarning):
+        look()
