@@ -34,8 +34,8 @@ from hansard.domain.log import (
 )
 from hansard.domain.registry import Erased, Unrecognised
 
-Progress = Callable[[int], None]
-"""Is told the version of each event that was dealt with."""
+Progress = Callable[[int, int], None]
+"""Is told how many steps are done, and how many there are in all."""
 
 _BATCH_EVENTS: Final = 256
 _BATCH_BYTES: Final = 1024 * 1024
@@ -60,7 +60,7 @@ class Imported:
     recorded: int
 
 
-def unheeded(version: int) -> None:
+def unheeded(done: int, total: int) -> None:
     """Let progress pass."""
 
 
@@ -75,7 +75,7 @@ def check(path: Path, progress: Progress = unheeded) -> Checked:
             if isinstance(line, RecordedEvent):
                 tenant = line.client_header().tenant
                 erased += line.body is None
-                progress(line.version)
+                progress(line.version, beginning.events)
     if tenant is None:
         raise InvalidExport("the file holds no event")
     return Checked(beginning, tenant, erased)
@@ -96,7 +96,7 @@ def import_file(
     store cannot take the conversation in, IdempotencyMismatch where it has other events of it, and
     VersionConflict where someone else appended meanwhile.
     """
-    checked = check(path)
+    checked = check(path, lambda done, total: progress(done, 2 * total))
     beginning = checked.beginning
     _must_be_whole(checked, tenant)
     name = key or beginning.key
@@ -104,7 +104,7 @@ def import_file(
         raise InvalidInput("the file names no key: give one with --as KEY")
     present = _place(backend, tenant, name, beginning.conversation_id)
     with path.open("rb") as file:
-        lines = _dealt_with(read_export(file), progress)
+        lines = _dealt_with(read_export(file), beginning.events, progress)
         _beginning(lines)
         _compare(backend, beginning.conversation_id, lines, min(present, beginning.events), name)
         _append(backend, tenant, beginning.conversation_id, _renamed(lines, key), present)
@@ -146,11 +146,12 @@ def _place(backend: Backend, tenant: UUID, key: str, conversation_id: UUID) -> i
     return present
 
 
-def _dealt_with(lines: Iterator[Line], progress: Progress) -> Iterator[Line]:
+def _dealt_with(lines: Iterator[Line], events: int, progress: Progress) -> Iterator[Line]:
+    """Yield the lines, and tell of each event that the second half of the work goes on."""
     for line in lines:
         yield line
         if isinstance(line, RecordedEvent):
-            progress(line.version)
+            progress(events + line.version, 2 * events)
 
 
 def _compare(

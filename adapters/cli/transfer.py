@@ -102,15 +102,14 @@ def _local(file: Path) -> Generator[Path]:
 
 @contextmanager
 def _progress(doing: str) -> Generator[Progress]:
-    """Yield what to tell each event to: a line that counts, where somebody can see it."""
+    """Yield what to tell of progress: a bar, where somebody can see it."""
     if not sys.stderr.isatty():
         yield importing.unheeded
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f}"))
-    drawn = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    with drawn:
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
         task = drawn.add_task(doing, total=None)
-        yield lambda version: drawn.update(task, completed=version)
+        yield lambda done, total: drawn.update(task, completed=done, total=total)

@@ -1,5 +1,6 @@
 """The demo from end to end, and the replay of what it recorded."""
 
+import sys
 from pathlib import Path
 from uuid import uuid4
 
@@ -83,6 +84,14 @@ class TestTheDemo:
         drawn = on_a_terminal("demo", columns=100)
         assert "\x1b[" in drawn
         assert "5 of 5 requests hash to what was sent" in drawn
+
+    def test_it_says_what_it_needs(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "anthropic", None)
+        done = command("demo")
+        assert done.code == 1
+        assert done.err == (
+            "hansard: the demo talks through the official SDK: pip install 'hansard[anthropic]'\n"
+        )
 
     def test_live_needs_a_key(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)

@@ -123,6 +123,17 @@ def test_a_long_conversation_comes_in_batches(store: Store, other: Store, tmp_pa
     assert content_of(other, talk.conversation_id) == content_of(store, talk.conversation_id)
 
 
+def test_progress_is_told_from_the_first_event_to_the_end(
+    store: Store, other: Store, tmp_path: Path
+) -> None:
+    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    told: list[tuple[int, int]] = []
+    import_file(
+        other.backend, other.tenant, path, progress=lambda done, total: told.append((done, total))
+    )
+    assert told == [(done, 8) for done in range(1, 9)]
+
+
 def test_a_key_that_another_conversation_has_is_refused(
     store: Store, other: Store, tmp_path: Path
 ) -> None:
