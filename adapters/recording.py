@@ -28,11 +28,11 @@ from hansard.domain.events import (
     ToolsDefined,
 )
 from hansard.domain.head import Head
-from hansard.domain.prefix import Prefix, prefix_of
+from hansard.domain.prefix import Prefix
 from hansard.projections.continuation import (
     Piece,
     Since,
-    digest_at,
+    digest_of,
     messages_of,
     new_pieces,
     pieces,
@@ -125,7 +125,8 @@ def plan(
 ) -> Plan:
     """Decide what a request means; `aside` puts it on a line of its own whatever it says."""
     request = uuid7()
-    found = None if aside else _continuation(asked, standing, rendered)
+    blocks = _pieces(asked)
+    found = None if aside else _continuation(blocks, standing, rendered)
     line = request if found is None else None
     events, blobs = ((), {}) if found is None else _news(outgoing, asked, standing, found, rendered)
 
@@ -141,7 +142,7 @@ def plan(
             headers=dict(outgoing.headers),
             line=line,
         )
-        return _with_digests(said, asked)
+        return said if blocks is None else _with_digests(said, asked, blocks)
 
     return Plan(request, events, blobs, line, sent)
 
@@ -155,25 +156,28 @@ def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
     return None
 
 
-def _continuation(asked: Sent, standing: Standing, rendered: Rendered | None) -> list[Piece] | None:
-    """Return the blocks that are new on the main line; None if the request is not of it."""
-    if standing.in_flight:
-        return None
-    if rendered is not None:
-        overtaken = standing.head.request > rendered.recipe.version and standing.since.is_answered
-        return None if overtaken else []
+def _pieces(asked: Sent) -> list[Piece] | None:
+    """Return the blocks of a request; None if its messages make no sense."""
     try:
-        return _after_last(pieces(asked.messages), standing)
+        return pieces(asked.messages)
     except InvalidContent:
         return None
 
 
-def _after_last(sent: list[Piece], standing: Standing) -> list[Piece] | None:
-    last = standing.last
-    blocks = last.blocks if last else 0
-    if last is not None and digest_at(sent, blocks) != last.history:
+def _continuation(
+    sent: list[Piece] | None, standing: Standing, rendered: Rendered | None
+) -> list[Piece] | None:
+    """Return the blocks that are new on the main line; None if the request is not of it."""
+    if sent is None or standing.in_flight:
         return None
-    return new_pieces(sent[blocks:], standing.since, standing.blobs)
+    if rendered is not None:
+        overtaken = standing.head.request > rendered.recipe.version and standing.since.is_answered
+        return None if overtaken else []
+    last = standing.last
+    known = last.blocks if last else 0
+    if last is not None and (len(sent) < known or digest_of(sent[:known]) != last.history):
+        return None
+    return new_pieces(sent[known:], standing.since, standing.blobs)
 
 
 def _news(
@@ -207,21 +211,14 @@ def _is_as_rendered(part: str, value: Any, body: bytes, rendered: Rendered | Non
     return value is None if made is None else f'"{part}":'.encode() + made in body
 
 
-def _with_digests(sent: RequestSent, asked: Sent) -> RequestSent:
-    """Return the request with the digests of what its answer is bound to, if it has any sense."""
-    try:
-        history = Prefix()
-        for message in asked.messages:
-            history.add(message["role"], message.get("content"))
-        prefix = prefix_of(asked.system, asked.tools, asked.messages)
-    except (KeyError, TypeError, ValueError):
-        return sent
+def _with_digests(said: RequestSent, asked: Sent, blocks: Sequence[Piece]) -> RequestSent:
+    """Return the request with the digests of what its answer is bound to."""
     digests: dict[str, Any] = {
-        "prefix": prefix,
-        "history": history.digest(),
-        "blocks": history.blocks,
+        "prefix": digest_of(blocks, Prefix(asked.system, asked.tools)),
+        "history": digest_of(blocks),
+        "blocks": len(blocks),
     }
-    return sent.model_copy(update=digests)
+    return said.model_copy(update=digests)
 
 
 def _ids() -> Iterator[UUID]:

@@ -29,23 +29,28 @@ class Prefix:
         """Begin with the instructions (text, list of blocks or None) and the tools in force."""
         self._hash = hashlib.sha256()
         self.blocks = 0
-        self._add("system", _as_blocks(system))
-        self._add("tools", tools or [])
+        self._hash.update(encoded("system", _as_blocks(system)))
+        self._hash.update(encoded("tools", tools or []))
 
     def add(self, role: str, content: Any) -> None:
         """Add the content of a message: a string, or a list of blocks."""
         for block in _as_blocks(content):
-            self._add(role, block)
-            self.blocks += 1
+            self.add_encoded(encoded(role, block))
+
+    def add_encoded(self, block: bytes) -> None:
+        """Add a block as `encoded` made it."""
+        self._hash.update(block)
+        self.blocks += 1
 
     def digest(self) -> str:
         """Return the digest of all that was added so far, in hex."""
         return self._hash.copy().hexdigest()
 
-    def _add(self, label: str, value: Any) -> None:
-        data = jsontext.write_canonical(canonical(value))
-        self._hash.update(f"{label}:{len(data)}:".encode())
-        self._hash.update(data)
+
+def encoded(label: str, value: Any) -> bytes:
+    """Return what a block of a role adds to a digest: made once, it serves several."""
+    data = jsontext.write_canonical(canonical(value))
+    return b"%s:%d:%s" % (label.encode(), len(data), data)
 
 
 def prefix_of(system: Any, tools: Any, messages: Iterable[dict[str, Any]]) -> str:

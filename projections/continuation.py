@@ -26,18 +26,22 @@ from hansard.domain.content import (
 from hansard.domain.errors import InvalidContent
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import Prefix, canonical
+from hansard.domain.prefix import Prefix, canonical, encoded
 from hansard.domain.tools import ToolDefinition
 
 Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
 
 
 class Piece(NamedTuple):
-    """A block of a request: the place of its message, who says it, and its JSON."""
+    """A block of a request: the place of its message, who says it, and its JSON.
+
+    `encoded` is what it adds to a digest.
+    """
 
     message: int
     role: str
     block: JsonObject
+    encoded: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +97,18 @@ def pieces(messages: Sequence[JsonObject]) -> list[Piece]:
     Raises InvalidContent where a message is none.
     """
     return [
-        Piece(place, _role(message), block)
+        Piece(place, _role(message), block, encoded(_role(message), block))
         for place, message in enumerate(messages)
         for block in _blocks(message.get("content"))
     ]
 
 
-def digest_at(sent: Sequence[Piece], blocks: int) -> str | None:
-    """Return the digest of the first blocks of a request; None if it has fewer."""
-    if len(sent) < blocks:
-        return None
-    prefix = Prefix()
-    for piece in sent[:blocks]:
-        prefix.add(piece.role, [piece.block])
-    return prefix.digest()
+def digest_of(sent: Iterable[Piece], prefix: Prefix | None = None) -> str:
+    """Return the digest of blocks, of these alone or behind a prefix, which goes on by them."""
+    digest = prefix or Prefix()
+    for piece in sent:
+        digest.add_encoded(piece.encoded)
+    return digest.digest()
 
 
 def new_pieces(

@@ -14,10 +14,10 @@ from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, 
 from hansard.domain.errors import InvalidContent
 from hansard.domain.events import Event, InstructionsSet, ToolsDefined
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import prefix_of
+from hansard.domain.prefix import Prefix, prefix_of
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.continuation import (
-    digest_at,
+    digest_of,
     equal,
     messages_of,
     new_pieces,
@@ -139,9 +139,9 @@ def test_side_lines_say_nothing_here() -> None:
 
 def test_a_string_is_one_text_block_and_so_the_digests_say() -> None:
     sent = [user("Hello"), assistant(ANSWER), user({"type": "text", "text": "More"})]
-    assert digest_at(pieces(sent), 3) == prefix_of(None, None, sent)
-    assert digest_at(pieces(sent), 1) == prefix_of(None, None, sent[:1])
-    assert digest_at(pieces(sent), 4) is None
+    assert digest_of(pieces(sent)) == prefix_of(None, None, sent)
+    assert digest_of(pieces(sent)[:1]) == prefix_of(None, None, sent[:1])
+    assert digest_of(pieces(sent), Prefix("Be brief.")) == prefix_of("Be brief.", None, sent)
 
 
 @pytest.mark.parametrize(
