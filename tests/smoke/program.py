@@ -8,7 +8,16 @@ from pathlib import Path
 import hansard
 
 # These need an extra, which the plain wheel does not bring.
-EXTRAS = {"anthropic", "cryptography", "httpx2", "openai", "psycopg", "psycopg_pool", "redis"}
+EXTRAS = {
+    "anthropic",
+    "anyio",
+    "cryptography",
+    "httpx2",
+    "openai",
+    "psycopg",
+    "psycopg_pool",
+    "redis",
+}
 
 
 def import_everything() -> int:
