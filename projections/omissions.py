@@ -1,9 +1,8 @@
-"""What is not there: events that were redacted, responses that were refused, versions not given."""
+"""What is not there: events that were redacted, and versions that were not given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 from uuid import UUID
 
 from hansard.domain import events
@@ -12,9 +11,6 @@ from hansard.projections.responses import Item, event_of
 
 Place = tuple[UUID | None, int]
 """Where an event is: its conversation, if that is known, and its version."""
-
-# Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
-_REFUSAL: Final = b'"stop_reason":"refusal"'
 
 
 def redacted(items: Sequence[Item]) -> set[Place]:
@@ -29,20 +25,6 @@ def redacted(items: Sequence[Item]) -> set[Place]:
         event = event_of(item)
         if isinstance(event, events.ContentRedacted):
             found.add((conversation, event.version))
-    return found
-
-
-def refused(items: Sequence[Item]) -> set[str]:
-    """Return the ids of the responses that the provider ended by refusing."""
-    found: set[str] = set()
-    for item in items:
-        if isinstance(item, RecordedEvent) and (
-            item.type != "response.completed" or not item.body or _REFUSAL not in item.body
-        ):
-            continue
-        event = event_of(item)
-        if isinstance(event, events.ResponseCompleted) and event.stop_reason == "refusal":
-            found.add(str(event.response))
     return found
 
 

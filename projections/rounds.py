@@ -60,8 +60,18 @@ class Rounds:
     def answer(self, block: Block, call_id: str) -> None:
         """Add the result of a call: to its round, or where it came if that is over."""
         if call := self._open_call(call_id):
-            self._answers[call.version] = block._replace(
-                mark="result", call=call.version, name=call.name
+            version, plain, spilled, response, asked, *_, is_error = block
+            self._answers[call.version] = Block(
+                version,
+                plain,
+                spilled,
+                response,
+                asked,
+                "result",
+                call.version,
+                call_id,
+                call.name,
+                is_error,
             )
         elif call_id in self._answered:
             self._leave_out("duplicate", block.version, "the call has its result already")
@@ -87,9 +97,19 @@ class Rounds:
         """Note that a response is to be gone on with, just as it is."""
         self._paused.add(response)
 
-    def has_unawaited_calls(self) -> bool:
+    def take_back(self, response: str) -> None:
+        """Leave out the blocks of a response that ended by refusing."""
+        for block in [block for block in self._assistant if block.response == response]:
+            self._assistant.remove(block)
+            self._leave_out("R20", block.version, "the response was refused")
+        for call in [call for call in self._calls if call.response == response]:
+            self._calls.remove(call)
+            if answer := self._answers.pop(call.version, None):
+                self.say(answer._replace(mark="late"))
+
+    def awaits_pause(self) -> bool:
         """Whether it matters for the open round that a response is paused."""
-        return any(call.mark == "unawaited" for call in self._calls)
+        return bool(self._calls) and any(call.mark == "unawaited" for call in self._calls)
 
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""

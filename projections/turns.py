@@ -26,7 +26,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.history import Block, History, Mark, Turn
-from hansard.projections.omissions import Place, left_out, redacted, refused
+from hansard.projections.omissions import Place, left_out, redacted
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Responses, event_of
@@ -35,6 +35,7 @@ from hansard.projections.rounds import Rounds
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
 _IN_BLOBS: Final = b"$"
 _ON_A_SIDE_LINE: Final = b'{"line":'
+_REFUSAL: Final = b'"stop_reason":"refusal"'
 
 
 def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
@@ -49,7 +50,7 @@ def history(recorded: Iterable[Item]) -> History:
     and tools in force come first. The events of a fork come after those of its origin.
     """
     items = list(recorded)
-    fold = _Fold(redacted(items), refused(items))
+    fold = _Fold(redacted(items))
     for item in items:
         try:
             fold.take(item)
@@ -64,10 +65,8 @@ def history(recorded: Iterable[Item]) -> History:
 class _Fold:
     """What the events said so far."""
 
-    def __init__(self, redactions: set[Place], refusals: set[str]) -> None:
+    def __init__(self, redactions: set[Place]) -> None:
         self._redacted = redactions
-        self._refused = refusals
-        self._is_wary = bool(redactions or refusals)
         self._rounds = Rounds()
         self._notes: list[Note] = []
         self._requests: list[Item] = []
@@ -86,11 +85,10 @@ class _Fold:
             self._note_long(item, item.type)
             return
         plain = plain_of(item)
-        if isinstance(plain, Erased | Unrecognised):
-            self._unread(item.version, plain)
-            return
         tell = _TOLD.get(item.type)
-        if tell and not self._is_wary and "line" not in plain:
+        if not isinstance(plain, dict):
+            self._unread(item.version, plain)
+        elif tell and not self._redacted and "line" not in plain:
             tell(self, item.version, plain, _IN_BLOBS in body)
         else:
             self._take(item, item.conversation_id, item.version, item.type, plain, True)
@@ -123,8 +121,6 @@ class _Fold:
             self._note_long(item, name)
         elif (conversation, version) in self._redacted:
             self._leave_out("redacted", version, "the event was redacted")
-        elif plain.get("response") in self._refused and name in _TOLD:
-            self._leave_out("R20", version, "the response was refused")
         elif tell := _TOLD.get(name):
             tell(self, version, plain, spilled)
         else:
@@ -137,10 +133,14 @@ class _Fold:
             self._requests.append(item)
             return
         self._closings.append(item)
-        if self._rounds.has_unawaited_calls():
-            event = event_of(item)
-            if isinstance(event, events.ResponseCompleted) and event.stop_reason == "pause_turn":
-                self._rounds.pause(str(event.response))
+        if self._rounds.awaits_pause() or _may_be_refusal(item):
+            match event_of(item):
+                case events.ResponseCompleted(stop_reason="pause_turn", response=response):
+                    self._rounds.pause(str(response))
+                case events.ResponseCompleted(stop_reason="refusal", response=response):
+                    self._rounds.take_back(str(response))
+                case _:
+                    pass
         self._rounds.close_response()
 
     def _take_whole(self, version: int, item: Item) -> None:
@@ -241,6 +241,10 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "document.extracted": _Fold.document,
 }
 """What holds blocks of a turn."""
+
+
+def _may_be_refusal(item: Item) -> bool:
+    return not isinstance(item, RecordedEvent) or _REFUSAL in (item.body or b"")
 
 
 def _text_of(unfinished: events.Unfinished) -> str:

@@ -48,15 +48,16 @@ class Message(NamedTuple):
 def message_of(role: Role, pieces: Iterable[Piece]) -> Message:
     """Return the message that holds these pieces."""
     kept = list(pieces)
-    return Message(role, [piece.value for piece in kept], [piece.block for piece in kept])
+    return Message(role, [value for value, _ in kept], [block for _, block in kept])
 
 
 @dataclass(slots=True)
 class Draft:
     """The messages so far, the instructions and tools, and what was done to get there.
 
-    `types` are the types of all blocks that were spelled, "blank" among them for blank text: a rule
-    whose blocks never occur has nothing to do.
+    `types` are the types of all blocks that were spelled, but for plain text, and words for what
+    else a rule looks for: "system" for an operator's note, "blank" for blank text, "empty" for a
+    message without content. A rule has nothing to do where what it looks for never occurs.
     """
 
     messages: list[Message] = field(default_factory=list[Message])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import History
@@ -11,11 +11,12 @@ from hansard.projections.requests.anthropic_draft import (
     SERVER_CALLS,
     THINKING,
     Draft,
-    Message,
     Piece,
     message_of,
 )
 from hansard.projections.responses import Responses
+
+_NEVER: Final = 1 << 62
 
 
 def mend_endings(draft: Draft, responses: Responses) -> None:
@@ -25,24 +26,28 @@ def mend_endings(draft: Draft, responses: Responses) -> None:
     be thinking. A turn that the provider paused goes back as it is (R4).
     """
     messages = draft.messages
-    for index, message in enumerate(messages):
-        if message.role != "assistant":
-            continue
-        if message.blocks[0].asked != message.blocks[-1].asked:
-            message = message_of("assistant", _mended(draft, message.pieces, responses))
-            messages[index] = message
-        if _is_answered(message, messages[index + 1 : index + 2]):
-            continue
-        if index + 1 == len(messages) and not _goes_on(message.pieces, responses):
-            why = "the assistant has the last word: newer models refuse that; say something first"
-            draft.note("noted", "R11", message.blocks[-1].version, why)
-        pieces = _as_prefill(draft, message.pieces, responses)
-        messages[index] = message_of("assistant", pieces)
+    # How many requests had been sent when the next message began.
+    asked_after = _NEVER
+    for index in range(len(messages) - 1, -1, -1):
+        role, _, blocks = messages[index]
+        asked = blocks[0].asked
+        if role == "assistant":
+            if asked != blocks[-1].asked:
+                pieces = _mended(draft, messages[index].pieces, responses)
+                messages[index] = message_of("assistant", pieces)
+            if asked_after > blocks[-1].asked:
+                _end(draft, index, responses, is_last=asked_after == _NEVER)
+        asked_after = asked
 
 
-def _is_answered(message: Message, after: list[Message]) -> bool:
-    """Whether the user spoke before the next request was sent."""
-    return bool(after) and after[0].blocks[0].asked <= message.blocks[-1].asked
+def _end(draft: Draft, index: int, responses: Responses, *, is_last: bool) -> None:
+    """Mend a turn after which a request was sent, or will be."""
+    message = draft.messages[index]
+    if is_last and not _goes_on(message.pieces, responses):
+        why = "the assistant has the last word: newer models refuse that; say something first"
+        draft.note("noted", "R11", message.blocks[-1].version, why)
+    pieces = _as_prefill(draft, message.pieces, responses)
+    draft.messages[index] = message_of("assistant", pieces)
 
 
 def _mended(draft: Draft, pieces: list[Piece], responses: Responses) -> list[Piece]:

@@ -20,11 +20,9 @@ from hansard.projections.requests.anthropic_draft import (
     THINKING,
     Draft,
     Message,
-    Piece,
     is_blank,
     is_server_result,
     joined,
-    message_of,
 )
 from hansard.projections.requests.anthropic_endings import container_of, mend_endings
 from hansard.projections.requests.anthropic_instructions import (
@@ -75,14 +73,14 @@ def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Dr
 
 def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
     role, blocks = turn
-    if len(blocks) == 1 and (value := _plain_text(blocks[0])) is not None:
-        draft.types.add("text")
+    if len(blocks) == 1 and role != "system" and (value := _plain_text(blocks[0])) is not None:
         return Message(role, [value], blocks)
-    pieces = [Piece(value, block) for block in blocks for value in speller.spell(block)]
-    draft.types.update(piece.value.get("type") for piece in pieces)
-    if any(is_blank(piece.value) for piece in pieces):
+    pieces = [(value, block) for block in blocks for value in speller.spell(block)]
+    content = [value for value, _ in pieces]
+    draft.types.update([role], [value.get("type") for value in content] or ["empty"])
+    if any(map(is_blank, content)):
         draft.types.add("blank")
-    return message_of(role, pieces)
+    return Message(role, content, [block for _, block in pieces])
 
 
 def _plain_text(block: Block) -> JsonObject | None:
@@ -107,13 +105,15 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
 
     What one rule leaves out may be what another rests on, so they are applied until none objects.
     """
-    if "compaction" in draft.types:
+    types = draft.types
+    if "compaction" in types:
         begin_at_compaction(draft, history.responses, options)
-    if "blank" in draft.types:
+    if "blank" in types:
         drop_blank_text(draft)
-    draft.messages = joined(draft.messages)
+    if not types.isdisjoint(("compaction", "blank", "empty")):
+        draft.messages = joined(draft.messages)
     size = -1
-    while size != (size := sum(len(message.content) for message in draft.messages)):
+    while size != (size := sum([len(message[1]) for message in draft.messages])):
         _pair_and_place(draft, history, options)
 
 
@@ -122,10 +122,10 @@ def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
     if types & SERVER_CALLS or any(map(is_server_result, types)):
         pair_server_tools(draft)
         draft.messages = joined(draft.messages)
-    if any(message.role == "system" for message in draft.messages):
+    if "system" in types:
         place_notes(draft)
         draft.messages = joined(draft.messages)
     mend_endings(draft, history.responses)
     if types & THINKING:
         check_signed(draft, history.responses, options)
-    draft.messages = joined(draft.messages)
+        draft.messages = joined(draft.messages)

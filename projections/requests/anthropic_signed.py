@@ -56,9 +56,8 @@ class _Signed:
 
     def is_loop_bare(self) -> bool:
         """Whether thinking was left out of the turn that a tool loop is in."""
-        last = self._draft.messages[-1]
         return self._bare == self._place - 1 >= 0 and any(
-            block.get("type") == "tool_result" for block in last.content
+            block.get("type") == "tool_result" for block in self._draft.messages[-1].content
         )
 
     def _checked(self, pieces: list[Piece]) -> list[Piece]:

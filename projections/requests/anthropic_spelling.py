@@ -25,6 +25,7 @@ NO_RESULT: Final = "Tool execution succeeded, but returned no result."
 FAILED: Final = "Tool execution failed, but returned no result."
 """What stands in for an error without content."""
 
+_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 _BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})
 _TELLING: Final = frozenset({"text", "image", "document", "search_result"})
 
@@ -54,23 +55,32 @@ class Speller:
             case _:
                 assert_never(block.mark)
 
-    def own(self, native: Native, version: int, spilled: bool) -> JsonObject:
-        """Return an Anthropic block as it came, without cache marks (R16)."""
-        value = restore(native.value, self._blobs) if spilled else native.value
-        if MARK in value:
-            self._draft.note("repaired", "R16", version, "cache marks are placed anew")
-            return {key: held for key, held in value.items() if key != MARK}
-        return value
+    def _own(self, block: Block) -> JsonObject | None:
+        """Return a block of Anthropic's as it came; None for any other."""
+        plain = block.plain
+        if plain["kind"] != "native" or plain["api"] != API:
+            return None
+        value: JsonObject = plain["value"]
+        if block.spilled:
+            value = restore(value, self._blobs)
+        return self._unmarked(value, block.version)
+
+    def _unmarked(self, value: JsonObject, version: int) -> JsonObject:
+        """Return a block without its cache mark (R16)."""
+        if MARK not in value:
+            return value
+        self._draft.note("repaired", "R16", version, "cache marks are placed anew")
+        return {key: held for key, held in value.items() if key != MARK}
 
     def _said(self, block: Block) -> list[JsonObject]:
+        if (value := self._own(block)) is not None:
+            return self._native(block, value)
         content = block.content
         match content:
-            case Native(api="anthropic-messages"):
-                return self._native(block, self.own(content, block.version, block.spilled))
             case Native():
                 return self._foreign(block, content)
             case Text():
-                return [{"type": "text", "text": content.text}]
+                return [_text(content.text)]
             case Document():
                 return [self._document(block, content)]
             case Reasoning():
@@ -104,7 +114,7 @@ class Speller:
             self._leave_out("foreign", block, f"a block of {native.api} that says no text")
             return []
         self._draft.note("translated", "foreign", block.version, f"text of {native.api}")
-        return [{"type": "text", "text": text}]
+        return [_text(text)]
 
     def _document(self, block: Block, document: Document) -> JsonObject:
         spelled = spell_document(document, self._blobs)
@@ -112,17 +122,16 @@ class Speller:
             return spelled
         why = f"Anthropic does not read {document.media_type}"
         self._leave_out("document", block, why)
-        return {"type": "text", "text": words_for(document)}
+        return _text(words_for(document))
 
     def _call(self, block: Block) -> list[JsonObject]:
         call_id = self._ids.of_call(block)
         if call_id != block.call_id:
             why = "the id of the call is not one that Anthropic takes"
             self._draft.note("translated", "R15", block.version, why)
-        content = block.content
-        if isinstance(content, Native) and content.api == API:
-            value = self.own(content, block.version, block.spilled)
+        if (value := self._own(block)) is not None:
             return [value if value.get("id") == call_id else {**value, "id": call_id}]
+        content = block.content
         arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
         if isinstance(content, Native):
             self._draft.note("translated", "foreign", block.version, f"a call of {content.api}")
@@ -138,9 +147,8 @@ class Speller:
             why = f"no result in time: {CANCELLED!r} stands in"
             self._draft.note("repaired", "R1", block.version, why)
         call_id = self._ids.of_result(block)
-        content = block.content
-        if isinstance(content, Native) and content.api == API:
-            return [self._own_result(block, content, call_id)]
+        if (value := self._own(block)) is not None:
+            return [self._own_result(block, value, call_id)]
         result: JsonObject = {
             "type": "tool_result",
             "tool_use_id": call_id,
@@ -150,8 +158,7 @@ class Speller:
             result["is_error"] = True
         return [result]
 
-    def _own_result(self, block: Block, native: Native, call_id: str) -> JsonObject:
-        value = self.own(native, block.version, block.spilled)
+    def _own_result(self, block: Block, value: JsonObject, call_id: str) -> JsonObject:
         if value.get("tool_use_id") != call_id:
             value = {**value, "tool_use_id": call_id}
         content = value.get("content")
@@ -173,53 +180,51 @@ class Speller:
             if is_blank(value):
                 self._leave_out("R10", block, "blank text in a result")
             else:
-                kept.append(self.own(Native(api=API, value=value), block.version, False))
+                kept.append(self._unmarked(value, block.version))
         if not kept:
             self._draft.note("repaired", "R14", block.version, "a result without content")
         return kept
 
     def _contents(self, block: Block, *, is_error: bool) -> list[JsonObject]:
         """Return the blocks of a result that is not Anthropic's."""
-        content = block.content
-        if isinstance(content, Native):
-            text = _text_in(restore(content.value, self._blobs))
-            self._draft.note("translated", "foreign", block.version, f"a result of {content.api}")
-            told = [] if text is None else [{"type": "text", "text": text}]
-        elif isinstance(content, ToolResult):
-            told = [self._part(block, part) for part in content.content]
+        plain = block.plain
+        if plain["kind"] == "native":
+            text = _text_in(restore(plain["value"], self._blobs))
+            self._draft.note("translated", "foreign", block.version, f"a result of {plain['api']}")
+            told = [] if text is None else [_text(text)]
         else:
-            told = []
+            told = [self._part(block, part) for part in plain["content"]]
         kept = [value for value in told if not is_blank(value)]
         if len(kept) < len(told):
             self._leave_out("R10", block, "blank text in a result")
         return kept or _nothing(is_error=is_error)
 
-    def _part(self, block: Block, part: Text | Document) -> JsonObject:
-        if isinstance(part, Text):
-            return {"type": "text", "text": part.text}
-        return self._document(block, part)
+    def _part(self, block: Block, part: JsonObject) -> JsonObject:
+        if part["kind"] == "text":
+            return _text(part["text"])
+        return self._document(block, Document.model_validate(part))
 
     def _late(self, block: Block) -> list[JsonObject]:
         """Return a result that came too late as the user's words."""
-        content = block.content
-        if isinstance(content, ToolResult) and content.content == (Text(text=CANCELLED),):
+        value = self._own(block)
+        if value is None and block.plain.get("content") == _GIVEN_UP:
             self._leave_out("late", block, "the call was given up, and was answered so before")
             return []
         self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
-        if isinstance(content, Native) and content.api == API:
-            told = self._own_words(block, self.own(content, block.version, block.spilled))
-        else:
+        if value is None:
             told = self._contents(block, is_error=block.is_error)
-        return [{"type": "text", "text": _headline(block)}, *told]
+        else:
+            told = self._own_words(block, value)
+        return [_text(_headline(block)), *told]
 
     def _own_words(self, block: Block, value: JsonObject) -> list[JsonObject]:
         """Return those blocks of a result that a user's message may hold as well."""
         content = value.get("content")
         if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
+            content = [_text(content)]
         parts = cast("list[Any]", content) if isinstance(content, list) else []
         told = [
-            self.own(Native(api=API, value=value), block.version, False)
+            self._unmarked(value, block.version)
             for part in parts
             if isinstance(part, dict)
             and (value := cast("JsonObject", part)).get("type") in _TELLING
@@ -234,7 +239,7 @@ class Speller:
             return []
         tag = tag_of(block, block.content)
         told = f"{PREAMBLE}\n{tag}" if block.call_id else tag
-        return [{"type": "text", "text": told}, self._document(block, block.content)]
+        return [_text(told), self._document(block, block.content)]
 
     def _note_file(self, block: Block) -> None:
         why = "refers to a file that the provider keeps: it may be gone"
@@ -244,8 +249,12 @@ class Speller:
         self._draft.note("left out", rule, block.version, why)
 
 
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
+
+
 def _nothing(*, is_error: bool) -> list[JsonObject]:
-    return [{"type": "text", "text": FAILED if is_error else NO_RESULT}]
+    return [_text(FAILED if is_error else NO_RESULT)]
 
 
 def _headline(block: Block) -> str:
