@@ -42,14 +42,14 @@ def _recorded(
 ) -> anthropic.Anthropic | anthropic.AsyncAnthropic:
     from anthropic import Anthropic
 
-    from hansard.adapters.capture import transport
+    from hansard.adapters.capture import http_clients
 
-    if transport.is_recorded_in(client._client, journal):  # pyright: ignore[reportPrivateUsage]  # the SDK has no other way to it
+    if http_clients.is_recorded_in(client._client, journal):  # pyright: ignore[reportPrivateUsage]  # the SDK has no other way to it
         return client
     turns = Turns(journal, _refusal())
     if isinstance(client, Anthropic):
-        return client.with_options(http_client=transport.recorded(client._client, turns))  # pyright: ignore[reportPrivateUsage]  # as above
-    return client.with_options(http_client=transport.recorded_async(client._client, turns))  # pyright: ignore[reportPrivateUsage]  # as above
+        return client.with_options(http_client=http_clients.recorded(client._client, turns))  # pyright: ignore[reportPrivateUsage]  # as above
+    return client.with_options(http_client=http_clients.recorded_async(client._client, turns))  # pyright: ignore[reportPrivateUsage]  # as above
 
 
 @cache

@@ -1,54 +1,29 @@
-"""The tee on the HTTP client of an SDK: its transports, wrapped one by one.
+"""Transports that record: each hands every request to the one it wraps.
 
-A wrapped transport hands every request to the one it wraps, so that pools, proxies, limits and
-certificates are that one's; redirects, hooks, cookies and timeouts are the client's, which stays
-the same in all but its transports. What comes back is read beside the caller, chunk by chunk.
+Pools, proxies, limits and certificates are those of the wrapped one. What comes back is read beside
+the caller, chunk by chunk.
 
 Imports httpx2, which an SDK brings: only what was given such a client imports this.
 """
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Final, cast
 
 import anyio
 import anyio.to_thread
 import httpx2
 
+from hansard.adapters.capture.anthropic_stream import Loss
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.turns import Turns, is_turn
-from hansard.adapters.journal import Journal
-
-ClientT = TypeVar("ClientT", httpx2.Client, httpx2.AsyncClient)
 
 _REDIRECTS: Final = range(300, 400)
 _PATIENCE: Final = 5.0
 _PACKED: Final = "content-encoding"
-
-
-def recorded(client: httpx2.Client, turns: Turns) -> httpx2.Client:
-    """Return a client like that one, with its transports wrapped."""
-    origin = _origin(client)
-    return _like(origin, lambda inner: RecordedTransport(inner, origin, turns))
-
-
-def recorded_async(client: httpx2.AsyncClient, turns: Turns) -> httpx2.AsyncClient:
-    """Return a client like that one, with its transports wrapped."""
-    origin = _origin(client)
-    return _like(origin, lambda inner: AsyncRecordedTransport(inner, origin, turns))
-
-
-def is_recorded_in(client: httpx2.Client | httpx2.AsyncClient, journal: Journal) -> bool:
-    """Return whether a client's wire is recorded into the conversation of a journal already."""
-    wrapped = _wrapped(client)
-    if wrapped is None:
-        return False
-    known, asked = wrapped.turns.journal.talk, journal.talk
-    return known.backend is asked.backend and known.conversation_id == asked.conversation_id
 
 
 class RecordedTransport(httpx2.BaseTransport):
@@ -231,7 +206,7 @@ class AsyncRecordedStream(httpx2.AsyncByteStream):
         if not self._attempt.is_closed:
             await _shielded(self._attempt.finish)
 
-    async def _lose(self, loss: Any) -> None:
+    async def _lose(self, loss: Loss) -> None:
         if not self._attempt.is_closed:
             await _shielded(partial(self._attempt.lose, loss))
 
@@ -275,48 +250,3 @@ def _read_whole(attempt: Attempt, response: httpx2.Response, body: bytes) -> Non
 def _must_be_open(client: httpx2.Client | httpx2.AsyncClient) -> None:
     if client.is_closed:
         raise RuntimeError("Cannot send a request, as the client has been closed.")
-
-
-def _wrapped(
-    client: httpx2.Client | httpx2.AsyncClient,
-) -> RecordedTransport | AsyncRecordedTransport | None:
-    transport = client._transport  # pyright: ignore[reportPrivateUsage]  # httpx2 has no other way to it
-    if isinstance(transport, RecordedTransport | AsyncRecordedTransport):
-        return transport
-    return None
-
-
-def _origin(client: ClientT) -> ClientT:
-    """Return the client whose transports are not wrapped: a conversation takes over from another."""
-    wrapped = _wrapped(client)
-    return client if wrapped is None else cast("ClientT", wrapped.origin)
-
-
-def _like(client: ClientT, wrap: Callable[[Any], Any]) -> ClientT:
-    """Return a copy of a client, with other transports; all else is shared."""
-    made = copy.copy(client)
-    _stays_open(made)
-    vars(made)["_transport"] = wrap(vars(client)["_transport"])
-    vars(made)["_mounts"] = {
-        pattern: None if inner is None else wrap(inner)
-        for pattern, inner in vars(client)["_mounts"].items()
-    }
-    return made
-
-
-_KINDS: Final[dict[type[Any], type[Any]]] = {}
-
-
-def _stays_open(made: Any) -> None:
-    """Keep a copy from closing what it shares when it is dropped, as the SDKs' own clients do."""
-    kind = cast("type[Any]", type(made))
-    if not hasattr(kind, "__del__"):
-        return
-    if kind not in _KINDS:
-        members = {"__del__": _nothing, "__doc__": kind.__doc__, "__module__": kind.__module__}
-        _KINDS[kind] = type(kind.__name__, (kind,), members)
-    made.__class__ = _KINDS[kind]
-
-
-def _nothing(_: object) -> None:
-    """Do nothing."""
