@@ -12,7 +12,7 @@ import psycopg
 from psycopg import Connection, RawCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from hansard.adapters.storage.postgres_batch import Array, ArrayDumper
 from hansard.adapters.storage.postgres_errors import is_lost, translated, translated_again
@@ -54,17 +54,9 @@ class Connections:
         self._incarnation: UUID | None = None
         self._digest_key = b""
         self._threshold = 0 if prepared else None
-        self._pool = ConnectionPool(
-            info,
-            kwargs={"autocommit": True, "cursor_factory": RawCursor},
-            configure=self._introduce,
-            min_size=1,
-            max_size=most,
-            timeout=wait,
-            open=False,
-            name="hansard",
-        )
+        self._info, self._most, self._wait = info, most, wait
         self._opened = False
+        self._pool = self._new_pool()
 
     def ask(self, name: str, parameters: Sequence[object] = ()) -> list[TupleRow]:
         """Return the rows of a named query, committed.
@@ -120,9 +112,27 @@ class Connections:
 
     def _open(self) -> None:
         with self._lock:
-            if not self._opened:
-                self._pool.open()
-                self._opened = True
+            if self._opened:
+                return
+            try:
+                # Waits for the first connection: who asks while it comes up makes it two.
+                self._pool.open(wait=True, timeout=self._wait)
+            except PoolTimeout:
+                self._pool = self._new_pool()
+                raise
+            self._opened = True
+
+    def _new_pool(self) -> ConnectionPool[Connection[TupleRow]]:
+        return ConnectionPool(
+            self._info,
+            kwargs={"autocommit": True, "cursor_factory": RawCursor},
+            configure=self._introduce,
+            min_size=1,
+            max_size=self._most,
+            timeout=self._wait,
+            open=False,
+            name="hansard",
+        )
 
     def _introduce(self, connection: Connection[TupleRow]) -> None:
         connection.prepare_threshold = self._threshold

@@ -1,0 +1,113 @@
+"""Reads and appends that stay as quick in a long conversation as in a short one: by their plans."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import RawCursor
+
+from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.adapters.storage.queries import load_queries
+from hansard.domain.head import Effect
+from hansard.domain.log import NewEvent
+from tests.factories import appending, raw_event
+from tests.postgres_server import VERSIONS, server
+
+QUERIES = load_queries("postgres")
+LONG = 3000
+
+PROMPT = Effect(prompts=True)
+REQUEST = Effect(points="request")
+
+
+@pytest.fixture(params=VERSIONS)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    running = server(request.param)
+    created = running.create("log", migrate)
+    yield created
+    running.drop(created)
+
+
+@pytest.fixture
+def log(url: str) -> Iterator[Postgres]:
+    opened = open_postgres(url)
+    yield opened
+    opened.close()
+
+
+def events(number: int) -> list[NewEvent]:
+    kinds = (PROMPT, REQUEST, Effect(), Effect())
+    return [
+        raw_event(effect=kinds[n % 4], once=f"message:{uuid4()}" if n % 4 == 2 else None)
+        for n in range(number)
+    ]
+
+
+def indexes_of(plan: dict[str, Any]) -> set[str]:
+    """The indexes that a plan uses on the events; "all of them" for a scan of the table."""
+    found: set[str] = set()
+    if plan.get("Relation Name") == "event":
+        found.add(plan.get("Index Name", "all of them"))
+    for part in plan.get("Plans", ()):
+        found |= indexes_of(part)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "index"),
+    [
+        ("read", (2900, 3000, 256), "event_version"),
+        ("latest", ("request", 2**62), "event_pointer"),
+        ("exchange_start", (700,), "event_exchange"),
+        ("read_log", (2900, 256), "event_pkey"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["force_generic_plan", "force_custom_plan"])
+def test_hot_reads_go_by_their_index(
+    url: str, log: Postgres, name: str, arguments: tuple[object, ...], index: str, mode: str
+) -> None:
+    conversation = uuid4()
+    log.append([appending(conversation, *events(LONG))])
+    log.append([appending(uuid4(), *events(LONG // 3))])
+    with psycopg.connect(url, autocommit=True, cursor_factory=RawCursor) as connection:
+        connection.execute("ANALYZE hansard.event")
+        connection.execute(f"SET plan_cache_mode = {mode}".encode())
+        shard = max(log.cursors(), key=lambda cursor: cursor.position).shard
+        first: UUID | int = shard if name == "read_log" else conversation
+        query = f"EXPLAIN (FORMAT JSON, ANALYZE) {QUERIES[name]}".encode()
+        row = connection.execute(query, (first, *arguments), prepare=True).fetchone()
+        assert row is not None
+        assert indexes_of(row[0][0]["Plan"]) == {index}
+
+
+def rows_read(connection: psycopg.Connection) -> int:
+    """Rows of tables and indexes that were looked at so far, all sessions' counts written."""
+    connection.execute("SELECT pg_stat_force_next_flush()")
+    row = connection.execute(
+        "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = 'hansard')"
+        " + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = 'hansard')"
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_an_append_looks_at_no_more_rows_in_a_long_conversation(url: str, log: Postgres) -> None:
+    conversation = uuid4()
+
+    def looked_at(appends: int) -> int:
+        with psycopg.connect(url, autocommit=True) as connection:
+            before = rows_read(connection)
+            for event in events(appends):
+                log.append([appending(conversation, event)])
+            with log.connections.transaction() as writing:
+                writing.execute("SELECT pg_stat_force_next_flush()")
+            return rows_read(connection) - before
+
+    # From the first append on: plans are made while the tables are empty, and kept.
+    short = looked_at(100)
+    log.append([appending(conversation, *events(LONG))])
+    long = looked_at(100)
+    assert long <= short * 1.5
+    assert long <= 100 * 12

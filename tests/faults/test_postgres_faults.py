@@ -1,0 +1,218 @@
+"""PostgreSQL when things break: clients killed, the server killed, answers lost, commits lazy."""
+
+import multiprocessing
+import secrets
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from hansard.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
+from hansard.domain.errors import StorageUnavailable
+from hansard.domain.log import Backend, Duplicate, Recorded
+from tests.factories import appending, raw_event
+from tests.faults.kills import kill_writers, whole_requests_only
+from tests.faults.lossy_line import LossyLine
+from tests.faults.writer import group
+from tests.ledger import verified_log
+from tests.postgres_places import PostgresPlace, fresh_log
+from tests.postgres_server import VERSIONS, Server, carried_server
+
+CRASHES = 4
+BODY = 8000
+
+
+@dataclass(frozen=True)
+class QuietPlace(PostgresPlace):
+    """A place that is looked at when the sessions of killed clients have ended."""
+
+    def open(self) -> Backend:
+        if multiprocessing.parent_process() is None:
+            wait_until(self.url, OTHERS_ENDED)
+        return super().open()
+
+
+OTHERS_ENDED = """
+SELECT count(*) = 0 FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
+"""
+ONE_WAITS = """
+SELECT count(*) = 1 FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event = 'advisory'
+"""
+
+
+def wait_until(url: str, condition: str) -> None:
+    deadline = time.monotonic() + 60
+    with psycopg.connect(url, autocommit=True) as connection:
+        while connection.execute(condition.encode()).fetchone() != (True,):
+            assert time.monotonic() < deadline, "it did not come true in a minute"
+            time.sleep(0.002)
+
+
+@pytest.fixture(params=VERSIONS)
+def place(request: pytest.FixtureRequest) -> Iterator[QuietPlace]:
+    created = QuietPlace(request.param, fresh_log(request.param))
+    yield created
+    created.remove()
+
+
+@pytest.fixture
+def log(place: QuietPlace) -> Iterator[Postgres]:
+    opened = open_postgres(place.url)
+    yield opened
+    opened.close()
+
+
+def test_nothing_acknowledged_is_lost_to_kills_on_postgres(place: QuietPlace) -> None:
+    assert kill_writers(place, rounds=40) > 0
+
+
+@pytest.mark.soak
+def test_nothing_acknowledged_is_lost_to_a_thousand_kills_on_postgres(place: QuietPlace) -> None:
+    assert kill_writers(place, rounds=350) > 0
+
+
+@pytest.fixture(params=VERSIONS if VERSIONS != ("given",) else ("18",))
+def fragile(request: pytest.FixtureRequest) -> Server:
+    """A server of its own, to be crashed."""
+    return carried_server(request.param)
+
+
+def test_nothing_acknowledged_is_lost_when_the_server_crashes(fragile: Server) -> None:
+    url = fragile.create("log", migrate)
+    stopped = multiprocessing.Event()
+    told: set[UUID] = set()
+    log = open_postgres(url, Limits(connections=4, wait=2.0))
+
+    def write(_: int) -> None:
+        own = uuid4()
+        while not stopped.is_set():
+            events = group("crash", 3)
+            with suppress(StorageUnavailable):
+                (verdict,) = log.append([appending(own, *events)])
+                if isinstance(verdict, Recorded):
+                    told.update(event.event_id for event in events)
+
+    with ThreadPoolExecutor(3) as pool:
+        writing = [pool.submit(write, n) for n in range(3)]
+        for _ in range(CRASHES):
+            before = len(told)
+            deadline = time.monotonic() + 60
+            while len(told) < before + 30:
+                assert time.monotonic() < deadline, "the writers did not come back"
+                time.sleep(0.005)
+            fragile.crash()
+            fragile.restart()
+        stopped.set()
+        for written in writing:
+            written.result()
+    log.close()
+    again = open_postgres(url)
+    events = verified_log(again)
+    whole_requests_only(events)
+    assert told <= {event.event_id for event in events}
+    assert len(told) >= CRASHES * 30
+    again.close()
+    fragile.crash()
+
+
+def test_each_acknowledgement_had_its_flush_even_if_commits_are_lazy_here(
+    place: QuietPlace,
+) -> None:
+    with psycopg.connect(place.url, autocommit=True) as probe:
+        database = urlsplit(place.url).path.lstrip("/")
+        lazy = f"ALTER DATABASE {database} SET synchronous_commit = off"
+        probe.execute(lazy.encode())
+        log = open_postgres(place.url)
+        for _ in range(100):
+            before = written(probe)
+            log.append([appending(uuid4(), raw_event(body=secrets.token_bytes(BODY)))])
+            assert flushed(probe) >= before + BODY
+        log.close()
+
+
+def test_a_lazy_commit_would_be_seen_to_lack_its_flush(place: QuietPlace) -> None:
+    with (
+        psycopg.connect(place.url, autocommit=True) as probe,
+        psycopg.connect(place.url, autocommit=True) as lazy,
+    ):
+        lazy.execute("SET synchronous_commit = off")
+        lazy.execute("CREATE TABLE scratch (body bytea)")
+        behind = 0
+        for _ in range(100):
+            before = written(probe)
+            lazy.execute("INSERT INTO scratch VALUES (%s)", (secrets.token_bytes(BODY),))
+            behind += flushed(probe) < before + BODY
+        assert behind > 0
+
+
+def written(probe: psycopg.Connection) -> int:
+    return lsn(probe, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
+
+
+def flushed(probe: psycopg.Connection) -> int:
+    return lsn(probe, "SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn")
+
+
+def lsn(probe: psycopg.Connection, query: str) -> int:
+    row = probe.execute(query.encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.fixture
+def line(place: QuietPlace) -> Iterator[LossyLine]:
+    opened = LossyLine(place.url)
+    yield opened
+    opened.close()
+
+
+def test_an_append_whose_answer_was_lost_is_recorded_once(line: LossyLine) -> None:
+    log = open_postgres(line.url)
+    conversation = uuid4()
+    log.append([appending(conversation, raw_event())])
+    lost = appending(conversation, raw_event(), raw_event(), expected_version=1)
+    line.lose_the_next_answer()
+    assert log.append([lost]) == [Duplicate(2, 3)]
+    assert line.lost == 1
+    assert log.append([appending(conversation, raw_event())]) == [Recorded(4, 4, 4)]
+    assert len(verified_log(log)) == 4
+    log.close()
+
+
+def test_an_append_whose_session_was_ended_is_tried_again(place: QuietPlace, log: Postgres) -> None:
+    log.append([appending(uuid4(), raw_event())])
+    shard = next(cursor.shard for cursor in log.cursors() if cursor.position)
+    with (
+        psycopg.connect(place.url) as holder,
+        psycopg.connect(place.url, autocommit=True) as operator,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (shard,))
+        waiting = pool.submit(log.append, [appending(uuid4(), raw_event())])
+        wait_until(place.url, ONE_WAITS)
+        operator.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE wait_event = 'advisory'"
+        )
+        wait_until(place.url, ONE_WAITS)
+        holder.rollback()
+        assert waiting.result(timeout=60) == [Recorded(1, 1, 2)]
+
+
+def test_a_server_that_stays_away_is_unavailable_and_says_what_is_not_known(
+    fragile: Server,
+) -> None:
+    log = open_postgres(fragile.create("log", migrate), Limits(wait=0.3))
+    log.append([appending(uuid4(), raw_event())])
+    fragile.crash()
+    with pytest.raises(StorageUnavailable, match="append the same events again"):
+        log.append([appending(uuid4(), raw_event())])
+    log.close()
