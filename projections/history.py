@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
@@ -67,14 +68,14 @@ class Turn(NamedTuple):
     """Consecutive blocks of one speaker; a `system` turn is a note of the operator's."""
 
     role: Role
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
 
 
 @dataclass(frozen=True, slots=True)
 class History:
     """What a request is made of.
 
-    `left_out` counts the events up to the last one that were not given: the window's doing.
+    `has_prefills` says that a request may have ended with the assistant's turn. `left_out` counts the events up to the last one that were not given: the window's doing.
     `as_of` is when the last event was recorded (microseconds; None: not known).
     """
 
@@ -83,5 +84,6 @@ class History:
     instructions: InstructionsSet | None = None
     tools: ToolsDefined | None = None
     notes: tuple[Note, ...] = ()
+    has_prefills: bool = True
     left_out: int = 0
     as_of: int | None = None

@@ -20,6 +20,7 @@ class Rounds:
     def __init__(self) -> None:
         """Begin before the first turn."""
         self.notes: list[Note] = []
+        self.has_prefills = False
         self._turns: list[Turn] = []
         # The assistant's turn, the calls of it, and by version those results that are in time.
         self._assistant: list[Block] = []
@@ -86,6 +87,8 @@ class Rounds:
         self._release()
         if self._calls and not self._goes_on():
             self._settle()
+        if not self._said and not self._results:
+            self.has_prefills = True
         self._is_out = True
 
     def close_response(self) -> None:
@@ -173,7 +176,7 @@ class Rounds:
         turns = self._turns
         if turns and turns[-1].role == role:
             blocks = [*turns.pop().blocks, *blocks]
-        turns.append(Turn(role, tuple(blocks)))
+        turns.append(Turn(role, blocks))
 
     def _leave_out(self, rule: str, version: int, why: str) -> None:
         self.notes.append(Note("left out", rule, version, why))

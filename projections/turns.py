@@ -96,12 +96,14 @@ class _Fold:
     def history(self, items: list[Item]) -> History:
         """Return all that was taken in."""
         last = items[-1] if items else None
+        told = self._rounds.turns()
         return History(
-            turns=self._rounds.turns(),
+            turns=told,
             responses=Responses(self._requests, self._closings),
             instructions=self._instructions,
             tools=self._tools,
             notes=(*self._notes, *self._rounds.notes),
+            has_prefills=self._rounds.has_prefills,
             left_out=left_out(items),
             as_of=last.recorded_at if isinstance(last, RecordedEvent) else None,
         )
@@ -133,7 +135,7 @@ class _Fold:
             self._requests.append(item)
             return
         self._closings.append(item)
-        if self._rounds.awaits_pause() or _may_be_refusal(item):
+        if _may_be_refusal(item) or self._rounds.awaits_pause():
             match event_of(item):
                 case events.ResponseCompleted(stop_reason="pause_turn", response=response):
                     self._rounds.pause(str(response))

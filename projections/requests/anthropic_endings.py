@@ -19,13 +19,19 @@ from hansard.projections.responses import Responses
 _NEVER: Final = 1 << 62
 
 
-def mend_endings(draft: Draft, responses: Responses) -> None:
+def mend_endings(draft: Draft, history: History) -> None:
     """Mend assistant's turns that end a request, or that ended one (R11).
 
     "messages: final assistant content cannot end with trailing whitespace"; nor may its last block
     be thinking. A turn that the provider paused goes back as it is (R4).
     """
-    messages = draft.messages
+    messages, responses = draft.messages, history.responses
+    if not messages or (
+        messages[-1].role != "assistant"
+        and not history.has_prefills
+        and draft.types.isdisjoint(("blank", "empty"))
+    ):
+        return
     # How many requests had been sent when the next message began.
     asked_after = _NEVER
     for index in range(len(messages) - 1, -1, -1):

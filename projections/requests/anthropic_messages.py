@@ -36,6 +36,9 @@ from hansard.projections.requests.anthropic_signed import check_signed
 from hansard.projections.requests.anthropic_spelling import Speller
 from hansard.projections.requests.request import Options, Request
 
+_IN_PLAY = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
+"""What lets one rule leave out what another rests on."""
+
 
 def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Request:
     """Return the arguments `system`, `tools`, `messages` and `container`, those that there are.
@@ -113,8 +116,15 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
     if not types.isdisjoint(("compaction", "blank", "empty")):
         draft.messages = joined(draft.messages)
     size = -1
-    while size != (size := sum([len(message[1]) for message in draft.messages])):
+    while size != (size := _size(draft)):
         _pair_and_place(draft, history, options)
+
+
+def _size(draft: Draft) -> int:
+    """Return how many blocks a draft has, as far as rules could leave any out."""
+    if draft.types.isdisjoint(_IN_PLAY) and not any(map(is_server_result, draft.types)):
+        return len(draft.messages)
+    return sum(len(message.content) for message in draft.messages)
 
 
 def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
@@ -125,7 +135,7 @@ def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
     if "system" in types:
         place_notes(draft)
         draft.messages = joined(draft.messages)
-    mend_endings(draft, history.responses)
+    mend_endings(draft, history)
     if types & THINKING:
         check_signed(draft, history.responses, options)
         draft.messages = joined(draft.messages)
