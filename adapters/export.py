@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
+from hansard.adapters.reading import lineage
 from hansard.domain import jsontext
 from hansard.domain.blobs import referenced
 from hansard.domain.content import Blob
 from hansard.domain.draft import blobs_of
+from hansard.domain.errors import CorruptRecord
 from hansard.domain.log import Backend, RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 
@@ -63,12 +65,14 @@ def _lines(
         "incarnation": str(backend.cursors()[0].incarnation),
         "events": until,
     }
+    # A fork's requests may hold what its origin owns; its file holds that too, and needs no other.
+    owners = [it.conversation_id for it in reversed(lineage(backend, conversation_id, until))]
     seen: set[str] = set()
     for recorded in backend.read(conversation_id, until=until):
         for blob in blobs_in(recorded):
             if blob.sha256 not in seen:
                 seen.add(blob.sha256)
-                yield from _blob_lines(backend, conversation_id, blob)
+                yield from _blob_lines(blob, _bytes_of(backend, owners, blob))
         yield _event_line(recorded)
 
 
@@ -97,12 +101,24 @@ def _body_member(body: bytes | None) -> Mapping[str, object]:
         return {"body_base64": b64encode(body).decode()}
 
 
-def _blob_lines(
-    backend: Backend, conversation_id: UUID, blob: Blob
-) -> Iterator[Mapping[str, object]]:
+def _bytes_of(backend: Backend, owners: Sequence[UUID], blob: Blob) -> Iterator[bytes]:
+    """Yield the bytes of a blob from the first of its possible owners that has it."""
+    for owner in owners:
+        chunks = backend.get_blob(owner, blob)
+        try:
+            first = next(chunks, b"")
+        except CorruptRecord:
+            continue
+        yield first
+        yield from chunks
+        return
+    raise CorruptRecord("a blob is missing: restore it from a backup")
+
+
+def _blob_lines(blob: Blob, chunks: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
     """Yield a blob in pieces; even an empty blob has one."""
     start = 0
-    for data in _pieces(backend.get_blob(conversation_id, blob)):
+    for data in _pieces(chunks):
         yield {
             "blob": blob.sha256,
             "size": blob.size,

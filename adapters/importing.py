@@ -20,7 +20,7 @@ from hansard.domain.errors import (
     InvalidInput,
     VersionConflict,
 )
-from hansard.domain.events import ConversationStarted
+from hansard.domain.events import ConversationForked, ConversationStarted
 from hansard.domain.head import NOTHING, effect_of
 from hansard.domain.log import (
     Append,
@@ -43,11 +43,15 @@ _BATCH_BYTES: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A file that proves itself: what it begins with, and how many of its events were erased."""
+    """A file that proves itself: what it begins with, and how many of its events were erased.
+
+    `fork` is the event that says what the conversation goes on from, if it is a fork.
+    """
 
     beginning: Beginning
     tenant: UUID
     erased: int
+    fork: ConversationForked | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ def check(path: Path, progress: Progress = unheeded) -> Checked:
     """Verify every line, digest and leaf of a file; InvalidExport where one is wrong."""
     erased = 0
     tenant: UUID | None = None
+    fork: ConversationForked | None = None
     with path.open("rb") as file:
         lines = read_export(file)
         beginning = _beginning(lines)
@@ -75,10 +80,11 @@ def check(path: Path, progress: Progress = unheeded) -> Checked:
             if isinstance(line, RecordedEvent):
                 tenant = line.client_header().tenant
                 erased += line.body is None
+                fork = fork or _fork(line)
                 progress(line.version, beginning.events)
     if tenant is None:
         raise InvalidExport("the file holds no event")
-    return Checked(beginning, tenant, erased)
+    return Checked(beginning, tenant, erased, fork)
 
 
 def import_file(
@@ -99,6 +105,7 @@ def import_file(
     checked = check(path, lambda done, total: progress(done, 2 * total))
     beginning = checked.beginning
     _must_be_whole(checked, tenant)
+    _must_have_origin(backend, checked.fork)
     name = key or beginning.key
     if name is None:
         raise InvalidInput("the file names no key: give one with --as KEY")
@@ -127,6 +134,22 @@ def _must_be_whole(checked: Checked, tenant: UUID) -> None:
         )
     if checked.tenant != tenant:
         raise InvalidInput("the file is of another tenant: connect as that tenant")
+
+
+def _fork(recorded: RecordedEvent) -> ConversationForked | None:
+    if recorded.type != "conversation.forked":
+        return None
+    event = recorded.event()
+    return event if isinstance(event, ConversationForked) else None
+
+
+def _must_have_origin(backend: Backend, fork: ConversationForked | None) -> None:
+    """Refuse a fork whose origin is not here: its requests would lack what was said before."""
+    if fork is not None and backend.head(fork.origin).version < fork.version:
+        raise InvalidInput(
+            f"the conversation is a fork of {fork.origin} at version {fork.version}, which is not "
+            "in this store: import that one first"
+        )
 
 
 def _place(backend: Backend, tenant: UUID, key: str, conversation_id: UUID) -> int:

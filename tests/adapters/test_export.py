@@ -24,11 +24,12 @@ from hansard.domain.errors import (
     InvalidExport,
     InvalidInput,
 )
-from hansard.domain.events import MessageRecorded
+from hansard.domain.events import Base64Span, MessageRecorded, RequestSent, Template
 from hansard.domain.header import leaf, recorded_header
 from hansard.domain.log import RecordedEvent
 
 KEY = "support/4711"
+API = "anthropic-messages"
 LARGE = bytes(range(256)) * 10_000
 
 
@@ -50,9 +51,19 @@ def talked(store: Store, key: str = KEY) -> UUID:
     text, moved = spill({"type": "text", "text": "x" * 100_000})
     for data in moved.values():
         store.backend.put_blob(NO_TENANT, talk.conversation_id, [data])
-    block = Native(api="anthropic-messages", value=text)
+    block = Native(api=API, value=text)
     talk.append(MessageRecorded(role="assistant", content=(block,)))
     return talk.conversation_id
+
+
+def asking(store: Store, origin: UUID) -> RequestSent:
+    """A request that holds a document which the conversation's origin owns."""
+    drafted = (event.event() for event in store.backend.read(origin))
+    said = next(event for event in drafted if isinstance(event, MessageRecorded))
+    document = next(block for block in said.content if isinstance(block, Document))
+    assert document.blob is not None
+    template = Template(spans=(Base64Span(blob=document.blob),), sha256="00" * 32, size=1)
+    return RequestSent(api=API, endpoint="/v1/messages", template=template)
 
 
 def written(store: Store, conversation_id: UUID, path: Path, key: str | None = KEY) -> Path:
@@ -199,6 +210,21 @@ def test_an_event_of_a_newer_release_travels_as_it_is(
     assert taken_in(other, newer).recorded == 4
     (event,) = other.backend.read(conversation_id, after=3)
     assert event.type == "message.sung"
+
+
+def test_a_fork_brings_what_its_requests_hold_of_its_origin(
+    store: Store, other: Store, tmp_path: Path
+) -> None:
+    origin = talked(store)
+    talk = store.conversation(KEY).fork("the other way")
+    talk.append(asking(store, origin))
+    path = written(store, talk.conversation_id, tmp_path / "fork.jsonl", talk.key)
+    with pytest.raises(InvalidInput, match="import that one first"):
+        taken_in(other, path)
+    assert list(other.conversations()) == []
+    taken_in(other, written(store, origin, tmp_path / "origin.jsonl"))
+    assert taken_in(other, path).recorded == 3
+    assert other.conversation(talk.key).request(API) == talk.request(API)
 
 
 class TestAFileThatIsNotWhole:
