@@ -43,8 +43,8 @@ class Block(NamedTuple):
     `version` is its event's; a stand-in has the call's. `plain` is its content as events are stored
     (docs/format.md); `spilled` says that strings of it may be in blobs. `response` is the id of the
     answer it belongs to, as text. `asked` is how many requests were sent before it (`Responses.of`
-    takes both). `call` is the version of the call, on the call and on its result; both bear its id
-    and its tool's name.
+    takes both). `call` numbers the calls of a history, from 1: a call and its result have the same
+    number, id and name of the tool.
     """
 
     version: int

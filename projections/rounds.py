@@ -22,10 +22,10 @@ class Rounds:
         self.notes: list[Note] = []
         self.has_prefills = False
         self._turns: list[Turn] = []
-        # The assistant's turn, the calls of it, and by version those results that are in time.
+        # The assistant's turn, the calls of it, and by call those results that are in time.
         self._assistant: list[Block] = []
         self._calls: list[Block] = []
-        self._answers: dict[int, Block] = {}
+        self._answers: dict[int | None, Block] = {}
         # The results as they were sent, and the rest of the user's turn.
         self._results: list[Block] = []
         self._said: list[Block] = []
@@ -62,14 +62,14 @@ class Rounds:
         """Add the result of a call: to its round, or where it came if that is over."""
         if call := self._open_call(call_id):
             version, plain, spilled, response, asked, *_, is_error = block
-            self._answers[call.version] = Block(
+            self._answers[call.call] = Block(
                 version,
                 plain,
                 spilled,
                 response,
                 asked,
                 "result",
-                call.version,
+                call.call,
                 call_id,
                 call.name,
                 is_error,
@@ -77,7 +77,7 @@ class Rounds:
         elif call_id in self._answered:
             self._leave_out("duplicate", block.version, "the call has its result already")
         elif known := self._known.get(call_id):
-            self.say(block._replace(call=known.version, name=known.name))
+            self.say(block._replace(call=known.call, name=known.name))
         else:
             self.say(block)
         self._answered.add(call_id)
@@ -107,7 +107,7 @@ class Rounds:
             self._leave_out("R20", block.version, "the response was refused")
         for call in [call for call in self._calls if call.response == response]:
             self._calls.remove(call)
-            if answer := self._answers.pop(call.version, None):
+            if answer := self._answers.pop(call.call, None):
                 self.say(answer._replace(mark="late"))
 
     def awaits_pause(self) -> bool:
@@ -124,7 +124,7 @@ class Rounds:
 
     def _open_call(self, call_id: str) -> Block | None:
         for call in self._calls:
-            if call.call_id == call_id and call.version not in self._answers:
+            if call.call_id == call_id and call.call not in self._answers:
                 return call
         return None
 
@@ -143,7 +143,7 @@ class Rounds:
     def _settle(self) -> None:
         """Give each call its result: the one that came, or a stand-in."""
         for call in self._calls:
-            result = self._answers.get(call.version)
+            result = self._answers.get(call.call)
             if result is None and call.mark == "unawaited" and not self._is_paused(call):
                 self._assistant.remove(call)
                 self._leave_out("R4", call.version, "the call awaits no result: it was cut short")
@@ -194,7 +194,7 @@ def _stand_in(call: Block) -> Block:
         {"kind": "tool_result", "call_id": call_id, "content": said, "is_error": True},
         spilled=False,
         mark="missing",
-        call=call.version,
+        call=call.call,
         call_id=call_id,
         name=call.name,
         is_error=True,

@@ -67,6 +67,8 @@ class _Fold:
 
     def __init__(self, redactions: set[Place]) -> None:
         self._redacted = redactions
+        # Versions tell no two calls apart: those of a fork begin anew.
+        self._calls = 0
         self._rounds = Rounds()
         self._notes: list[Note] = []
         self._requests: list[Item] = []
@@ -176,6 +178,7 @@ class _Fold:
 
     def call(self, version: int, plain: JsonObject, spilled: bool) -> None:
         call_id: str = plain["call_id"]
+        self._calls += 1
         call = Block(
             version,
             plain["content"],
@@ -183,7 +186,7 @@ class _Fold:
             plain.get("response"),
             len(self._requests),
             "call" if plain.get("awaited", True) else "unawaited",
-            version,
+            self._calls,
             call_id,
             plain["name"],
         )

@@ -21,7 +21,7 @@ class CallIds:
 
     def __init__(self) -> None:
         """Begin with no call."""
-        self._by_call: dict[int, str] = {}
+        self._by_call: dict[int | None, str] = {}
         self._taken: set[str] = set()
 
     def of_call(self, block: Block) -> str:
@@ -33,13 +33,12 @@ class CallIds:
             wire = _made_of(wire, block.version)
             fits = wire not in self._taken
         self._taken.add(wire)
-        self._by_call[block.version] = wire
+        self._by_call[block.call] = wire
         return wire
 
     def of_result(self, block: Block) -> str:
         """Return the id of the call that a result answers."""
-        given = block.call_id or ""
-        return given if block.call is None else self._by_call.get(block.call, given)
+        return self._by_call.get(block.call, block.call_id or "")
 
 
 def _made_of(given: str, version: int) -> str:

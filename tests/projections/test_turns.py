@@ -292,6 +292,16 @@ def test_a_window_says_how_many_events_it_left_out() -> None:
     assert history([given[2], given[0], *given[4:]]).left_out == 2
 
 
+def test_calls_of_a_fork_and_its_origin_are_told_apart() -> None:
+    origin, own = Story(), Story()
+    origin.call("toolu_1")
+    own.call("toolu_2")
+    own.result("toolu_2", "two")
+    own.result("toolu_1", "one")
+    folded = history([*recorded(origin), *recorded(own, UUID(int=77))])
+    assert [said(block) for block in folded.turns[-1].blocks] == ["toolu_1: one", "toolu_2: two"]
+
+
 def test_a_fork_goes_on_from_its_origin() -> None:
     origin, own = Story(), Story()
     origin.user("hi")
