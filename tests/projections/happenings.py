@@ -11,6 +11,7 @@ from hansard.domain.conversation import CANCELLED
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import prefix_of
+from hansard.projections.history import Block
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options, Request
 
@@ -233,6 +234,23 @@ def flat(request: Request) -> list[tuple[str, JsonObject]]:
     return [
         (message["role"], block) for message in request["messages"] for block in message["content"]
     ]
+
+
+def words(block: Block) -> str:
+    """What a block of a turn says, or the id of the call that it makes or answers."""
+    match block.content:
+        case Text(text=said):
+            return said
+        case Native(value={"type": "text", "text": str() as said}):
+            return said
+        case Native(value=value):
+            return str(value.get("id") or value.get("type"))
+        case ToolCall(id=call_id):
+            return call_id
+        case ToolResult(content=(Text(text=said), *_)):
+            return f"{block.call_id}: {said}"
+        case _:
+            return ""
 
 
 def rules(request: Request) -> set[str]:

@@ -7,13 +7,11 @@ from uuid import UUID
 import pytest
 
 from hansard.domain import events
-from hansard.domain.content import Native, Text, ToolCall, ToolResult
+from hansard.domain.content import Text
 from hansard.domain.conversation import CANCELLED
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.log import RecordedEvent
-from hansard.projections.history import Block, Turn
+from hansard.projections.history import Turn
 from hansard.projections.turns import history, turns
-from tests.projections.happenings import Story, server_tool_use, thinking, tool_use
+from tests.projections.happenings import Story, server_tool_use, thinking, tool_use, words
 from tests.projections.recorded import recorded
 
 
@@ -21,25 +19,8 @@ def speakers(told: tuple[Turn, ...]) -> list[str]:
     return [turn.role for turn in told]
 
 
-def said(block: Block) -> str:
-    """What a block says, or the id of the call that it makes or answers."""
-    match block.content:
-        case Text(text=text):
-            return text
-        case Native(value={"type": "text", "text": str() as text}):
-            return text
-        case Native(value=value):
-            return str(value.get("id") or value.get("type"))
-        case ToolCall(id=call_id):
-            return call_id
-        case ToolResult(content=(Text(text=text), *_)):
-            return f"{block.call_id}: {text}"
-        case _:
-            return ""
-
-
 def told(story: Story) -> list[tuple[str, list[str]]]:
-    return [(turn.role, [said(block) for block in turn.blocks]) for turn in turns(story.events)]
+    return [(turn.role, [words(block) for block in turn.blocks]) for turn in turns(story.events)]
 
 
 def test_blocks_of_one_response_are_one_turn_in_wire_order() -> None:
@@ -66,7 +47,7 @@ def test_a_missing_result_is_a_cancelled_one() -> None:
     story.user("hi")
     story.answer(tool_use("toolu_1"), stop="tool_use")
     [block] = turns(story.events)[-1].blocks
-    assert (block.mark, said(block), block.is_error) == ("missing", f"toolu_1: {CANCELLED}", True)
+    assert (block.mark, words(block), block.is_error) == ("missing", f"toolu_1: {CANCELLED}", True)
 
 
 def test_a_result_after_the_next_request_stays_where_it_came() -> None:
@@ -110,7 +91,7 @@ def test_a_second_result_of_a_call_is_left_out_and_said_so() -> None:
     story.result("toolu_1", "one")
     version = story.result("toolu_1", "two")
     folded = history(story.events)
-    assert [said(block) for block in folded.turns[-1].blocks] == ["toolu_1: one"]
+    assert [words(block) for block in folded.turns[-1].blocks] == ["toolu_1: one"]
     assert [(note.rule, note.version) for note in folded.notes] == [("duplicate", version)]
 
 
@@ -121,7 +102,7 @@ def test_an_id_may_be_used_again_in_a_later_round() -> None:
     story.ask()
     story.answer(tool_use("call_0"), stop="tool_use")
     story.result("call_0", "two")
-    assert [words for role, words in told(story) if role == "user"] == [
+    assert [said for role, said in told(story) if role == "user"] == [
         ["call_0: one"],
         ["call_0: two"],
     ]
@@ -197,7 +178,7 @@ def test_an_unfinished_block_without_text_is_left_out(
     story.user("hi")
     story.cut("first", unfinished=unfinished)
     folded = history(story.events)
-    assert [said(block) for block in folded.turns[1].blocks] == ["first"]
+    assert [words(block) for block in folded.turns[1].blocks] == ["first"]
     assert [note.rule for note in folded.notes] == ["unfinished"]
 
 
@@ -231,85 +212,3 @@ def test_a_redacted_event_is_left_out_with_its_pair_mended() -> None:
     version = story.result("toolu_1", "secret")
     story.redact(version)
     assert told(story)[-1] == ("user", [f"toolu_1: {CANCELLED}"])
-
-
-def test_instructions_and_tools_in_force_are_the_last_ones() -> None:
-    story = Story()
-    story.instruct("one")
-    story.user("hi")
-    story.instruct("two")
-    folded = history(story.events)
-    assert folded.instructions is not None
-    assert folded.instructions.content == "two"
-
-
-def test_recorded_events_fold_as_the_events_do() -> None:
-    story = Story()
-    story.instruct("Be brief.")
-    story.user("hi", {"type": "image", "source": {"type": "file", "file_id": "file_1"}})
-    story.ask(prefix="p")
-    story.answer(thinking(), "looking", tool_use("toolu_1"), stop="tool_use")
-    story.result("toolu_1", "one", is_error=True)
-    story.note("be kind")
-    story.cut("so", unfinished=({"type": "text", "text": ""}, "much"))
-    from_log, from_events = history(recorded(story)), history(story.events)
-    assert [(turn.role, [said(block) for block in turn.blocks]) for turn in from_log.turns] == told(
-        story
-    )
-    assert from_log.instructions == from_events.instructions
-    assert from_log.as_of is not None
-
-
-def test_events_that_cannot_be_read_are_left_out_and_said_so() -> None:
-    story = Story()
-    story.user("hi")
-    story.user("erased")
-    story.user("of tomorrow")
-    first, erased, newer = recorded(story)
-    folded = history(
-        [first, erased._replace(body=None, salt=None), newer._replace(schema_version=99)]
-    )
-    assert len(folded.turns[0].blocks) == 1
-    assert [(note.rule, note.version) for note in folded.notes] == [("erased", 2), ("unread", 3)]
-
-
-def test_a_body_without_its_shape_is_a_corrupt_record() -> None:
-    story = Story()
-    story.user("hi")
-    [event] = recorded(story)
-    for body in (b"{}", b"[]", b'{"role":"user"', b'{"role":"user","content":7}'):
-        with pytest.raises(CorruptRecord):
-            history([event._replace(body=body)])
-
-
-def test_a_window_says_how_many_events_it_left_out() -> None:
-    story = Story()
-    for number in range(6):
-        story.user(f"prompt {number}")
-    given = recorded(story)
-    assert history(given).left_out == 0
-    assert history(given[4:]).left_out == 4
-    assert history([given[2], given[0], *given[4:]]).left_out == 2
-
-
-def test_calls_of_a_fork_and_its_origin_are_told_apart() -> None:
-    origin, own = Story(), Story()
-    origin.call("toolu_1")
-    own.call("toolu_2")
-    own.result("toolu_2", "two")
-    own.result("toolu_1", "one")
-    folded = history([*recorded(origin), *recorded(own, UUID(int=77))])
-    assert [said(block) for block in folded.turns[-1].blocks] == ["toolu_1: one", "toolu_2: two"]
-
-
-def test_a_fork_goes_on_from_its_origin() -> None:
-    origin, own = Story(), Story()
-    origin.user("hi")
-    origin.answer(tool_use("toolu_1"), stop="tool_use")
-    own.result("toolu_1", "one")
-    own.user("secret")
-    own.redact(2)
-    events_of_both: list[RecordedEvent] = [*recorded(origin), *recorded(own, UUID(int=77))]
-    folded = history(events_of_both)
-    assert [said(block) for block in folded.turns[-1].blocks] == ["toolu_1: one"]
-    assert folded.left_out == 0
