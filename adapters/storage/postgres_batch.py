@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
@@ -39,8 +38,7 @@ _POINTERS: Final[dict[Pointer | None, int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(NamedTuple):
     """A one-dimensional array: the OID of its element type, and each element in binary form."""
 
     element: int
