@@ -24,7 +24,7 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
     workspace.say("import hansard, in fresh processes")
     statements = (_OURS, _PEER) if workspace.peers else (_OURS,)
     sides = [Contender(statement, "", _prepare(statement), _printed) for statement in statements]
-    ours, *others = take_turns(sides, Pace(workspace.scale.starts, 1))
+    ours, *others = take_turns(sides, Pace(3, workspace.scale.starts))
     note = f"SDKs and drivers that it loads: {', '.join(loaded_sdks()) or 'none'}"
     yield Measure("import", "ms", ours, aim=_AIM, note=note)
     if others:
