@@ -107,6 +107,8 @@ def _answered(messages: Sequence[Message]) -> set[Any]:
                 waiting.add(piece.value.get("id"))
             elif is_server_result(piece.type) and piece.value.get("tool_use_id") in waiting:
                 answered.add(piece.value.get("tool_use_id"))
+        # Once the assistant spoke again without it, the service no longer takes the call.
+        waiting &= latest
     return answered | (waiting & latest)
 
 

@@ -224,6 +224,8 @@ def texts_in(value: Any) -> list[str]:
 def test_a_request_begins_with_the_bytes_of_every_request_before(deeds: list[Deed]) -> None:
     story = told(deeds)
     now = rendered(story, Options())
+    if now is not None and has_server_tools(now):
+        return
     for version, event in story.events:
         before = rendered(story, Options(), at=version - 1)
         if not isinstance(event, RequestSent) or before is None or has_server_tools(before):

@@ -82,7 +82,7 @@ def test_events_on_a_side_line_are_no_part_of_the_history() -> None:
         events.MessageRecorded(role="user", content=(Text(text="title?"),), line=UUID(int=9))
     )
     assert told(story) == [("user", ["hi"])]
-    assert told(story) == [(t.role, [said(b) for b in t.blocks]) for t in turns(recorded(story))]
+    assert told(story) == [(t.role, [words(b) for b in t.blocks]) for t in turns(recorded(story))]
 
 
 def test_a_second_result_of_a_call_is_left_out_and_said_so() -> None:
