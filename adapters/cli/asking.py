@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _STEP: Final = 1
 _LONG: Final = 200
-_SHOWN: Final = 120
+_SHOWN: Final = 48
 _DEEDS: Final[dict[Deed, str]] = {
     "repaired": "yellow",
     "left out": "red",
