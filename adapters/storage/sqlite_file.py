@@ -204,20 +204,28 @@ def _prepare(connections: Connections) -> None:
 
 def _schema_version(connections: Connections) -> int:
     with connections.borrowed() as session:
-        (version,) = session.one("schema_version") or (0,)
-        return int(version)
+        return _version_in(session)
+
+
+def _version_in(session: Session) -> int:
+    (version,) = session.one("schema_version") or (0,)
+    return int(version)
 
 
 def _bring_up_to_date(connections: Connections, version: int) -> None:
     if version < _SCHEMA:
         with connections.transaction() as session:
-            for migration in load_migrations("sqlite")[version:]:
-                session.migrate(migration.sql)
-            if version == 0:
-                session.run("insert_meta", uuid4().bytes, b"", new_digest_key())
+            _migrate(session, _version_in(session))
     with connections.borrowed() as session:
         # Changes nothing, unless the process that made the file was killed just before.
         session.run("enter_wal")
+
+
+def _migrate(session: Session, version: int) -> None:
+    for migration in load_migrations("sqlite")[version:]:
+        session.migrate(migration.sql)
+    if version == 0:
+        session.run("insert_meta", uuid4().bytes, b"", new_digest_key())
 
 
 def _recognise(path: Path, connections: Connections, lock: LockFile) -> tuple[UUID, bytes]:
