@@ -60,8 +60,10 @@ def events_for(
         for stretch in stretches:
             yield from _all(log, stretch)
         return
-    yield from _pinned(log, stretches, window.pinned)
-    yield from _from_edge(log, stretches, first)
+    pinned = list(_pinned(log, stretches, window.pinned))
+    yield from pinned
+    given = {event.event_id for event in pinned}
+    yield from (e for e in _from_edge(log, stretches, first) if e.event_id not in given)
 
 
 def calls_of_origin(log: Log, stretches: tuple[Stretch, ...]) -> list[ToolCallRecorded]:

@@ -195,7 +195,7 @@ class BlobSpan(Value):
     blob: Blob
 
 
-class Base64Span(Value):
+class EncodedSpan(Value):
     """A span of a request that is a blob's bytes in standard base64 (RFC 4648)."""
 
     kind: Literal["base64"] = "base64"
@@ -203,7 +203,7 @@ class Base64Span(Value):
 
 
 Span = Annotated[
-    LiteralSpan | ContentSpan | SharedSpan | BlobSpan | Base64Span, Discriminator("kind")
+    LiteralSpan | ContentSpan | SharedSpan | BlobSpan | EncodedSpan, Discriminator("kind")
 ]
 """A part of a request's template; joined in order, the spans are the body that was sent."""
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from hansard.domain.content import Blob
 from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import Base64Span, BlobSpan, RequestSent
+from hansard.domain.events import BlobSpan, EncodedSpan, RequestSent
 from hansard.domain.log import RecordedEvent
 from hansard.projections.template import Stored, join, references_of
 
@@ -63,7 +63,7 @@ def last_uses(sent: Iterable[Sent]) -> dict[UUID, UUID]:
 def held_blobs(sent: Sent) -> tuple[Blob, ...]:
     """Return the blobs that a request's template is joined from."""
     spans = sent.event.template.spans
-    return tuple(span.blob for span in spans if isinstance(span, BlobSpan | Base64Span))
+    return tuple(span.blob for span in spans if isinstance(span, BlobSpan | EncodedSpan))
 
 
 def replay(sent: Sent, stored: Stored) -> tuple[Outcome, bytes]:

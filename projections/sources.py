@@ -12,7 +12,7 @@ from uuid import UUID
 from hansard.domain import jsontext
 from hansard.domain.blobs import LIMIT
 from hansard.domain.content import Blob
-from hansard.domain.events import Base64Span, BlobSpan, ContentSpan, Span
+from hansard.domain.events import BlobSpan, ContentSpan, EncodedSpan, Span
 from hansard.domain.log import RecordedEvent
 
 WORTH_SHARING: Final = 128
@@ -150,7 +150,7 @@ class Sources:
         except (binascii.Error, ValueError):
             return None
         blob = self._blobs.get(_digest(raw))
-        return Base64Span(blob=blob) if blob and base64.b64encode(raw) == data else None
+        return EncodedSpan(blob=blob) if blob and base64.b64encode(raw) == data else None
 
 
 def sources(known: Iterable[Source]) -> Sources:

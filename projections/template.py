@@ -18,9 +18,9 @@ from hansard.domain import jsontext
 from hansard.domain.blobs import LIMIT, blob_of
 from hansard.domain.errors import CorruptRecord, MalformedJson
 from hansard.domain.events import (
-    Base64Span,
     BlobSpan,
     ContentSpan,
+    EncodedSpan,
     LiteralSpan,
     SharedSpan,
     Span,
@@ -110,7 +110,7 @@ def _bytes_of(span: Span, stored: Stored) -> bytes:
             return stored.requests[span.request][span.start : span.start + span.size]
         case BlobSpan():
             return stored.blobs[span.blob.sha256]
-        case Base64Span():
+        case EncodedSpan():
             return base64.b64encode(stored.blobs[span.blob.sha256])
         case _:
             assert_never(span)

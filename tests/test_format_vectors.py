@@ -33,7 +33,7 @@ VALUES: dict[str, type[BaseModel]] = {
     "content span": events.ContentSpan,
     "shared span": events.SharedSpan,
     "blob span": events.BlobSpan,
-    "base64 span": events.Base64Span,
+    "base64 span": events.EncodedSpan,
     "recipe": events.Recipe,
     "unfinished block": events.Unfinished,
 }

@@ -12,7 +12,7 @@ from hansard.adapters.importing import Imported, import_file
 from hansard.adapters.store import NO_TENANT, Store
 from hansard.domain.blobs import spill
 from hansard.domain.content import Document, Native
-from hansard.domain.events import Base64Span, MessageRecorded, RequestSent, Template
+from hansard.domain.events import EncodedSpan, MessageRecorded, RequestSent, Template
 from hansard.domain.header import leaf, recorded_header
 
 KEY = "support/4711"
@@ -39,7 +39,7 @@ def asking(store: Store, origin: UUID) -> RequestSent:
     said = next(event for event in drafted if isinstance(event, MessageRecorded))
     document = next(block for block in said.content if isinstance(block, Document))
     assert document.blob is not None
-    template = Template(spans=(Base64Span(blob=document.blob),), sha256="00" * 32, size=1)
+    template = Template(spans=(EncodedSpan(blob=document.blob),), sha256="00" * 32, size=1)
     return RequestSent(api=API, endpoint="/v1/messages", template=template)
 
 

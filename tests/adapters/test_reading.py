@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,7 @@ def do(talk: hansard.Talk, deed: Deed) -> None:
         case "equip":
             talk.tools([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
         case "call":
-            call = ToolCall(id=f"toolu_{number}", name="look", arguments={})
+            call = ToolCall(id=f"toolu_{uuid4().hex}", name="look", arguments={})
             talk.append(ToolCallRecorded(call_id=call.id, name="look", content=call))
         case _:
             for call in talk.open_calls():

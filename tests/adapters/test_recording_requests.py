@@ -9,9 +9,9 @@ import pytest
 
 from hansard.adapters.demo.scenes import HttpError, JsonObject, internal_error
 from hansard.domain.events import (
-    Base64Span,
     BlobSpan,
     ContentSpan,
+    EncodedSpan,
     InstructionsSet,
     LiteralSpan,
     MessageRecorded,
@@ -205,7 +205,7 @@ def body_of(recorded: Recorded, place: int) -> bytes:
                     recorded.store.get_blob(recorded.talk.conversation_id, span.blob)
                 )
                 for span in request.template.spans
-                if isinstance(span, BlobSpan | Base64Span)
+                if isinstance(span, BlobSpan | EncodedSpan)
             }
             joined[event.event_id] = join(request.template, Stored(said, joined, blobs))
     return list(joined.values())[place]

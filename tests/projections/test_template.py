@@ -16,10 +16,10 @@ from hansard.domain.content import Document, Native, Text
 from hansard.domain.encoding import encode
 from hansard.domain.errors import CorruptRecord
 from hansard.domain.events import (
-    Base64Span,
     BlobSpan,
     ContentSpan,
     DocumentExtracted,
+    EncodedSpan,
     LiteralSpan,
     MessageRecorded,
     SharedSpan,
@@ -98,7 +98,7 @@ def test_a_document_is_not_stored_again_in_base64() -> None:
     body = jsontext.write({"source": {"data": base64.b64encode(data).decode()}})
     template, blobs = split(body, known=known)
     assert blobs == {}
-    assert Base64Span(blob=blob_of(data)) in template.spans
+    assert EncodedSpan(blob=blob_of(data)) in template.spans
     assert join(template, Stored(blobs={blob_of(data).sha256: data})) == body
 
 
