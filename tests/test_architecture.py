@@ -67,7 +67,7 @@ def is_below(name: str, packages: tuple[str, ...]) -> bool:
 
 def words(name: str) -> set[str]:
     """`EventManager` and `event_manager` are both {"event", "manager"}."""
-    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])", name)}
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
 def shown(path: Path) -> str:
