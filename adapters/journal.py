@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from typing_extensions import TypeIs
@@ -20,6 +20,7 @@ from hansard.adapters.capture.anthropic_events import Recording
 from hansard.adapters.capture.anthropic_requests import Sent, read_request
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.spool import Spool, Unstored
+from hansard.adapters.reading import Stretch, blob_among, in_force, since_request
 from hansard.adapters.recording import Outgoing, Plan, Rendered, Standing, matching, plan
 from hansard.domain import conversation
 from hansard.domain.content import Blob
@@ -33,57 +34,20 @@ from hansard.domain.errors import (
     VersionConflict,
 )
 from hansard.domain.events import Event, InstructionsSet, Recipe, RequestSent, ToolsDefined
-from hansard.domain.head import Head
-from hansard.domain.log import (
-    Append,
-    Backend,
-    Duplicate,
-    NewEvent,
-    Recorded,
-    RecordedEvent,
-)
+from hansard.domain.head import Pointer
+from hansard.domain.log import Append, Blobs, NewEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.continuation import since
 from hansard.projections.sources import Source, sources_in
 from hansard.projections.template import Parent, split
 
+if TYPE_CHECKING:
+    from hansard.adapters.talk import Talk
+
 logger = logging.getLogger("hansard")
 
 _TRIES: Final = 8
 _REMEMBERED: Final = 8
-
-
-class Conversation(Protocol):
-    """What a journal needs of the conversation that it writes; a `Talk` has it."""
-
-    backend: Backend
-    tenant: UUID
-    key: str
-
-    @property
-    def conversation_id(self) -> UUID:
-        """The conversation's id."""
-        ...
-
-    def head(self) -> Head:
-        """Return where the conversation stands."""
-        ...
-
-    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Yield events with after < version <= until, in order."""
-        ...
-
-    def draft(
-        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
-    ) -> NewEvent:
-        """Return an event of this conversation ready for the log."""
-        ...
-
-    def append_drafted(
-        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
-    ) -> Recorded | Duplicate:
-        """Record drafted events; VersionConflict or IdempotencyMismatch where it cannot be."""
-        ...
 
 
 class Begun:
@@ -104,7 +68,7 @@ class Journal:
     and the body of the last one.
     """
 
-    def __init__(self, talk: Conversation, spool: Spool) -> None:
+    def __init__(self, talk: Talk, spool: Spool) -> None:
         """Write into a conversation; what its store cannot take waits in the spool."""
         self.talk = talk
         self.spool = spool
@@ -112,7 +76,7 @@ class Journal:
         self._in_flight: weakref.WeakSet[Begun] = weakref.WeakSet()
         self._rendered: deque[Rendered] = deque(maxlen=_REMEMBERED)
         self._last: Parent | None = None
-        self._in_force: dict[int, Event | Unrecognised | Erased | None] = {}
+        self._in_force: dict[Pointer, tuple[int, Event | Unrecognised | Erased | None]] = {}
 
     def remember(
         self,
@@ -227,33 +191,36 @@ class Journal:
         head = self.talk.head()
         if head.closed:
             raise ConversationClosed("the conversation is closed: start another, or fork it")
-        recorded = list(self.talk.read(after=max(head.request - 1, 0), until=head.version))
+        stretches = self.talk.lineage(head.version, head)
+        recorded = since_request(self.talk.backend, stretches)
         known = [event for event in (item.event() for item in recorded) if _is_known(event)]
-        last = known[0] if head.request and known else None
-        instructions = self._pointed(head.instructions)
-        tools = self._pointed(head.tools)
-        self._in_force = {head.instructions: instructions, head.tools: tools}
+        last = known[0] if known and isinstance(known[0], RequestSent) else None
+        instructions = self._pointed("instructions", head.instructions, stretches)
+        tools = self._pointed("tools", head.tools, stretches)
         blobs = (blob for event in (*known, instructions, tools) for blob in _blobs(event))
         return Standing(
             head=head,
-            last=last if isinstance(last, RequestSent) else None,
-            last_id=recorded[0].event_id if isinstance(last, RequestSent) else None,
-            since=since(known[1:] if head.request else known),
-            in_flight=bool(head.request) and self._is_in_flight(recorded[0].event_id),
+            last=last,
+            last_id=recorded[0].event_id if last else None,
+            since=since(known[1:] if last else known),
+            in_flight=last is not None and self._is_in_flight(recorded[0].event_id),
             instructions=instructions if isinstance(instructions, InstructionsSet) else None,
             tools=tools if isinstance(tools, ToolsDefined) else None,
-            blobs=_Stored(self.talk, {blob.sha256: blob for blob in blobs}),
+            blobs=_Stored(self.talk.backend, stretches, {blob.sha256: blob for blob in blobs}),
             sources=sources_in(recorded),
         )
 
-    def _pointed(self, version: int) -> Event | Unrecognised | Erased | None:
-        """Return the event at a version that the head points at; None if it points at none."""
-        if not version:
-            return None
-        if version in self._in_force:
-            return self._in_force[version]
-        (recorded,) = self.talk.read(after=version - 1, until=version)
-        return recorded.event()
+    def _pointed(
+        self, pointer: Pointer, version: int, stretches: tuple[Stretch, ...]
+    ) -> Event | Unrecognised | Erased | None:
+        """Return what is in force; it is read again only when another version sets it."""
+        known = self._in_force.get(pointer)
+        if known is not None and known[0] == version:
+            return known[1]
+        recorded = in_force(self.talk.backend, stretches, pointer)
+        event = None if recorded is None else recorded.event()
+        self._in_force[pointer] = (version, event)
+        return event
 
     def _is_in_flight(self, request: UUID) -> bool:
         return any(begun.request == request for begun in list(self._in_flight))
@@ -262,14 +229,15 @@ class Journal:
 class _Stored(Mapping[str, bytes]):
     """The bytes of blobs by digest, read when they are asked for."""
 
-    def __init__(self, talk: Conversation, blobs: Mapping[str, Blob]) -> None:
-        self._talk = talk
-        self._blobs = blobs
+    def __init__(
+        self, blobs: Blobs, stretches: tuple[Stretch, ...], known: Mapping[str, Blob]
+    ) -> None:
+        self._store = blobs
+        self._stretches = stretches
+        self._blobs = known
 
     def __getitem__(self, digest: str) -> bytes:
-        return b"".join(
-            self._talk.backend.get_blob(self._talk.conversation_id, self._blobs[digest])
-        )
+        return blob_among(self._store, self._stretches, self._blobs[digest])
 
     def __contains__(self, digest: object) -> bool:
         return digest in self._blobs

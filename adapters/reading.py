@@ -7,15 +7,16 @@ window reads from the prompt at its edge; what is before costs nothing, however 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from hansard.domain.events import ConversationForked, ToolCallRecorded
-from hansard.domain.head import NOTHING, Head, Pointer, effect_of
-from hansard.domain.log import Log, RecordedEvent
-from hansard.domain.registry import Erased
+from hansard.domain.content import Blob
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.events import ConversationForked
+from hansard.domain.head import Head, Pointer
+from hansard.domain.log import Blobs, Log, RecordedEvent
 from hansard.projections.window import EVERYTHING, Window, edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
@@ -66,27 +67,36 @@ def events_for(
     yield from (e for e in _from_edge(log, stretches, first) if e.event_id not in given)
 
 
-def calls_of_origin(log: Log, stretches: tuple[Stretch, ...]) -> list[ToolCallRecorded]:
-    """Return the calls that a fork still awaits of its origin, while it sent no request itself."""
-    *origin, own = stretches
-    if not origin or log.head(own.conversation_id).request:
-        return []
-    calls: dict[str, ToolCallRecorded] = {}
-    for recorded in chain(_last_exchange(log, origin[-1]), _all(log, own)):
-        event = recorded.event()
-        effect = NOTHING if isinstance(event, Erased) else effect_of(event)
-        if effect.gives_up:
-            calls.clear()
-        elif (
-            isinstance(event, ToolCallRecorded) and recorded.conversation_id != own.conversation_id
-        ):
-            calls.update({event.call_id: event} if event.awaited else {})
-        elif effect.closes_call is not None:
-            calls.pop(effect.closes_call, None)
-    return list(calls.values())
+def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEvent]:
+    """Return the events from the last request of the main line on; all, if none was sent."""
+    recorded: list[RecordedEvent] = []
+    for stretch in reversed(stretches):
+        sent = _pointed(log, stretch, "request")
+        after = sent.version - 1 if sent else 0
+        recorded = [
+            *log.read(stretch.conversation_id, after=after, until=stretch.until),
+            *recorded,
+        ]
+        if sent:
+            break
+    return recorded
 
 
-def _last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
+def in_force(log: Log, stretches: tuple[Stretch, ...], pointer: Pointer) -> RecordedEvent | None:
+    """Return what set the instructions, or the tools, in force at the end of these stretches."""
+    found = (_pointed(log, stretch, pointer) for stretch in reversed(stretches))
+    return next((event for event in found if event is not None), None)
+
+
+def blob_among(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> bytes:
+    """Return the bytes of a blob that one of the stretches owns; CorruptRecord if none does."""
+    for stretch in reversed(stretches):
+        with suppress(CorruptRecord):
+            return b"".join(blobs.get_blob(stretch.conversation_id, blob))
+    raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
+
+
+def last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
     """Yield the last exchange of a stretch: calls that are open were made there."""
     start = log.exchange_start(stretch.conversation_id, _exchanges(log, stretch))
     return log.read(stretch.conversation_id, after=max(0, start - 1), until=stretch.until)
@@ -116,26 +126,24 @@ def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Itera
             exchange -= begun
             continue
         after = log.exchange_start(stretch.conversation_id, exchange) - 1
-        yield from _in_force(log, (*stretches[:number], replace(stretch, until=after)))
+        before = (*stretches[:number], replace(stretch, until=after))
+        for pointer in _POINTERS:
+            if set_before := in_force(log, before, pointer):
+                yield set_before
         yield from log.read(stretch.conversation_id, after=after, until=stretch.until)
         for later in stretches[number + 1 :]:
             yield from _all(log, later)
         return
 
 
-def _in_force(log: Log, before: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
-    """Yield what set the instructions and the tools in force at the end of these stretches.
+def _pointed(log: Log, stretch: Stretch, pointer: Pointer) -> RecordedEvent | None:
+    """Return the last event of a stretch that sets something; None if there is none.
 
-    A head may be later than its stretch here; what was never set then was not set before either.
+    A head may be later than its stretch; what was not set by then was not set before either.
     """
-    for pointer in _POINTERS:
-        for stretch in reversed(before):
-            if stretch.head is not None and not _version_of(pointer, stretch.head):
-                continue
-            found = log.latest(stretch.conversation_id, pointer, stretch.until)
-            if found is not None:
-                yield found
-                break
+    if stretch.head is not None and not _version_of(pointer, stretch.head):
+        return None
+    return log.latest(stretch.conversation_id, pointer, stretch.until)
 
 
 def _version_of(pointer: Pointer, head: Head) -> int:

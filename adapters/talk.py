@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from uuid_utils.compat import uuid7
-
+from hansard.adapters.calls import awaited_calls
 from hansard.adapters.given import GivenDocument, GivenTool, PutBlob, document, result_content, tool
-from hansard.adapters.reading import BEGINNING, Stretch, calls_of_origin, events_for, lineage
+from hansard.adapters.reading import BEGINNING, Stretch, blob_among, events_for, lineage
+from hansard.adapters.writing import Done, append_to, stamped
 from hansard.domain import conversation
-from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Blob, Document, Text, ToolCall
-from hansard.domain.draft import Stamp, draft
 from hansard.domain.errors import (
-    CorruptRecord,
-    IdempotencyMismatch,
     InvalidContent,
     NothingToSend,
     VersionConflict,
 )
-from hansard.domain.events import Event, Recipe, ToolCallRecorded
+from hansard.domain.events import Event, Recipe
 from hansard.domain.head import Head
-from hansard.domain.header import SALT_SIZE
 from hansard.domain.log import (
     Append,
     Backend,
-    Conflict,
-    Duplicate,
-    Mismatch,
     NewEvent,
-    Recorded,
     RecordedEvent,
 )
-from hansard.projections.neutral_anthropic import neutral
 from hansard.projections.requests.needs import needed_blobs
 from hansard.projections.requests.rendering import render, renderer_digest
 from hansard.projections.requests.request import Options, Request
@@ -51,9 +38,6 @@ if TYPE_CHECKING:
     from hansard.adapters.journal import Journal
 
 ClientT = TypeVar("ClientT")
-
-Done = Recorded | Duplicate
-"""What an append says: recorded now, or recorded before."""
 
 _REMEMBERED: Final = 8
 """How many rendered requests are kept in mind, to know them again on the wire."""
@@ -79,7 +63,7 @@ class Talk:
         self.tenant = tenant
         self.backend = backend
         self._actor = actor
-        self._id = backend.find(tenant, key)
+        self._id: UUID | None = None
         self._spool = spool
         self._begun = False
         self._origin: tuple[Stretch, ...] | None = None
@@ -177,26 +161,29 @@ class Talk:
     ) -> Done:
         """Record events that are drafted already; errors as `append`."""
         request = Append(self.tenant, self.conversation_id, drafted, expected_version)
-        (verdict,) = self.backend.append((request,))
-        match verdict:
-            case Recorded() | Duplicate():
-                self._begun = True
-                return verdict
-            case Conflict():
-                raise VersionConflict(expected_version or 0, verdict.current)
-            case Mismatch():
-                name = drafted[verdict.ordinal].type
-                raise IdempotencyMismatch(
-                    f"a {name} of the same id was recorded before, with other content: "
-                    "use a new id for a new fact"
-                )
+        done = append_to(self.backend, request)
+        self._begun = True
+        return done
+
+    def draft(
+        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
+    ) -> NewEvent:
+        """Return an event of this conversation ready for the log, stamped with this moment."""
+        return stamped(
+            event,
+            tenant=self.tenant,
+            conversation_id=self.conversation_id,
+            actor=self._actor,
+            causation_id=causation_id,
+            event_id=event_id,
+        )
 
     # -- asking ------------------------------------------------------------------------------
 
     def head(self) -> Head:
         """Return where the conversation stands."""
         self._spool.settle(self.backend)
-        return Head() if self._id is None else self.backend.head(self._id)
+        return Head() if self._found() is None else self.backend.head(self.conversation_id)
 
     def since(self, version: int) -> list[RecordedEvent]:
         """Return the events after a version, in order: only what is new."""
@@ -205,28 +192,32 @@ class Talk:
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events with after < version <= until, in order."""
         self._spool.settle(self.backend)
-        if self._id is not None:
-            yield from self.backend.read(self._id, after=after, until=until)
+        if self._found() is not None:
+            yield from self.backend.read(self.conversation_id, after=after, until=until)
 
     def read_through(self, until: int) -> Iterator[RecordedEvent]:
         """Yield the events up to a version, those of what it was forked from first."""
-        return events_for(self.backend, self._lineage(until), None)
+        return events_for(self.backend, self.lineage(until), None)
+
+    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+        """Return what the conversation is made of at a version; `head` is where it stands now."""
+        known = head if head is not None and head.version == version else None
+        own = Stretch(self.conversation_id, version, known)
+        if self._origin is not None:
+            return (*self._origin, own)
+        origin = lineage(self.backend, self.conversation_id, version)[:-1]
+        if version >= BEGINNING:
+            self._origin = origin
+        return (*origin, own)
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""
-        return self._blob(blob, self._lineage(self.head().version))
+        return blob_among(self.backend, self.lineage(self.head().version), blob)
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
         head = self.head()
-        stretches = self._lineage(head.version, head)
-        made = calls_of_origin(self.backend, stretches)
-        versions = sorted(head.open_calls.values())
-        if versions:
-            own = self.read(after=versions[0] - 1, until=versions[-1])
-            found = (recorded.event() for recorded in own if recorded.version in versions)
-            made += [event for event in found if isinstance(event, ToolCallRecorded)]
-        return [self._call(event, stretches) for event in made]
+        return awaited_calls(self.backend, self.lineage(head.version, head), head)
 
     def request(
         self,
@@ -248,7 +239,7 @@ class Talk:
         head = self.head()
         version = _version(head, at)
         options = Options(api=api, window=window, thinking=thinking, cache=cache, model=model)
-        request = self._render(self._lineage(version, head), options)
+        request = self._render(self.lineage(version, head), options)
         recipe = Recipe(
             api=api, version=version, options=options.plain(), renderer=renderer_digest()
         )
@@ -259,7 +250,7 @@ class Talk:
 
     def render(self, version: int, options: Options) -> Request:
         """Return the request that the conversation makes at a version, under these options."""
-        return self._render(self._lineage(version), options)
+        return self._render(self.lineage(version), options)
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
         """Return a new conversation that goes on from this one, as it stands or stood at `at`.
@@ -289,6 +280,12 @@ class Talk:
 
     # -- within ------------------------------------------------------------------------------
 
+    def _found(self) -> UUID | None:
+        """Return the conversation's id if it has one by now: another holder may have begun it."""
+        if self._id is None:
+            self._id = self.backend.find(self.tenant, self.key)
+        return self._id
+
     def _known_head(self) -> Head:
         """Return the head, as far as decisions need it that only ask for an open conversation."""
         return Head(version=1) if self._begun else self.head()
@@ -306,35 +303,11 @@ class Talk:
                 raise
             return self.append_drafted(drafted)
 
-    def draft(
-        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
-    ) -> NewEvent:
-        """Return an event of this conversation ready for the log, stamped with this moment."""
-        stamp = Stamp(
-            event_id=event_id or uuid7(),
-            occurred_at=time.time_ns() // 1000,
-            salt=os.urandom(SALT_SIZE),
-            tenant=self.tenant,
-            conversation_id=self.conversation_id,
-            actor=self._actor,
-            causation_id=causation_id,
-        )
-        return draft(event, stamp)
-
-    def _lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
-        """Return what the conversation is made of at a version; `head` is where it stands now."""
-        known = head if head is not None and head.version == version else None
-        own = Stretch(self.conversation_id, version, known)
-        if self._origin is not None:
-            return (*self._origin, own)
-        origin = lineage(self.backend, self.conversation_id, version)[:-1]
-        if version >= BEGINNING:
-            self._origin = origin
-        return (*origin, own)
-
     def _render(self, stretches: tuple[Stretch, ...], options: Options) -> Request:
         folded = history(events_for(self.backend, stretches, options.window))
-        held = {blob.sha256: self._blob(blob, stretches) for blob in needed_blobs(folded)}
+        held = {
+            blob.sha256: blob_among(self.backend, stretches, blob) for blob in needed_blobs(folded)
+        }
         return render(folded, options, held)
 
     def _remember(self, journal: Journal, recipe: Recipe, request: Request) -> None:
@@ -342,27 +315,9 @@ class Talk:
         window = request.options.window
 
         def made_of() -> tuple[Source, ...]:
-            return sources_in(events_for(self.backend, self._lineage(recipe.version), window))
+            return sources_in(events_for(self.backend, self.lineage(recipe.version), window))
 
         journal.remember(recipe, request.body_parts, made_of)
-
-    def _call(self, event: ToolCallRecorded, stretches: tuple[Stretch, ...]) -> ToolCall:
-        if isinstance(event.content, ToolCall):
-            return event.content
-        held = {
-            blob.sha256: self._blob(blob, stretches) for blob in referenced(event.content.value)
-        }
-        call = neutral(restore(event.content.value, held))
-        assert isinstance(call, ToolCall)
-        return call
-
-    def _blob(self, blob: Blob, stretches: tuple[Stretch, ...]) -> bytes:
-        """Return a blob of this conversation, or of one that it goes on from."""
-        *origin, own = (stretch.conversation_id for stretch in stretches)
-        for owner in (own, *reversed(origin)):
-            with suppress(CorruptRecord):
-                return b"".join(self.backend.get_blob(owner, blob))
-        raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
 
     @property
     def _put(self) -> PutBlob:

@@ -33,6 +33,7 @@ from tests.adapters.recorded_calls import (
     Calls,
     Recorded,
     calling,
+    requests_of,
     results,
     said,
 )
@@ -383,3 +384,24 @@ def test_reading_does_not_grow_with_the_conversation(
             history += [said(calls.ask(history, system="Be brief.")), QUESTION]
             costs.append(sum(read))
     assert costs[-1] == costs[2] <= 4
+
+
+def test_a_program_goes_on_in_a_fork_with_the_history_it_keeps(recorded: Recorded) -> None:
+    with calling(recorded, [GREETING] * 2) as calls:
+        history = [*HELLO, said(calls.ask(system="Be brief."))]
+        fork = recorded.talk.fork("fork")
+        client = fork.record(calls.plain)
+        messages: Any = [*history, QUESTION]
+        client.messages.create(model="m", max_tokens=9, system="Be brief.", messages=messages)
+    (request,) = requests_of(fork)
+    assert request.line is None
+    assert request.parent is not None
+    assert [event.type for event in fork.since(0)] == [
+        "conversation.started",
+        "conversation.forked",
+        "message.recorded",
+        "request.sent",
+        "message.recorded",
+        "response.completed",
+    ]
+    assert len(fork.request("anthropic-messages")["messages"]) == 4

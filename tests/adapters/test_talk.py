@@ -243,3 +243,11 @@ def test_a_store_says_where_it_writes_without_a_password(
     monkeypatch.chdir(tmp_path)
     with hansard.connect("sqlite:///talks.db") as store:
         assert repr(store) == f"Store('sqlite:///{tmp_path}/talks.db')"
+
+
+def test_a_holder_made_before_the_beginning_sees_what_another_began(
+    store: hansard.Store, talk: hansard.Talk
+) -> None:
+    store.conversation(KEY).user("Hello")
+    assert talk.head().version == 2
+    assert len(talk.since(0)) == 2

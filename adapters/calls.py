@@ -1,0 +1,60 @@
+"""Calls that await a result: which they are, and what they ask for."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from hansard.adapters.reading import Stretch, blob_among, last_exchange
+from hansard.domain.blobs import referenced, restore
+from hansard.domain.content import ToolCall
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.events import ToolCallRecorded
+from hansard.domain.head import NOTHING, Head, effect_of
+from hansard.domain.log import Backend
+from hansard.domain.registry import Erased
+from hansard.projections.neutral_anthropic import neutral
+
+
+def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) -> list[ToolCall]:
+    """Return the calls that await a result, in the order in which they were made.
+
+    A fork still awaits those of its origin, as long as it sent no request itself.
+    """
+    own = stretches[-1].conversation_id
+    made = [] if head.request else _of_origin(backend, stretches)
+    versions = sorted(head.open_calls.values())
+    if versions:
+        recorded = backend.read(own, after=versions[0] - 1, until=versions[-1])
+        found = (event.event() for event in recorded if event.version in versions)
+        made += [event for event in found if isinstance(event, ToolCallRecorded)]
+    return [_call(backend, stretches, event) for event in made]
+
+
+def _of_origin(backend: Backend, stretches: tuple[Stretch, ...]) -> list[ToolCallRecorded]:
+    *origin, own = stretches
+    if not origin:
+        return []
+    calls: dict[str, ToolCallRecorded] = {}
+    said_since = backend.read(own.conversation_id, until=own.until)
+    for recorded in chain(last_exchange(backend, origin[-1]), said_since):
+        event = recorded.event()
+        effect = NOTHING if isinstance(event, Erased) else effect_of(event)
+        is_own = recorded.conversation_id == own.conversation_id
+        if effect.gives_up:
+            calls.clear()
+        elif isinstance(event, ToolCallRecorded):
+            calls.update({} if is_own or not event.awaited else {event.call_id: event})
+        elif effect.closes_call is not None:
+            calls.pop(effect.closes_call, None)
+    return list(calls.values())
+
+
+def _call(backend: Backend, stretches: tuple[Stretch, ...], event: ToolCallRecorded) -> ToolCall:
+    if isinstance(event.content, ToolCall):
+        return event.content
+    spilled = referenced(event.content.value)
+    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in spilled}
+    call = neutral(restore(event.content.value, held))
+    if isinstance(call, ToolCall):
+        return call
+    raise CorruptRecord("an event of a tool call holds another block: verify the log")
