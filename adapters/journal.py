@@ -10,8 +10,8 @@ import logging
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 from typing_extensions import TypeIs
@@ -22,6 +22,7 @@ from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.spool import Spool, Unstored
 from hansard.adapters.reading import Stretch, blob_among, in_force, since_request
 from hansard.adapters.recording import Outgoing, Plan, Rendered, Standing, matching, plan
+from hansard.adapters.writing import Done
 from hansard.domain import conversation
 from hansard.domain.content import Blob
 from hansard.domain.draft import blobs_of
@@ -33,21 +34,54 @@ from hansard.domain.errors import (
     NotRecorded,
     VersionConflict,
 )
-from hansard.domain.events import Event, InstructionsSet, Recipe, RequestSent, ToolsDefined
-from hansard.domain.head import Pointer
-from hansard.domain.log import Append, Blobs, NewEvent
+from hansard.domain.events import Event, InstructionsSet, RequestSent, ToolsDefined
+from hansard.domain.head import Head, Pointer
+from hansard.domain.log import Append, Backend, Blobs, NewEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.continuation import since
 from hansard.projections.sources import Source, sources_in
 from hansard.projections.template import Parent, split
 
 if TYPE_CHECKING:
-    from hansard.adapters.talk import Talk
+    from hansard.adapters.asking import Asked
 
 logger = logging.getLogger("hansard")
 
 _TRIES: Final = 8
 _REMEMBERED: Final = 8
+
+
+class Conversation(Protocol):
+    """What a journal needs of the conversation that it writes; a `Talk` has it."""
+
+    backend: Backend
+    tenant: UUID
+    key: str
+
+    @property
+    def conversation_id(self) -> UUID:
+        """The conversation's id."""
+        ...
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        ...
+
+    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+        """Return what the conversation is made of at a version."""
+        ...
+
+    def draft(
+        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
+    ) -> NewEvent:
+        """Return an event of this conversation ready for the log."""
+        ...
+
+    def append_drafted(
+        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
+    ) -> Done:
+        """Record drafted events; VersionConflict or IdempotencyMismatch where it cannot be."""
+        ...
 
 
 class Begun:
@@ -68,7 +102,7 @@ class Journal:
     and the body of the last one.
     """
 
-    def __init__(self, talk: Talk, spool: Spool) -> None:
+    def __init__(self, talk: Conversation, spool: Spool) -> None:
         """Write into a conversation; what its store cannot take waits in the spool."""
         self.talk = talk
         self.spool = spool
@@ -78,18 +112,9 @@ class Journal:
         self._last: Parent | None = None
         self._in_force: dict[Pointer, tuple[int, Event | Unrecognised | Erased | None]] = {}
 
-    def remember(
-        self,
-        recipe: Recipe,
-        parts: Callable[[], Mapping[str, bytes]],
-        sources: Callable[[], Iterable[Source]],
-    ) -> None:
-        """Take note of a request that was rendered: its recipe, and its parts as compact JSON.
-
-        `parts` is called when a request goes out that may be this one (`Request.body_parts`),
-        `sources` when it is and no request before it is in mind: the events that it was made of.
-        """
-        self._rendered.append(Rendered(recipe, parts, sources))
+    def remember(self, asked: Asked) -> None:
+        """Take note of a request that was rendered here: it may go out next."""
+        self._rendered.append(Rendered(asked.recipe, asked.request.body_parts, asked.sources))
 
     def digest(self, text: str) -> bytes:
         """Return the store's keyed digest of a text."""

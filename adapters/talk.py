@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from hansard.adapters.calls import awaited_calls
 from hansard.adapters.given import GivenDocument, GivenTool, PutBlob, document, result_content, tool
 from hansard.adapters.reading import BEGINNING, Stretch, blob_among, events_for, lineage
 from hansard.adapters.writing import Done, append_to, stamped
@@ -18,7 +17,7 @@ from hansard.domain.errors import (
     NothingToSend,
     VersionConflict,
 )
-from hansard.domain.events import Event, Recipe
+from hansard.domain.events import Event
 from hansard.domain.head import Head
 from hansard.domain.log import (
     Append,
@@ -26,16 +25,13 @@ from hansard.domain.log import (
     NewEvent,
     RecordedEvent,
 )
-from hansard.projections.requests.needs import needed_blobs
-from hansard.projections.requests.rendering import render, renderer_digest
-from hansard.projections.requests.request import Options, Request
-from hansard.projections.sources import Source, sources_in
-from hansard.projections.turns import history
 from hansard.projections.window import Window
 
 if TYPE_CHECKING:
+    from hansard.adapters.asking import Asked
     from hansard.adapters.capture.spool import Spool
     from hansard.adapters.journal import Journal
+    from hansard.projections.requests.request import Options, Request
 
 ClientT = TypeVar("ClientT")
 
@@ -47,6 +43,8 @@ class Talk:
     """One conversation. Cheap to make; safe to share between threads.
 
     Nothing is kept but its id and what it goes on from: every question is answered from the log.
+    What renders and records is imported when it is first asked for: most importers of Hansard
+    need neither at once.
     """
 
     def __init__(
@@ -67,7 +65,7 @@ class Talk:
         self._spool = spool
         self._begun = False
         self._origin: tuple[Stretch, ...] | None = None
-        self._rendered: deque[tuple[Recipe, Request]] = deque(maxlen=_REMEMBERED)
+        self._asked: deque[Asked] = deque(maxlen=_REMEMBERED)
         self._journal: Journal | None = None
 
     @property
@@ -216,6 +214,8 @@ class Talk:
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
+        from hansard.adapters.calls import awaited_calls
+
         head = self.head()
         return awaited_calls(self.backend, self.lineage(head.version, head), head)
 
@@ -238,19 +238,21 @@ class Talk:
         """
         head = self.head()
         version = _version(head, at)
+        from hansard.adapters.asking import ask
+        from hansard.projections.requests.request import Options
+
         options = Options(api=api, window=window, thinking=thinking, cache=cache, model=model)
-        request = self._render(self.lineage(version, head), options)
-        recipe = Recipe(
-            api=api, version=version, options=options.plain(), renderer=renderer_digest()
-        )
-        self._rendered.append((recipe, request))
+        asked = ask(self.backend, self.lineage(version, head), options)
+        self._asked.append(asked)
         if self._journal is not None:
-            self._remember(self._journal, recipe, request)
-        return request
+            self._journal.remember(asked)
+        return asked.request
 
     def render(self, version: int, options: Options) -> Request:
         """Return the request that the conversation makes at a version, under these options."""
-        return self._render(self.lineage(version), options)
+        from hansard.adapters.asking import request_of
+
+        return request_of(self.backend, self.lineage(version), options)
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
         """Return a new conversation that goes on from this one, as it stands or stood at `at`.
@@ -274,8 +276,8 @@ class Talk:
 
         if self._journal is None:
             self._journal = Journal(self, self._spool)
-            for recipe, request in self._rendered:
-                self._remember(self._journal, recipe, request)
+            for asked in self._asked:
+                self._journal.remember(asked)
         return tee.record(client, self._journal)
 
     # -- within ------------------------------------------------------------------------------
@@ -302,22 +304,6 @@ class Talk:
             if expected_version is not None:
                 raise
             return self.append_drafted(drafted)
-
-    def _render(self, stretches: tuple[Stretch, ...], options: Options) -> Request:
-        folded = history(events_for(self.backend, stretches, options.window))
-        held = {
-            blob.sha256: blob_among(self.backend, stretches, blob) for blob in needed_blobs(folded)
-        }
-        return render(folded, options, held)
-
-    def _remember(self, journal: Journal, recipe: Recipe, request: Request) -> None:
-        """Let the wire's side know the request again when it goes out."""
-        window = request.options.window
-
-        def made_of() -> tuple[Source, ...]:
-            return sources_in(events_for(self.backend, self.lineage(recipe.version), window))
-
-        journal.remember(recipe, request.body_parts, made_of)
 
     @property
     def _put(self) -> PutBlob:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from hansard.adapters.asking import ask
 from hansard.adapters.demo.scenes import HttpError, JsonObject, internal_error
 from hansard.domain.events import (
     BlobSpan,
@@ -15,15 +16,13 @@ from hansard.domain.events import (
     InstructionsSet,
     LiteralSpan,
     MessageRecorded,
-    Recipe,
     RequestSent,
     ToolsDefined,
 )
 from hansard.domain.prefix import prefix_of
 from hansard.domain.tools import ToolDefinition
-from hansard.projections.requests.rendering import render, renderer_digest
+from hansard.projections.requests.rendering import renderer_digest
 from hansard.projections.requests.request import Options, Request
-from hansard.projections.sources import sources_in
 from hansard.projections.template import Stored, join
 from tests.adapters.recorded_calls import (
     CALLING,
@@ -53,16 +52,10 @@ def recorded(tmp_path: Path) -> Recorded:
 
 def rendered(recorded: Recorded, **options: Any) -> Request:
     """What `talk.request` does: render, and remember the recipe."""
-    made = render(recorded.talk.since(0), Options(**options))
-    recipe = Recipe(
-        api=made.api,
-        version=recorded.talk.head().version,
-        options=made.options.plain(),
-        renderer=renderer_digest(),
-    )
-    made_of = sources_in(recorded.talk.since(0))
-    recorded.journal.remember(recipe, made.body_parts, lambda: made_of)
-    return made
+    talk = recorded.talk
+    asked = ask(talk.backend, talk.lineage(talk.head().version), Options(**options))
+    recorded.journal.remember(asked)
+    return asked.request
 
 
 def ask_rendered(calls: Calls, request: Request) -> None:

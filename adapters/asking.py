@@ -1,0 +1,46 @@
+"""Requests made from what a store holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hansard.adapters.reading import Stretch, blob_among, events_for
+from hansard.domain.events import Recipe
+from hansard.domain.log import Backend
+from hansard.projections.requests.needs import needed_blobs
+from hansard.projections.requests.rendering import render, renderer_digest
+from hansard.projections.requests.request import Options, Request
+from hansard.projections.sources import Source, sources_in
+from hansard.projections.turns import history
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, the recipe to make it again, and what reads the events that it was made of."""
+
+    request: Request
+    recipe: Recipe
+    sources: Callable[[], tuple[Source, ...]]
+
+
+def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:
+    """Return the request that these stretches of events make, under these options."""
+
+    def made_of() -> tuple[Source, ...]:
+        return sources_in(events_for(backend, stretches, options.window))
+
+    recipe = Recipe(
+        api=options.api,
+        version=stretches[-1].until,
+        options=options.plain(),
+        renderer=renderer_digest(),
+    )
+    return Asked(request_of(backend, stretches, options), recipe, made_of)
+
+
+def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Request:
+    """Return the request alone."""
+    folded = history(events_for(backend, stretches, options.window))
+    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed_blobs(folded)}
+    return render(folded, options, held)
