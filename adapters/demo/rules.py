@@ -218,7 +218,7 @@ def _server_results_without_call(blocks: tuple[PlacedBlock, ...]) -> Iterator[st
 
 
 def _server_calls_without_result(spoken: tuple[Run, ...]) -> Iterator[str]:
-    """R3: a call may stay open only while nothing but tool results follows it."""
+    """R3: a call stays open while only tool results follow it, and answers that its code gave."""
     answered = {
         text(placed.block.get("tool_use_id"))
         for run in spoken
@@ -226,18 +226,24 @@ def _server_calls_without_result(spoken: tuple[Run, ...]) -> Iterator[str]:
         if placed.kind.endswith("_tool_result")
     }
     for place, run in enumerate(spoken):
-        in_flight = not any(
-            later.is_prompt or later.role != "user" for later in spoken[place + 1 :]
-        )
         for placed in run.blocks:
             call = text(placed.block.get("id"))
-            if placed.kind in _SERVER_CALLS and call not in answered and not in_flight:
+            if placed.kind not in _SERVER_CALLS or call in answered:
+                continue
+            if not all(_leaves_open(later, call) for later in spoken[place + 1 :]):
                 is_mcp = placed.kind == "mcp_tool_use"
                 tool = "mcp" if is_mcp else text(placed.block.get("name"))
                 yield (
                     f"{placed.path}: `{tool}` tool use with id `{call}` was found without a "
                     f"corresponding `{tool}_tool_result` block"
                 )
+
+
+def _leaves_open(run: Run, call: str) -> bool:
+    if run.role == "user":
+        return not run.is_prompt
+    callers = [placed.block.get("caller") for placed in run.blocks]
+    return any(isinstance(by, dict) and by.get("tool_id") == call for by in callers)
 
 
 def _prefill(spoken: tuple[Run, ...]) -> Iterator[str]:

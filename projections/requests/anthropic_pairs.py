@@ -27,7 +27,8 @@ def pair_server_tools(draft: Draft) -> None:
 
     R2: "Each `..._tool_result` block must have a corresponding `server_tool_use` block before it."
     R3: "... was found without a corresponding ..._tool_result block"; accepted while every message
-    after the call's holds only tool results. R14: an advisor's blocks need the advisor's tool.
+    after the call's holds only tool results, or is an answer with calls that its code made. R14: an
+    advisor's blocks need the advisor's tool.
     """
     pairs = _Pairs(draft)
     draft.messages = [
@@ -49,42 +50,39 @@ class _Pairs:
     def kept(self, piece: Piece) -> Piece | None:
         """Return the piece as it goes, or None."""
         kind = piece.type
-        if kind in SERVER_CALLS:
-            return self._call(piece)
-        if is_server_result(kind):
-            return self._result(piece)
-        return self._without_caller(piece) if kind == "tool_use" else piece
+        if kind in SERVER_CALLS and not self._stays(piece):
+            return None
+        if is_server_result(kind) and not self._is_called(piece):
+            return None
+        return self._without_caller(piece)
 
-    def _call(self, piece: Piece) -> Piece | None:
-        call_id = piece.value.get("id")
+    def _stays(self, call: Piece) -> bool:
+        call_id = call.value.get("id")
         if call_id in self._advised:
-            self._draft.leave_out("R14", piece, "the advisor is not among the tools")
+            self._draft.leave_out("R14", call, "the advisor is not among the tools")
         elif call_id in self._seen:
-            self._draft.leave_out("R15", piece, "an earlier call has the same id")
+            self._draft.leave_out("R15", call, "an earlier call has the same id")
         elif call_id not in self._whole:
-            self._draft.leave_out("R3", piece, "a call of the provider's own tool has no result")
+            self._draft.leave_out("R3", call, "a call of the provider's own tool has no result")
         else:
             self._seen.add(call_id)
             self._called.add(call_id)
-            return piece
-        return None
+            return True
+        return False
 
-    def _result(self, piece: Piece) -> Piece | None:
-        call_id = piece.value.get("tool_use_id")
+    def _is_called(self, result: Piece) -> bool:
+        call_id = result.value.get("tool_use_id")
         if call_id in self._called:
             self._called.discard(call_id)
-            return piece
+            return True
         rule = "R14" if call_id in self._advised else "R2"
-        self._draft.leave_out(rule, piece, "a result of the provider's own tool has no call")
-        return None
+        self._draft.leave_out(rule, result, "a result of the provider's own tool has no call")
+        return False
 
     def _without_caller(self, piece: Piece) -> Piece:
-        """Return a call without the code that made it, if that does not go."""
-        caller = piece.value.get("caller")
-        if not isinstance(caller, dict):
-            return piece
-        by = cast("JsonObject", caller).get("tool_id")
-        if by is None or (by in self._whole and by not in self._advised):
+        """Return the piece without the code that made its call, if that does not go."""
+        code = _code_of(piece)
+        if code is None or code in self._seen:
             return piece
         self._draft.note("repaired", "R3", piece.block.version, "the caller of the call is gone")
         return Piece({k: v for k, v in piece.value.items() if k != "caller"}, piece.block)
@@ -94,22 +92,30 @@ def _answered(messages: Sequence[Message]) -> set[Any]:
     """Return the ids of the calls that have their result, or may still get it."""
     waiting: set[Any] = set()
     answered: set[Any] = set()
-    latest: set[Any] = set()
     for message in messages:
         if message.role != "assistant":
             if any(piece.type != "tool_result" for piece in message.pieces):
                 waiting.clear()
             continue
-        latest = set()
+        running: set[Any] = set()
         for piece in message.pieces:
             if piece.type in SERVER_CALLS:
-                latest.add(piece.value.get("id"))
+                running.add(piece.value.get("id"))
                 waiting.add(piece.value.get("id"))
             elif is_server_result(piece.type) and piece.value.get("tool_use_id") in waiting:
                 answered.add(piece.value.get("tool_use_id"))
-        # Once the assistant spoke again without it, the service no longer takes the call.
-        waiting &= latest
-    return answered | (waiting & latest)
+            running.add(_code_of(piece))
+        # Once the assistant spoke again without it, the service no longer takes the call; code
+        # that goes on calling tools is still running.
+        waiting &= running
+    return answered | waiting
+
+
+def _code_of(piece: Piece) -> str | None:
+    """Return the id of the call whose code made this one, if code did."""
+    caller = piece.value.get("caller")
+    code = cast("JsonObject", caller).get("tool_id") if isinstance(caller, dict) else None
+    return code if isinstance(code, str) else None
 
 
 def _advised(messages: Sequence[Message]) -> set[Any]:

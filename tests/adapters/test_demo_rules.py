@@ -75,6 +75,13 @@ class TestAccepted:
     def test_a_server_call_in_flight_while_only_results_follow(self) -> None:
         assert complaint_about(user("Hi"), assistant(search(), call()), user(result())) is None
 
+    def test_code_in_flight_while_it_goes_on_calling_tools(self) -> None:
+        by: JsonObject = {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}
+        first = assistant(search(), {**call(), "caller": by})
+        second = assistant({**call("toolu_2"), "caller": by})
+        history = [user("Hi"), first, user(result()), second, user(result("toolu_2"))]
+        assert complaint_about(*history) is None
+
     def test_a_server_result_in_a_later_assistant_message(self) -> None:
         history = [user("Hi"), assistant(search(), call()), user(result()), assistant(found())]
         assert complaint_about(*history, user("Thanks")) is None
@@ -135,6 +142,8 @@ class TestRefused:
         assert complaint_about(user("Hi"), assistant(search()), user("Go on")) == expected
         in_flight = assistant(search(), call())
         assert complaint_about(user("Hi"), in_flight, user(result(), "And?")) == expected
+        spoken_again = [in_flight, user(result()), assistant(call("toolu_2"))]
+        assert complaint_about(user("Hi"), *spoken_again, user(result("toolu_2"))) == expected
 
     def test_a_prefilled_answer(self) -> None:
         assert complaint_about(user("Hi"), assistant("Sure, ")) == (

@@ -13,7 +13,7 @@ ROWS: Final = {
     "captured": ("files", "answers", "blocks", "verbatim", "opaque", "interrupted", "errors"),
     "requests": ("files", "requests", "blocks", "verbatim"),
     "rendered": ("files", "answers", "blocks", "verbatim", "repaired", "opaque"),
-    "continued": ("files", "requests", "blocks", "verbatim", "repaired"),
+    "continued": ("files", "requests", "blocks", "verbatim"),
 }
 
 

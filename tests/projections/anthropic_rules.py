@@ -85,15 +85,19 @@ def server_tools(messages: list[Json]) -> Iterator[str]:
                     yield f"R2 messages.{index}: {kind} without its call before it"
                 answered.add(block["tool_use_id"])
     for index, message in enumerate(messages):
-        later = messages[index + 1 :]
-        in_flight = all(
-            after["role"] == "user"
-            and all(block["type"] == "tool_result" for block in after["content"])
-            for after in later
-        )
         for block in message["content"]:
-            if block["type"] in _SERVER_CALLS and block["id"] not in answered and not in_flight:
+            if block["type"] not in _SERVER_CALLS or block["id"] in answered:
+                continue
+            if not all(_leaves_in_flight(block["id"], after) for after in messages[index + 1 :]):
                 yield f"R3 messages.{index}: {block['id']} without a result"
+
+
+def _leaves_in_flight(call_id: str, message: Json) -> bool:
+    """Only results of tools, or an answer with calls that the code in flight made."""
+    if message["role"] == "user":
+        return all(block["type"] == "tool_result" for block in message["content"])
+    callers: list[Json] = [block.get("caller") or {} for block in message["content"]]
+    return message["role"] == "assistant" and call_id in [by.get("tool_id") for by in callers]
 
 
 def texts(messages: list[Json]) -> Iterator[str]:

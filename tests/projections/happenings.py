@@ -198,6 +198,11 @@ def server_tool_use(call_id: str, name: str = "web_search") -> JsonObject:
     return {"type": "server_tool_use", "id": call_id, "name": name, "input": {"query": "x"}}
 
 
+def code_of(call_id: str) -> JsonObject:
+    """The caller of a call that code made, as the block of the call names it."""
+    return {"type": "code_execution_20250825", "tool_id": call_id}
+
+
 def search_result(call_id: str) -> JsonObject:
     hit = {
         "type": "web_search_result",

@@ -8,6 +8,7 @@ import pytest
 
 from hansard.domain.content import Native, ToolCall
 from hansard.domain.events import ToolCallRecorded, ToolsDefined
+from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.anthropic_spelling import FAILED, NO_RESULT
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
@@ -15,6 +16,7 @@ from tests.projections.happenings import (
     API,
     Story,
     cancelled_result_of,
+    code_of,
     flat,
     result_of,
     rules,
@@ -219,13 +221,81 @@ def test_a_call_made_by_code_forgets_the_code_when_that_does_not_go() -> None:
     story = Story()
     story.user("hi")
     code = server_tool_use("srvtoolu_1", "code_execution")
-    caller = {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}
+    caller = code_of("srvtoolu_1")
     story.answer(code, tool_use("toolu_1", caller=caller), stop="tool_use")
     story.result("toolu_1", "one")
     assert flat(story.request())[2][1]["caller"] == caller
     story.user("stop it")
     request = story.request()
     assert flat(request)[1] == ("assistant", tool_use("toolu_1"))
+    assert rules(request) == {"R3"}
+
+
+def test_code_that_calls_tools_in_several_rounds_stays_in_flight() -> None:
+    """R3: "`code_execution` tool use with id ... was found without a corresponding ... block".
+
+    Refused of a lost call only; code that goes on calling tools is still running, and each answer
+    until its result holds nothing but the calls that it makes.
+    """
+    story = Story()
+    story.user("hi")
+    story.ask()
+    code = server_tool_use("srvtoolu_1", "code_execution")
+    calls = [tool_use(f"toolu_{place}", caller=code_of("srvtoolu_1")) for place in range(3)]
+    story.answer(code, calls[0], stop="tool_use")
+    sent: list[tuple[str, JsonObject]] = []
+    for place, following in enumerate(calls[1:]):
+        story.result(f"toolu_{place}")
+        request = story.ask_as_rendered()
+        assert flat(request)[: len(sent)] == sent
+        assert len(request.report) == 0
+        sent = flat(request)
+        story.answer(following, stop="tool_use")
+    story.result("toolu_2")
+    assert [block for _, block in flat(story.ask_as_rendered())][1:] == [
+        code,
+        calls[0],
+        result_of("toolu_0"),
+        calls[1],
+        result_of("toolu_1"),
+        calls[2],
+        result_of("toolu_2"),
+    ]
+    story.answer({**search_result("srvtoolu_1"), "type": "code_execution_tool_result"}, "done")
+    story.user("thanks")
+    request = story.request()
+    assert flat(request)[: len(sent)] == sent
+    assert len(request.report) == 0
+
+
+def test_code_is_lost_when_the_assistant_speaks_again_without_it() -> None:
+    """R3: "`code_execution` tool use with id ... was found without a corresponding ... block"."""
+    story = Story()
+    story.user("hi")
+    code = server_tool_use("srvtoolu_1", "code_execution")
+    story.answer(code, tool_use("toolu_1", caller=code_of("srvtoolu_1")), stop="tool_use")
+    story.result("toolu_1")
+    story.ask()
+    story.answer(tool_use("toolu_2"), stop="tool_use")
+    story.result("toolu_2")
+    request = story.request()
+    assert [block for _, block in flat(request)][1::2] == [tool_use("toolu_1"), tool_use("toolu_2")]
+    assert rules(request) == {"R3"}
+
+
+def test_what_lost_code_called_forgets_it_whoever_runs_it() -> None:
+    story = Story()
+    story.user("hi")
+    code = server_tool_use("srvtoolu_1", "code_execution")
+    search = {**server_tool_use("srvtoolu_2"), "caller": code_of("srvtoolu_1")}
+    found = {**search_result("srvtoolu_2"), "caller": code_of("srvtoolu_1")}
+    story.answer(code, search, found, "and then", stop="max_tokens")
+    story.user("go on")
+    request = story.request()
+    assert [block for _, block in flat(request)][1:3] == [
+        server_tool_use("srvtoolu_2"),
+        search_result("srvtoolu_2"),
+    ]
     assert rules(request) == {"R3"}
 
 

@@ -19,6 +19,7 @@ from hansard.projections.requests.request import Options, Request
 from tests.projections.anthropic_rules import complaints
 from tests.projections.happenings import (
     Story,
+    code_of,
     flat,
     rules,
     search_result,
@@ -51,6 +52,7 @@ words = st.sampled_from(["hello", "go on ", "\n\n", "", " "])
 unsigned = st.one_of(
     st.tuples(st.just("text"), words),
     st.tuples(st.just("tool_use"), st.sampled_from(CALL_IDS)),
+    st.tuples(st.just("called by code"), st.sampled_from(SERVER_IDS)),
     st.tuples(st.just("server_tool_use"), st.sampled_from(SERVER_IDS)),
     st.tuples(st.just("result"), st.sampled_from(SERVER_IDS)),
     st.just(("fallback", "")),
@@ -64,6 +66,8 @@ def block_of(story: Story, kind: str, said: str) -> JsonObject:
             return {"type": "text", "text": numbered(story, said)}
         case "tool_use":
             return tool_use(said)
+        case "called by code":
+            return tool_use(f"toolu_of_{said}_{len(story.events)}", caller=code_of(said))
         case "server_tool_use":
             return server_tool_use(said)
         case "result":
