@@ -3,55 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from hansard.domain.content import Role
 from hansard.projections.requests.anthropic_draft import Draft, Message, Piece, is_blank, message_of
+
+_CHANGES: Final = frozenset({"tool_addition", "tool_removal"})
+"""Directives of the operator's that stand in no message but one of role `system`."""
+
+_NOTED: Final = _CHANGES | {"text"}
 
 
 def place_notes(draft: Draft) -> None:
     """Put the operator's notes where they may stand: after the user's turn, before the answer.
 
     R21: a message of role `system` is accepted only immediately before an assistant's turn or at
-    the end, and must follow a user's.
+    the end, and must follow a user's. It holds text and changes of tools (beta, "mid-conversation
+    tool changes"). Where no user's turn precedes, text goes as one; a change of tools waits.
     """
     placed: list[Message] = []
-    notes: list[Message] = []
+    notes: list[Piece] = []
     for message in draft.messages:
         if message.role == "assistant":
-            _settle(draft, placed, notes)
+            notes = _settle(draft, placed, notes)
             placed.append(message)
         elif message.role == "system":
-            notes.append(message_of("system", _texts(draft, message.pieces)))
+            notes += _notes(draft, message.pieces)
         else:
-            _move(draft, notes)
+            for piece in notes:
+                why = "the operator's note stands after the user's turn"
+                draft.note("moved", "R21", piece.block.version, why)
             placed.append(message)
-    _settle(draft, placed, notes)
+    for piece in _settle(draft, placed, notes):
+        draft.leave_out("R21", piece, "a change of tools follows a user's turn: it waits for one")
     draft.messages = placed
 
 
-def _texts(draft: Draft, pieces: list[Piece]) -> list[Piece]:
+def _notes(draft: Draft, pieces: list[Piece]) -> list[Piece]:
     for piece in pieces:
-        if piece.type != "text":
-            draft.leave_out("R21", piece, "a note of the operator's may only hold text")
-    return [piece for piece in pieces if piece.type == "text"]
+        if piece.type not in _NOTED:
+            why = "a note of the operator's may only hold text and changes of tools"
+            draft.leave_out("R21", piece, why)
+    return [piece for piece in pieces if piece.type in _NOTED]
 
 
-def _move(draft: Draft, notes: list[Message]) -> None:
-    for piece in (piece for message in notes for piece in message.pieces):
-        why = "the operator's note stands after the user's turn"
-        draft.note("moved", "R21", piece.block.version, why)
-
-
-def _settle(draft: Draft, placed: list[Message], notes: list[Message]) -> None:
-    """Place the notes at the end of what is placed."""
-    follows_user = bool(placed) and placed[-1].role == "user"
-    if not follows_user:
-        for piece in (piece for message in notes for piece in message.pieces):
+def _settle(draft: Draft, placed: list[Message], notes: list[Piece]) -> list[Piece]:
+    """Place notes at the end of what is placed; return those that may not stand there."""
+    if not placed or placed[-1].role != "user":
+        texts = [piece for piece in notes if piece.type == "text"]
+        notes = [piece for piece in notes if piece.type in _CHANGES]
+        if not texts:
+            return notes
+        for piece in texts:
             why = "the operator's note follows no user's turn, so it goes as one"
             draft.note("translated", "R21", piece.block.version, why)
-    role: Role = "system" if follows_user else "user"
-    placed.extend(message._replace(role=role) for message in notes)
-    notes.clear()
+        placed.append(message_of("user", texts))
+    if notes:
+        placed.append(message_of("system", notes))
+    return []
 
 
 def drop_blank_text(draft: Draft) -> None:

@@ -68,10 +68,3 @@ def answered(exchange: Exchange, number: int = 1) -> Recording:
 
 def sent_back(request: Request) -> list[str]:
     return [as_text(block) for message in request["messages"] for block in message["content"]]
-
-
-def versions_told(request: Request) -> set[int | None]:
-    """The versions that the report is about; a compaction stands for all versions before it."""
-    told = {note.version for note in request.report}
-    summed_up = [note.version or 0 for note in request.report.of("R18")]
-    return told | set(range(1, max(summed_up, default=0)))

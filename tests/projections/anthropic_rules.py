@@ -12,6 +12,7 @@ from typing import Any, cast
 Json = dict[str, Any]
 _SERVER_CALLS = {"server_tool_use", "mcp_tool_use"}
 _THINKING = {"thinking", "redacted_thinking"}
+_TOOL_CHANGES = {"tool_addition", "tool_removal"}
 
 
 def complaints(request: Mapping[str, Any], *, is_paused: bool = False) -> list[str]:
@@ -39,14 +40,17 @@ def empty_content(messages: list[Json]) -> Iterator[str]:
 
 def system_messages(messages: list[Json]) -> Iterator[str]:
     for index, message in enumerate(messages):
+        kinds = {block["type"] for block in message["content"]}
         if message["role"] != "system":
+            if kinds & _TOOL_CHANGES:
+                yield f"R21 messages.{index}: tools change in a system message only"
             continue
         if index == 0 or messages[index - 1]["role"] != "user":
             yield f"R21 messages.{index}: must follow a user turn"
         if index + 1 < len(messages) and messages[index + 1]["role"] != "assistant":
             yield f"R21 messages.{index}: must stand before an assistant turn"
-        if any(block["type"] != "text" for block in message["content"]):
-            yield f"R21 messages.{index}: text only"
+        if kinds - _TOOL_CHANGES - {"text"}:
+            yield f"R21 messages.{index}: text and changes of tools only"
 
 
 def client_tools(messages: list[Json], *, is_paused: bool) -> Iterator[str]:

@@ -40,7 +40,7 @@ class Story:
     def user(self, *content: str | JsonObject | Text | Document | Native) -> int:
         return self.happen(events.MessageRecorded(role="user", content=_said(content)))
 
-    def note(self, *content: str) -> int:
+    def note(self, *content: str | JsonObject) -> int:
         return self.happen(events.MessageRecorded(role="system", content=_said(content)))
 
     def assistant(self, *content: str | JsonObject) -> int:
@@ -216,6 +216,11 @@ def search_result(call_id: str) -> JsonObject:
 
 def thinking(text: str = "hm", signature: str = "c2ln") -> JsonObject:
     return {"type": "thinking", "thinking": text, "signature": signature}
+
+
+def tool_change(name: str, kind: str = "tool_addition") -> JsonObject:
+    """A directive of the operator's that a tool is there from here on, or no more."""
+    return {"type": kind, "tool": {"type": "tool_reference", "name": name}}
 
 
 def text(said: str) -> JsonObject:

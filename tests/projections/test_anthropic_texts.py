@@ -22,6 +22,7 @@ from tests.projections.happenings import (
     rules,
     text,
     thinking,
+    tool_change,
     tool_use,
 )
 
@@ -139,6 +140,45 @@ def test_the_operators_notes_stand_after_the_users_turn() -> None:
         *("user", "system", "assistant", "user", "system"),
     ]
     assert [note.deed for note in request.report] == ["moved"]
+
+
+def test_the_operators_changes_of_tools_go_as_they_came() -> None:
+    """R21: beside text, a system message takes `tool_addition` and `tool_removal`; nothing else."""
+    story = Story()
+    story.user("hi")
+    definition = {"name": "f", "input_schema": {"type": "object"}}
+    inline = {"type": "tool_definition", "definition": definition}
+    changes = [{"type": "tool_addition", "tool": inline}, tool_change("g", "tool_removal")]
+    story.note("here you are", *changes)
+    assert story.request()["messages"][-1] == {
+        "role": "system",
+        "content": [text("here you are"), *changes],
+    }
+    assert len(story.request().report) == 0
+    story.note({"type": "image", "source": {"type": "url", "url": "https://example.com/x.png"}})
+    assert rules(story.request()) == {"R21"}
+
+
+def test_a_change_of_tools_waits_for_a_users_turn() -> None:
+    """R21: a system message must follow a user's, and no other may hold a change of tools."""
+    story = Story()
+    story.user("hi")
+    story.answer("Hello")
+    story.note(tool_change("f"))
+    request = story.request()
+    assert flat(request)[-1] == ("assistant", text("Hello"))
+    assert [note.deed for note in request.report.of("R21")] == ["left out"]
+    story.note("you may look things up now")
+    assert flat(story.request())[2:] == [
+        ("user", text("you may look things up now")),
+        ("system", tool_change("f")),
+    ]
+    story.user("and?")
+    assert flat(story.request())[2:] == [
+        ("user", text("and?")),
+        ("system", tool_change("f")),
+        ("system", text("you may look things up now")),
+    ]
 
 
 def test_a_note_without_a_users_turn_goes_as_the_users() -> None:

@@ -25,6 +25,7 @@ from tests.projections.happenings import (
     search_result,
     server_tool_use,
     thinking,
+    tool_change,
     tool_use,
 )
 
@@ -128,6 +129,10 @@ def notes(story: Story) -> object:
     return story.note(numbered(story, "be kind"))
 
 
+def changes_tools(story: Story) -> object:
+    return story.note(tool_change(f"tool {len(story.events)}"))
+
+
 def instructs(story: Story) -> object:
     return story.instruct(f"instructions {len(story.events)}")
 
@@ -141,7 +146,7 @@ def gives_up(story: Story) -> object:
 
 
 def said_with(blocks: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[Deed]:
-    plain: st.SearchStrategy[Deed] = st.sampled_from([notes, asks])
+    plain: st.SearchStrategy[Deed] = st.sampled_from([notes, changes_tools, asks])
     return st.one_of(says(), plain, answers(blocks), breaks_off(blocks), gives_result())
 
 
