@@ -35,7 +35,7 @@ def _append(session: Session, digest_key: bytes, tail: Tail, append: Append) -> 
     recording = record(
         append, head, shard=SHARD, position=tail.position, recorded_at=tail.recorded_at
     )
-    write(session, append, recording, onces, head)
+    write(session, append, recording, onces)
     tail.position = recording.events[-1].position
     return recording.verdict()
 
@@ -52,18 +52,11 @@ def read_head(session: Session, conversation_id: UUID) -> Head:
 
 
 def write(
-    session: Session,
-    append: Append,
-    recording: Recording,
-    onces: Iterable[bytes | None],
-    before: Head,
+    session: Session, append: Append, recording: Recording, onces: Iterable[bytes | None]
 ) -> None:
     """Write the events of a recording, the head after them, and that they refer to blobs."""
-    exchange = before.exchange
     for new, event, once in zip(append.events, recording.events, onces, strict=True):
-        row = event_row(event, new, once, opens_exchange=event.exchange > exchange)
-        session.run("insert_event", *row)
-        exchange = event.exchange
+        session.run("insert_event", *event_row(event, new, once))
         for blob in new.blobs:
             owner, digest = append.conversation_id.bytes, bytes.fromhex(blob.sha256)
             session.run("refer_to_blob", owner, digest)

@@ -41,16 +41,13 @@ def _conversation_id(data: bytes) -> UUID:
     return UUID(bytes=data)
 
 
-def event_row(
-    event: RecordedEvent, new: NewEvent, once: bytes | None, *, opens_exchange: bool
-) -> tuple[Value, ...]:
+def event_row(event: RecordedEvent, new: NewEvent, once: bytes | None) -> tuple[Value, ...]:
     """Return the columns of `event`, in the order of the table."""
     return (
         event.position,
         event.conversation_id.bytes,
         event.version,
         event.exchange,
-        int(opens_exchange),
         new.effect.points,
         event.event_id.bytes,
         event.type,
@@ -105,8 +102,7 @@ def head_row(
     )
 
 
-def catalogue_line(row: Row) -> tuple[int, Conversation]:
-    """Return position and line of the catalogue of a row of `select_conversations`."""
-    conversation_id, position, started_at, recorded_at, *head = row
-    line = Conversation(UUID(bytes=conversation_id), head_of(tuple(head)), started_at, recorded_at)
-    return position, line
+def catalogue_line(row: Row) -> Conversation:
+    """Return the line of the catalogue of a row of `select_conversations`."""
+    conversation_id, started_at, recorded_at, *head = row
+    return Conversation(UUID(bytes=conversation_id), head_of(tuple(head)), started_at, recorded_at)

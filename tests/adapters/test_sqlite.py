@@ -49,10 +49,10 @@ def raw(store: Sqlite, path: Path) -> Iterator[ByHand]:
         "UPDATE event SET points = 'tools', body = NULL, salt = NULL, once = NULL",
         "UPDATE event SET leaf = digest, body = NULL, salt = NULL, once = NULL",
         "REPLACE INTO event SELECT * FROM event WHERE position = 2",
-        """REPLACE INTO event SELECT 3, conversation_id, 3, exchange, opens_exchange, points,
+        """REPLACE INTO event SELECT 3, conversation_id, 3, exchange, points,
            event_id, type, schema_version, recorded_at, once, header, digest, leaf, salt, body
            FROM event WHERE position = 2""",
-        """INSERT INTO event SELECT 9, conversation_id, 3, exchange, opens_exchange, points,
+        """INSERT INTO event SELECT 9, conversation_id, 3, exchange, points,
            x'01', type, schema_version, recorded_at, NULL, header, digest, leaf, salt, body
            FROM event WHERE position = 2""",
         "INSERT OR REPLACE INTO event SELECT * FROM event WHERE position = 1",
@@ -128,6 +128,13 @@ def plan_of(raw: ByHand, query: str, *values: bytes | int | str) -> str:
     return "; ".join(row[3] for row in plan)
 
 
+def test_the_catalogue_reads_a_tenants_heads_and_no_others(raw: ByHand) -> None:
+    plan = plan_of(raw, "select_conversations", b"1")
+    assert plan.startswith(
+        "SEARCH conversation_head USING INDEX conversation_head_tenant (tenant=?)"
+    )
+
+
 @pytest.mark.parametrize(
     ("query", "values", "index"),
     [
@@ -146,18 +153,13 @@ def plan_of(raw: ByHand, query: str, *values: bytes | int | str) -> str:
             (b"1", "tools", 3),
             "event_points (conversation_id=? AND points=? AND version<?)",
         ),
-        (
-            "select_exchange_start",
-            (b"1", 3),
-            "event_opens_exchange (conversation_id=? AND exchange=?)",
-        ),
-        ("select_conversations", (b"1", 1, 2), "conversation_head_position (tenant=?"),
+        ("select_exchange_start", (b"1", 3), "event_version (conversation_id=? AND version=?)"),
         ("sweep_blobs", (1,), "blob_unreferenced (stored_at<?)"),
         ("forget_events", (b"1",), "event_version (conversation_id=?)"),
         ("forget_key", (b"1",), "conversation_key_conversation_id (conversation_id=?)"),
         ("select_blob", (b"1", b"1"), "(conversation_id=? AND sha256=?)"),
         ("select_piece", (1, 1), "(blob=? AND ordinal=?)"),
-        ("last_notification", (b"1",), "conversation_head_position (tenant=?)"),
+        ("last_notification", (b"1",), "conversation_head_tenant (tenant=? AND conversation_id=?)"),
         ("tracked", ("a", "b"), "PRIMARY KEY (follower=? AND application=?)"),
         ("stored_events", (b"1", 1, 2, 3), "event_version (conversation_id=? AND version>?"),
         (

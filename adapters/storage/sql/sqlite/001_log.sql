@@ -13,6 +13,10 @@
 -- conversation that owns it; a blob without `sha256` is still arriving, or never did.
 -- `tracking` and `snapshot` serve applications of the `eventsourcing` library.
 --
+-- An append is to touch few pages, so there is an index only for what cannot be found otherwise:
+-- the order of the catalogue is made when it is asked for, and where an exchange begins is searched
+-- by halves, since `exchange` never falls as `version` grows.
+--
 -- Ids are 16 bytes, times are microseconds since 1970-01-01 UTC, digests are keyed with
 -- `meta.digest_key`. A writer takes its turn by the lock file beside this one.
 
@@ -31,8 +35,7 @@ CREATE TABLE event (
   conversation_id BLOB NOT NULL,
   version INTEGER NOT NULL,
   exchange INTEGER NOT NULL,
-  opens_exchange INTEGER NOT NULL, -- 1 where the event is the prompt that opened its exchange
-  points TEXT,                     -- what the head points at since this event, if anything
+  points TEXT, -- what the head points at since this event, if anything
   event_id BLOB NOT NULL,
   type TEXT NOT NULL,
   schema_version INTEGER NOT NULL,
@@ -49,7 +52,6 @@ CREATE UNIQUE INDEX event_version ON event (conversation_id, version);
 CREATE UNIQUE INDEX event_event_id ON event (event_id);
 CREATE UNIQUE INDEX event_once ON event (conversation_id, once) WHERE once IS NOT NULL;
 CREATE INDEX event_points ON event (conversation_id, points, version) WHERE points IS NOT NULL;
-CREATE INDEX event_opens_exchange ON event (conversation_id, exchange) WHERE opens_exchange = 1;
 
 CREATE TRIGGER event_is_never_deleted BEFORE DELETE ON event
 BEGIN
@@ -58,12 +60,10 @@ END;
 
 CREATE TRIGGER event_is_only_erased BEFORE UPDATE ON event
 WHEN NEW.body IS NOT NULL OR NEW.salt IS NOT NULL OR NEW.once IS NOT NULL
-  OR (NEW.position, NEW.conversation_id, NEW.version, NEW.exchange, NEW.opens_exchange,
-      NEW.event_id, NEW.type, NEW.schema_version, NEW.recorded_at,
-      NEW.header, NEW.digest, NEW.leaf)
-  IS NOT (OLD.position, OLD.conversation_id, OLD.version, OLD.exchange, OLD.opens_exchange,
-      OLD.event_id, OLD.type, OLD.schema_version, OLD.recorded_at,
-      OLD.header, OLD.digest, OLD.leaf)
+  OR (NEW.position, NEW.conversation_id, NEW.version, NEW.exchange, NEW.event_id, NEW.type,
+      NEW.schema_version, NEW.recorded_at, NEW.header, NEW.digest, NEW.leaf)
+  IS NOT (OLD.position, OLD.conversation_id, OLD.version, OLD.exchange, OLD.event_id, OLD.type,
+      OLD.schema_version, OLD.recorded_at, OLD.header, OLD.digest, OLD.leaf)
   OR NEW.points IS NOT OLD.points
 BEGIN
   SELECT RAISE(ABORT, 'events are immutable: erase a conversation with hansard forget');
@@ -97,7 +97,7 @@ CREATE TABLE conversation_head (
   output_tokens INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX conversation_head_position ON conversation_head (tenant, position);
+CREATE INDEX conversation_head_tenant ON conversation_head (tenant);
 
 CREATE TABLE conversation_key (
   tenant BLOB NOT NULL,

@@ -57,7 +57,7 @@ WHERE conversation_id = ? AND once = ?;
 
 -- name: insert_event
 -- The columns in the order of the table.
-INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: select_head
 -- One row, whatever the length of the conversation.
@@ -101,8 +101,17 @@ FROM event WHERE conversation_id = ? AND points = ? AND version <= ?
 ORDER BY version DESC LIMIT 1;
 
 -- name: select_exchange_start
--- Where a window's edge lies, by the partial index.
-SELECT version FROM event WHERE conversation_id = ? AND exchange = ? AND opens_exchange = 1;
+-- The first version of an exchange, searched by halves: version `low` is before it, `high` is not.
+WITH RECURSIVE half (low, high) AS (
+  SELECT (SELECT min(version) - 1 FROM event WHERE conversation_id = ?1),
+    (SELECT max(version) FROM event WHERE conversation_id = ?1)
+  UNION ALL
+  SELECT iif(exchange < ?2, version, low), iif(exchange < ?2, high, version)
+  FROM half CROSS JOIN event ON conversation_id = ?1 AND version = (low + high) / 2
+  WHERE high - low > 1
+)
+SELECT high FROM half CROSS JOIN event ON conversation_id = ?1 AND version = high
+WHERE high - low = 1 AND exchange = ?2 AND exchange > 0;
 
 -- name: select_key
 -- The caller's name, as its digest.
@@ -114,10 +123,10 @@ INSERT INTO conversation_key (tenant, digest, conversation_id) VALUES (?, ?, ?)
 ON CONFLICT DO NOTHING;
 
 -- name: select_conversations
--- A page of the catalogue, the one that moved last first, before a position.
-SELECT conversation_id, position, started_at, recorded_at, version, exchange, open_calls,
+-- The catalogue, the one that moved last first.
+SELECT conversation_id, started_at, recorded_at, version, exchange, open_calls,
   instructions, tools, request, closed, input_tokens, output_tokens
-FROM conversation_head WHERE tenant = ? AND position < ? ORDER BY position DESC LIMIT ?;
+FROM conversation_head WHERE tenant = ? ORDER BY position DESC;
 
 -- name: insert_blob
 -- Without its digest: that is known when the last byte has come.
@@ -198,8 +207,9 @@ WHERE tenant = ?1 AND event.position > ?2 AND event.position <= ?3 AND body IS N
 ORDER BY event.position LIMIT ?5;
 
 -- name: last_notification
--- By the index of the catalogue.
-SELECT position FROM conversation_head WHERE tenant = ? ORDER BY position DESC LIMIT 1;
+-- From the end of the log on, where a tenant's last event is seldom far.
+SELECT event.position FROM event CROSS JOIN conversation_head USING (conversation_id)
+WHERE tenant = ? ORDER BY event.position DESC LIMIT 1;
 
 -- name: insert_snapshot
 -- No row where there is one of that version already.
