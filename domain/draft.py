@@ -20,6 +20,8 @@ from hansard.domain.header import ClientHeader, header_bytes
 from hansard.domain.log import NewEvent
 from hansard.domain.registry import VERSIONS, name_of
 
+# A body that names a blob holds one of these keys, as itself: its JSON escapes neither.
+_NAMES_BLOB: Final = (b'"sha256"', b'"$hansard.blob"')
 _NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -44,7 +46,7 @@ class Stamp:
 
 def draft(event: Event, stamp: Stamp) -> NewEvent:
     """Return the event ready for the log; MalformedJson where a value of it has no JSON form."""
-    name = name_of(event)
+    name, body = name_of(event), encode(event)
     header = ClientHeader(
         event_id=stamp.event_id,
         tenant=stamp.tenant,
@@ -63,10 +65,10 @@ def draft(event: Event, stamp: Stamp) -> NewEvent:
         schema_version=VERSIONS[name],
         header=header_bytes(header),
         salt=stamp.salt,
-        body=encode(event),
+        body=body,
         effect=effect_of(event),
         once=once_of(event),
-        blobs=blobs_of(event),
+        blobs=blobs_of(event) if any(word in body for word in _NAMES_BLOB) else (),
     )
 
 

@@ -64,6 +64,8 @@ def _defaults(shape: type[BaseModel]) -> Mapping[str, object]:
 
 def _plain(value: object) -> Any:
     match value:
+        case str():
+            return value
         case Native():
             return {"kind": value.kind, "api": value.api, "value": value.value}
         case BaseModel():

@@ -7,7 +7,7 @@ event does to the head is its `Effect`; `advance` is the rule, and every backend
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -60,30 +60,25 @@ class Head:
 
 
 NOTHING: Final = Effect()
+_PROMPT: Final = Effect(prompts=True)
 
 
 def advance(head: Head, effect: Effect) -> Head:
     """Return the head after the next event, which had this effect."""
     version = head.version + 1
     opens_exchange = effect.prompts and not head.open_calls
-    moved = replace(
-        head,
+    points = effect.points
+    return Head(
         version=version,
         exchange=head.exchange + opens_exchange,
         open_calls=_calls_after(head.open_calls, effect, version),
+        instructions=version if points == "instructions" else head.instructions,
+        tools=version if points == "tools" else head.tools,
+        request=version if points == "request" else head.request,
         closed=head.closed or effect.closes,
         input_tokens=head.input_tokens + effect.input_tokens,
         output_tokens=head.output_tokens + effect.output_tokens,
     )
-    match effect.points:
-        case "instructions":
-            return replace(moved, instructions=version)
-        case "tools":
-            return replace(moved, tools=version)
-        case "request":
-            return replace(moved, request=version)
-        case None:
-            return moved
 
 
 def effect_of(event: Event | Unrecognised) -> Effect:
@@ -91,8 +86,8 @@ def effect_of(event: Event | Unrecognised) -> Effect:
     if isinstance(event, Unrecognised) or event.line is not None:
         return NOTHING
     match event:
-        case events.MessageRecorded(role="user"):
-            return Effect(prompts=True)
+        case events.MessageRecorded():
+            return _PROMPT if event.role == "user" else NOTHING
         case events.ToolCallRecorded(awaited=True):
             return Effect(opens_call=event.call_id)
         case events.ToolResultRecorded():

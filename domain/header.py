@@ -58,22 +58,19 @@ class ClientHeader:
 
 def header_bytes(header: ClientHeader) -> bytes:
     """Return the canonical bytes of a client header: sorted ASCII JSON, absent fields left out."""
-    members: dict[str, Any] = {
-        "actor": header.actor,
-        "causation": _text(header.causation_id),
-        "codec": header.codec,
-        "conversation": str(header.conversation_id),
-        "correlation": _text(header.correlation_id),
-        "event": str(header.event_id),
-        "format": FORMAT,
-        "key": header.key_id,
-        "metadata": dict(header.metadata) or None,
-        "occurred_at": timestamp(header.occurred_at),
-        "schema": header.schema_version,
-        "tenant": str(header.tenant),
-        "type": header.type,
-    }
-    return jsontext.write_canonical({k: v for k, v in members.items() if v is not None})
+    event, occurred_at = str(header.event_id), timestamp(header.occurred_at)
+    if header.causation_id or header.correlation_id or header.metadata:
+        return _canonical(header, event, occurred_at)
+    before, between, after = _frame(
+        header.tenant,
+        header.conversation_id,
+        header.type,
+        header.schema_version,
+        header.codec,
+        header.key_id,
+        header.actor,
+    )
+    return f"{before}{event}{between}{occurred_at}{after}".encode("ascii")
 
 
 def parse_header(data: bytes) -> ClientHeader:
@@ -116,6 +113,45 @@ def body_digest(salt: bytes, body: bytes) -> bytes:
 def leaf(recorded: bytes, digest: bytes) -> bytes:
     """Return SHA-256(0x00 || recorded header || body digest): the event's leaf (RFC 9162 §2.1)."""
     return hashlib.sha256(b"\x00" + recorded + digest).digest()
+
+
+@lru_cache(maxsize=256)
+def _frame(
+    tenant: UUID,
+    conversation_id: UUID,
+    type_: str,
+    schema_version: int,
+    codec: str,
+    key_id: str | None,
+    actor: str | None,
+) -> tuple[str, str, str]:
+    """Return what stands around an event's id and time: the same for most that a writer says."""
+    header = ClientHeader(
+        UUID(int=0), tenant, conversation_id, type_, schema_version, 0, codec, key_id, actor
+    )
+    text = _canonical(header, "", "").decode("ascii")
+    before, rest = text.split('"event":"', 1)
+    between, after = rest.split('"occurred_at":"', 1)
+    return f'{before}"event":"', f'{between}"occurred_at":"', after
+
+
+def _canonical(header: ClientHeader, event: str, occurred_at: str) -> bytes:
+    members: dict[str, Any] = {
+        "actor": header.actor,
+        "causation": _text(header.causation_id),
+        "codec": header.codec,
+        "conversation": str(header.conversation_id),
+        "correlation": _text(header.correlation_id),
+        "event": event,
+        "format": FORMAT,
+        "key": header.key_id,
+        "metadata": dict(header.metadata) or None,
+        "occurred_at": occurred_at,
+        "schema": header.schema_version,
+        "tenant": str(header.tenant),
+        "type": header.type,
+    }
+    return jsontext.write_canonical({k: v for k, v in members.items() if v is not None})
 
 
 def timestamp(microseconds: int) -> str:
