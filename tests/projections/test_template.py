@@ -32,13 +32,16 @@ LONG = "é" * 200
 
 texts = st.text(max_size=300) | st.sampled_from([LONG, "x" * 70_000, '"messages":[]', "\ud800"])
 messages = st.lists(st.fixed_dictionaries({"role": st.just("user"), "content": texts}), max_size=6)
-bodies = st.builds(
-    lambda said, system, more: {**more, "messages": said, "system": system, "model": "m"},
-    messages,
-    texts,
-    st.dictionaries(st.sampled_from(["a", "metadata", "tools"]), texts, max_size=2),
-)
-values = bodies | messages | texts
+
+
+@st.composite
+def bodies_of_requests(draw: st.DrawFn) -> dict[str, Any]:
+    more = draw(st.dictionaries(st.sampled_from(["a", "metadata", "tools"]), texts, max_size=2))
+    return {**more, "messages": draw(messages), "system": draw(texts), "model": "m"}
+
+
+bodies = bodies_of_requests()
+values: st.SearchStrategy[Any] = st.one_of(bodies, messages, texts)
 
 
 @given(bodies, bodies, st.lists(values, max_size=4))
