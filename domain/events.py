@@ -258,7 +258,10 @@ class AttemptFailed(OnLine):
 
 
 class Unfinished(Value):
-    """A block of which the stream brought only a part: as it began, and the pieces since."""
+    """A block of which the stream brought only a part: as it began, and the pieces since.
+
+    Or one whose input is no JSON that can be kept.
+    """
 
     index: int
     value: JsonObject
@@ -266,7 +269,11 @@ class Unfinished(Value):
 
 
 class ResponseCompleted(OnLine):
-    """Closes a response: its envelope as it came, without the content."""
+    """Closes a response: its envelope as it came, without the content.
+
+    `unfinished` are blocks amid which it stopped, as its limit of tokens made it do: no event of
+    their own, and a call among them is none.
+    """
 
     response: UUID
     request: UUID | None = None
@@ -275,6 +282,7 @@ class ResponseCompleted(OnLine):
     model: str | None = None
     stop_reason: str | None = None
     envelope: JsonObject
+    unfinished: tuple[Unfinished, ...] = ()
     input_tokens: int = 0
     output_tokens: int = 0
     request_id: str | None = None

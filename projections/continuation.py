@@ -15,19 +15,13 @@ from typing import Any, NamedTuple, TypeAlias, assert_never, cast
 
 from hansard.domain import events
 from hansard.domain.blobs import restore
-from hansard.domain.content import (
-    Document,
-    Native,
-    Reasoning,
-    Text,
-    ToolCall,
-    ToolResult,
-)
+from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from hansard.domain.errors import InvalidContent
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix, canonical, encoded
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.unfinished import text_blocks
 
 Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
 
@@ -48,12 +42,13 @@ class Piece(NamedTuple):
 class Since:
     """What the main line has after its last request.
 
-    `answered` are the blocks of the response, `said` what the caller said, `results` what tools
-    gave, by call. `is_answered` says that a response came whole; the blocks of one that did not
+    `answered` are the blocks of the response, `broken_off` texts amid which it ended, `said` what
+    the caller said, `results` what tools gave, by call. `is_answered` says that a response came whole; the blocks of one that did not
     may be missing in the next request.
     """
 
     answered: tuple[Content, ...] = ()
+    broken_off: tuple[Content, ...] = ()
     said: tuple[Content, ...] = ()
     results: Mapping[str, Content] = field(default_factory=dict[str, Content])
     is_answered: bool = False
@@ -62,6 +57,7 @@ class Since:
 def since(recorded: Iterable[Event]) -> Since:
     """Return what events after a request say; those on side lines say nothing here."""
     answered: list[Content] = []
+    broken_off: list[Content] = []
     said: list[Content] = []
     results: dict[str, Content] = {}
     is_answered = False
@@ -84,11 +80,12 @@ def since(recorded: Iterable[Event]) -> Since:
                 | events.OpaqueRecorded()
             ):
                 answered.append(event.content)
-            case events.ResponseCompleted():
-                is_answered = True
+            case events.ResponseCompleted() | events.ResponseInterrupted():
+                is_answered = is_answered or isinstance(event, events.ResponseCompleted)
+                broken_off += text_blocks(event)
             case _:
                 continue
-    return Since(tuple(answered), tuple(said), results, is_answered)
+    return Since(tuple(answered), tuple(broken_off), tuple(said), results, is_answered)
 
 
 def pieces(messages: Sequence[JsonObject]) -> list[Piece]:
@@ -203,12 +200,13 @@ def _after_answer(
 ) -> Sequence[Piece] | None:
     """Return what follows the response's blocks; None if these are not sent as they came."""
     answer = recorded.answered
-    begun = sent[: len(answer)]
-    if len(begun) == len(answer) and all(
-        piece.role == "assistant" and equal(block, piece.block, blobs)
-        for piece, block in zip(begun, answer, strict=True)
-    ):
-        return sent[len(answer) :]
+    for wanted in ((*answer, *recorded.broken_off), answer):
+        begun = sent[: len(wanted)]
+        if len(begun) == len(wanted) and all(
+            piece.role == "assistant" and equal(block, piece.block, blobs)
+            for piece, block in zip(begun, wanted, strict=True)
+        ):
+            return sent[len(wanted) :]
     left_out = not sent or sent[0].role != "assistant"
     return sent if left_out and not recorded.is_answered else None
 

@@ -63,7 +63,7 @@ class _Call:
 
 _Calls: TypeAlias = dict[str, _Call]
 _Block: TypeAlias = events.ReasoningRecorded | events.CompactionRecorded | events.OpaqueRecorded
-_OnTheWire: TypeAlias = events.RequestSent | events.AttemptFailed | events.ResponseCompleted
+_OnTheWire: TypeAlias = events.RequestSent | events.AttemptFailed
 _Aside: TypeAlias = (
     events.ConversationStarted
     | events.ConversationForked
@@ -131,6 +131,9 @@ def _tell(event: Event | Unrecognised | Erased, version: int, calls: _Calls) -> 
             yield from _result(event, calls.pop(event.call_id, None))
         case events.ServerToolResultRecorded():
             yield _server_result(event, calls.pop(event.call_id, None))
+        case events.ResponseCompleted():
+            yield from _unfinished(event.unfinished)
+            yield _Told("record", "response", wording.response(event))
         case events.ResponseInterrupted():
             yield from _interrupted(event)
         case _:
@@ -149,8 +152,6 @@ def _block(event: _Block | _OnTheWire | _Aside) -> _Told:
             return _Told("record", "request", wording.request(event))
         case events.AttemptFailed():
             return _Told("record", "attempt", wording.attempt(event), ("error",))
-        case events.ResponseCompleted():
-            return _Told("record", "response", wording.response(event))
         case _:
             return _aside(event)
 
@@ -235,8 +236,12 @@ def _given(call: _Call | None, text: str) -> str:
 
 
 def _interrupted(event: events.ResponseInterrupted) -> Iterator[_Told]:
-    for part in event.unfinished:
-        kind = str(part.value.get("type", "block"))
-        yield _Told("assistant", f"unfinished {kind}", part.partial, ("interrupted",))
+    yield from _unfinished(event.unfinished)
     detail = event.detail or (wording.compact(event.error) if event.error else None)
     yield _Told("record", "response", wording.with_reason(event.reason, detail), ("interrupted",))
+
+
+def _unfinished(parts: tuple[events.Unfinished, ...]) -> Iterator[_Told]:
+    for part in parts:
+        kind = str(part.value.get("type", "block"))
+        yield _Told("assistant", f"unfinished {kind}", part.partial, ("interrupted",))

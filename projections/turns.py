@@ -8,7 +8,7 @@ What is decided here (with rounds.py), for every API alike:
   that was sent once changes later.
 - What the user says while a request is out comes after the response to it: the model had not seen
   it.
-- A response that was cut keeps its finished blocks and the text of an unfinished one; a call that
+- A response that broke off keeps its finished blocks and the text of an unfinished one; a call that
   awaits no result and has none is left out. A response that was refused is no part of the history
   (Anthropic, "Handling refusals"), nor is what was redacted or erased.
 """
@@ -31,11 +31,13 @@ from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Responses, event_of
 from hansard.projections.rounds import Rounds
+from hansard.projections.unfinished import text_block
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
 _IN_BLOBS: Final = b"$"
 _ON_A_SIDE_LINE: Final = b'{"line":'
 _REFUSAL: Final = b'"stop_reason":"refusal"'
+_UNFINISHED: Final = b'"unfinished":['
 
 
 def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
@@ -137,15 +139,18 @@ class _Fold:
             self._requests.append(item)
             return
         self._closings.append(item)
-        if _may_be_refusal(item) or self._rounds.awaits_pause():
-            match event_of(item):
-                case events.ResponseCompleted(stop_reason="pause_turn", response=response):
-                    self._rounds.pause(str(response))
-                case events.ResponseCompleted(stop_reason="refusal", response=response):
-                    self._rounds.take_back(str(response))
-                case _:
-                    pass
+        if _may_matter(item) or self._rounds.awaits_pause():
+            event = event_of(item)
+            if isinstance(event, events.ResponseCompleted):
+                self._complete(_version_of(item), event)
         self._rounds.close_response()
+
+    def _complete(self, version: int, event: events.ResponseCompleted) -> None:
+        self._break_off(version, event)
+        if event.stop_reason == "pause_turn":
+            self._rounds.pause(str(event.response))
+        elif event.stop_reason == "refusal":
+            self._rounds.take_back(str(event.response))
 
     def _take_whole(self, version: int, item: Item) -> None:
         match event_of(item):
@@ -154,7 +159,7 @@ class _Fold:
             case events.ToolsDefined() as event:
                 self._tools = event
             case events.ResponseInterrupted() as event:
-                self._interrupt(version, event)
+                self._break_off(version, event)
                 self._closings.append(item)
                 self._rounds.close_response()
             case _:
@@ -207,11 +212,13 @@ class _Fold:
         found = Block(version, document, spilled, None, asked, "document", None, call_id, name)
         self._rounds.say(found)
 
-    def _interrupt(self, version: int, event: events.ResponseInterrupted) -> None:
+    def _break_off(
+        self, version: int, event: events.ResponseCompleted | events.ResponseInterrupted
+    ) -> None:
+        """Keep what may stay of the blocks amid which a response ended."""
         for unfinished in event.unfinished:
-            text = _text_of(unfinished)
-            if text and self._rounds.can_speak():
-                value = {**unfinished.value, "text": text}
+            value = text_block(unfinished)
+            if value and self._rounds.can_speak():
                 said = {"kind": "native", "api": event.api, "value": value}
                 asked = len(self._requests)
                 self._rounds.speak(Block(version, said, True, str(event.response), asked))
@@ -248,17 +255,13 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
 """What holds blocks of a turn."""
 
 
-def _may_be_refusal(item: Item) -> bool:
-    return not isinstance(item, RecordedEvent) or _REFUSAL in (item.body or b"")
+def _may_matter(item: Item) -> bool:
+    """Whether the end of a response may change what its turn is."""
+    if not isinstance(item, RecordedEvent):
+        return True
+    body = item.body or b""
+    return _REFUSAL in body or _UNFINISHED in body
 
 
-def _text_of(unfinished: events.Unfinished) -> str:
-    """Return the text of a block of text that did not arrive whole, unless there is none.
-
-    Anthropic's own rule: of the blocks that did not stop, only text that is not empty stays.
-    """
-    begun = unfinished.value.get("text")
-    if unfinished.value.get("type") != "text" or not isinstance(begun, str):
-        return ""
-    text = begun + unfinished.partial
-    return text if text.strip() else ""
+def _version_of(item: Item) -> int:
+    return item.version if isinstance(item, RecordedEvent) else item[0]

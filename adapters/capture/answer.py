@@ -43,7 +43,8 @@ class Answer:
     """One response, as far as it is known.
 
     `interruption` is None where the API's terminal event (or a whole body) came and all of it was
-    understood; else `detail` says more, and `error` holds what the provider said amid the stream.
+    understood, a block included that the response stopped amid and said why; else `detail` says
+    more, and `error` holds what the provider said amid the stream.
     `envelope` is the message without its content.
     """
 

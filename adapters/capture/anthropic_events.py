@@ -131,6 +131,7 @@ def _closing(
             model=answer.text("model"),
             stop_reason=answer.text("stop_reason"),
             envelope=answer.envelope,
+            unfinished=answer.unfinished,
             input_tokens=input_tokens,
             output_tokens=output_tokens,
             request_id=request_id,

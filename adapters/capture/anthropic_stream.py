@@ -7,7 +7,7 @@ to something plausible. Order and shapes of events: platform.claude.com, "Stream
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from hansard.adapters.capture.answer import Anomaly, Answer, Block, Interruption, named
 from hansard.adapters.capture.anthropic_blocks import OpenBlock
@@ -21,6 +21,10 @@ from hansard.domain.jsontext import JsonObject
 
 Loss = Literal["cut", "abandoned", "malformed"]
 """Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""
+
+
+_AMID_A_BLOCK: Final = ("max_tokens", "model_context_window_exceeded", "refusal")
+"""Reasons to stop that may come at any moment, amid a block too."""
 
 
 class MessageStream:
@@ -175,13 +179,18 @@ class MessageStream:
     def _stop(self, raw: bytes) -> None:
         if not self._started:
             self._give_up("a message_stop before any message_start", raw)
-        elif self._writing or self._unfinished:
+        elif self._is_amid_a_block():
             reason = named(self._envelope.get("stop_reason"))
             self._interruption = "malformed"
             self._detail = f"stopped ({reason}) with a block that is not whole"
         elif self._envelope.get("stop_reason") is None:
             self._note("a message_stop without a stop reason", raw)
         self._over = True
+
+    def _is_amid_a_block(self) -> bool:
+        """Whether a block is not whole, and the reason to stop is none to stop amid one."""
+        stopped_amid = self._envelope.get("stop_reason") in _AMID_A_BLOCK
+        return bool(self._writing or self._unfinished) and not stopped_amid
 
     def _fail(self, data: JsonObject) -> None:
         self._over = True

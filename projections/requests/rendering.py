@@ -24,7 +24,8 @@ _SOURCES: Final = (
     *("domain/blobs.py", "domain/conversation.py", "domain/documents.py", "domain/jsontext.py"),
     *("domain/prefix.py", "projections/history.py", "projections/omissions.py"),
     *("projections/plain.py", "projections/report.py", "projections/responses.py"),
-    *("projections/rounds.py", "projections/turns.py", "projections/window.py"),
+    *("projections/rounds.py", "projections/turns.py", "projections/unfinished.py"),
+    *("projections/window.py",),
 )
 
 

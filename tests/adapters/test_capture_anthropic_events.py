@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from hansard.adapters.capture.answer import Answer, Block
 from hansard.adapters.capture.anthropic_errors import attempt_failed
 from hansard.adapters.capture.anthropic_events import Recording, events_of
 from hansard.adapters.capture.anthropic_messages import read_body
@@ -188,6 +189,21 @@ def test_a_complete_answer_is_closed_with_its_envelope() -> None:
             request_id="req_1",
         ),
     )
+
+
+def test_a_call_that_the_limit_broke_off_belongs_to_the_end_of_its_answer() -> None:
+    """Its input is not known, so it is no call: nobody may run it, and no result is awaited."""
+    broken = Unfinished(index=1, value=call(), partial='{"a": ')
+    answer = Answer(
+        api=API,
+        blocks=(Block(0, text("Calling.")),),
+        envelope={"stop_reason": "max_tokens"},
+        unfinished=(broken,),
+    )
+    (said, closing), _ = events_of(answer, response=RESPONSE, request=REQUEST)
+    assert isinstance(said, MessageRecorded)
+    assert isinstance(closing, ResponseCompleted)
+    assert (closing.stop_reason, closing.unfinished) == ("max_tokens", (broken,))
 
 
 def test_an_answer_that_was_cut_is_closed_with_what_is_known() -> None:

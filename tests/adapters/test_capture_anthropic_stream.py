@@ -83,9 +83,24 @@ def test_an_input_that_cannot_be_kept_is_never_guessed(broken: str) -> None:
     answer = answered(*around(*parts, stop_reason="max_tokens"))
     assert answer.blocks == ()
     assert answer.unfinished == (Unfinished(index=0, value=call(), partial=broken),)
-    assert answer.interruption == "malformed"
-    assert answer.detail == "stopped (max_tokens) with a block that is not whole"
+    assert answer.is_complete
     assert answer.text("stop_reason") == "max_tokens"
+
+
+@pytest.mark.parametrize("stop_reason", ["max_tokens", "model_context_window_exceeded", "refusal"])
+def test_an_answer_that_stopped_amid_a_block_ended_as_it_must(stop_reason: str) -> None:
+    half = [start(0, call()), delta(0, "input_json_delta", partial_json='{"a": "b')]
+    answer = answered(*around(*half, stop_reason=stop_reason))
+    assert answer.unfinished == (Unfinished(index=0, value=call(), partial='{"a": "b'),)
+    assert answer.is_complete
+    assert not answer.needs_raw
+
+
+def test_an_answer_that_calls_tools_with_an_input_that_is_none_is_malformed() -> None:
+    broken = delta(0, "input_json_delta", partial_json='{"a": NaN}')
+    answer = answered(*around(start(0, call()), broken, stop(0), stop_reason="tool_use"))
+    assert answer.interruption == "malformed"
+    assert answer.detail == "stopped (tool_use) with a block that is not whole"
 
 
 def test_an_input_nested_too_deeply_is_never_guessed() -> None:

@@ -106,7 +106,6 @@ def listed(content: Any) -> list[Any]:
 
 # What the recordings are known to hold of answers that are not whole, or odd.
 NOT_WHOLE = {
-    "anthropic/sdk/incomplete_partial_json_response.txt": "stopped (max_tokens) with a block that is not whole",
     "anthropic/vercel-ai/spliced-message-start.chunks.txt": "a message_start of another message",
 }
 

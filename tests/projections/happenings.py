@@ -102,7 +102,11 @@ class Story:
         return request
 
     def answer(
-        self, *blocks: str | JsonObject, stop: str = "end_turn", envelope: JsonObject | None = None
+        self,
+        *blocks: str | JsonObject,
+        stop: str = "end_turn",
+        envelope: JsonObject | None = None,
+        unfinished: tuple[JsonObject, str] | None = None,
     ) -> UUID:
         """Tell that a response came: its blocks, and its end."""
         response = self.speak(*blocks, stop=stop)
@@ -113,6 +117,7 @@ class Story:
                 model=MODEL,
                 stop_reason=stop,
                 envelope=envelope or {"stop_reason": stop},
+                unfinished=_begun(len(blocks), unfinished),
             )
         )
         return response
@@ -122,11 +127,7 @@ class Story:
     ) -> UUID:
         """Tell that a response broke off: its finished blocks, and the one that was being said."""
         response = self.speak(*blocks, stop="cut")
-        begun = (
-            (events.Unfinished(index=len(blocks), value=unfinished[0], partial=unfinished[1]),)
-            if unfinished
-            else ()
-        )
+        begun = _begun(len(blocks), unfinished)
         self.happen(
             events.ResponseInterrupted(response=response, api=API, reason="cut", unfinished=begun)
         )
@@ -266,6 +267,13 @@ def words(block: Block) -> str:
 def rules(request: Request) -> set[str]:
     """The rules that the report names."""
     return {note.rule for note in request.report}
+
+
+def _begun(index: int, unfinished: tuple[JsonObject, str] | None) -> tuple[events.Unfinished, ...]:
+    if unfinished is None:
+        return ()
+    value, partial = unfinished
+    return (events.Unfinished(index=index, value=value, partial=partial),)
 
 
 def _said(

@@ -132,6 +132,25 @@ def test_an_answer_that_did_not_come_whole_may_be_left_out() -> None:
     assert new(cut(ANSWER), [assistant(CALL)]) is None
 
 
+@pytest.mark.parametrize("ended", [answered(ANSWER), cut(ANSWER)])
+def test_text_that_broke_off_is_not_new(ended: list[Event]) -> None:
+    begun = events.Unfinished(index=1, value={"type": "text", "text": ""}, partial="And so")
+    *said, closing = ended
+    recorded = [*said, closing.model_copy(update={"unfinished": (begun,)})]
+    so: JsonObject = {"type": "text", "text": "And so"}
+    assert new(recorded, [assistant(ANSWER, so), user("Go on")]) == [user("Go on")]
+    assert new(recorded, [assistant(ANSWER), user("Go on")]) == [user("Go on")]
+
+
+def test_a_call_that_broke_off_may_stay_away_or_come_as_the_program_made_it_up() -> None:
+    begun = events.Unfinished(index=1, value=CALL, partial='{"id": ')
+    *said, done = answered(ANSWER)
+    recorded = [*said, done.model_copy(update={"unfinished": (begun,)})]
+    assert new(recorded, [assistant(ANSWER), user("Go on")]) == [user("Go on")]
+    made_up = [assistant(CALL), user(result("toolu_1"))]
+    assert new(recorded, [assistant(ANSWER, CALL), *made_up[1:]]) == made_up
+
+
 def test_side_lines_say_nothing_here() -> None:
     aside = [event.model_copy(update={"line": REQUEST}) for event in answered(CALL)]
     assert new([*aside, *answered(ANSWER)], [assistant(ANSWER)]) == []

@@ -257,6 +257,18 @@ def test_a_cut_answer_shows_what_came_and_why_it_ended() -> None:
     ]
 
 
+def test_an_answer_that_stopped_amid_a_block_shows_it() -> None:
+    begun = {"type": "tool_use", "id": "toolu_1", "name": "f"}
+    unfinished = events.Unfinished(index=0, value=begun, partial='{"a"')
+    done = events.ResponseCompleted(
+        response=RESPONSE, api=API, envelope={}, unfinished=(unfinished,), stop_reason="max_tokens"
+    )
+    assert [(row.kind, row.text, row.marks) for row in rows(done)] == [
+        ("unfinished tool_use", '{"a"', ("interrupted",)),
+        ("response", f"max_tokens, {API}, 0 tokens in, 0 out", ()),
+    ]
+
+
 def test_side_lines_are_shown_only_if_asked_for() -> None:
     aside = events.MessageRecorded(role="user", content=(Text(text="A title"),), line=SIDE)
     assert rows(aside) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any, Protocol
 from uuid import UUID
 
 import pytest
@@ -15,8 +17,21 @@ from tests.projections.happenings import Story, server_tool_use, thinking, tool_
 from tests.projections.recorded import recorded
 
 
+class Ending(Protocol):
+    """A way in which a response of a story ends."""
+
+    def __call__(
+        self, story: Story, *blocks: str, unfinished: tuple[dict[str, Any], str]
+    ) -> UUID: ...
+
+
 def speakers(told: tuple[Turn, ...]) -> list[str]:
     return [turn.role for turn in told]
+
+
+def told_of_log(story: Story) -> list[tuple[str, list[str]]]:
+    """What is told of a story as a log has it."""
+    return [(turn.role, [words(block) for block in turn.blocks]) for turn in turns(recorded(story))]
 
 
 def told(story: Story) -> list[tuple[str, list[str]]]:
@@ -156,13 +171,16 @@ def test_a_call_in_a_paused_turn_gets_no_result_while_the_turn_goes_on() -> None
     ]
 
 
-def test_a_cut_response_keeps_finished_blocks_and_unfinished_text() -> None:
+@pytest.mark.parametrize("ends", [Story.cut, partial(Story.answer, stop="max_tokens")])
+def test_a_response_that_broke_off_keeps_finished_blocks_and_unfinished_text(ends: Ending) -> None:
     story = Story()
     story.user("hi")
-    story.cut("first", unfinished=({"type": "text", "text": ""}, "and then"))
+    ends(story, "first", unfinished=({"type": "text", "text": ""}, "and then"))
     assert told(story)[1] == ("assistant", ["first", "and then"])
+    assert told_of_log(story)[1] == ("assistant", ["first", "and then"])
 
 
+@pytest.mark.parametrize("ends", [Story.cut, partial(Story.answer, stop="max_tokens")])
 @pytest.mark.parametrize(
     "unfinished",
     [
@@ -172,14 +190,14 @@ def test_a_cut_response_keeps_finished_blocks_and_unfinished_text() -> None:
     ],
 )
 def test_an_unfinished_block_without_text_is_left_out(
-    unfinished: tuple[dict[str, object], str],
+    unfinished: tuple[dict[str, Any], str], ends: Ending
 ) -> None:
     story = Story()
     story.user("hi")
-    story.cut("first", unfinished=unfinished)
-    folded = history(story.events)
-    assert [words(block) for block in folded.turns[1].blocks] == ["first"]
-    assert [note.rule for note in folded.notes] == ["unfinished"]
+    ends(story, "first", unfinished=unfinished)
+    for folded in (history(story.events), history(recorded(story))):
+        assert [words(block) for block in folded.turns[1].blocks] == ["first"]
+        assert [note.rule for note in folded.notes] == ["unfinished"]
 
 
 def test_a_call_of_a_cut_response_is_left_out_unless_it_has_a_result() -> None:
@@ -204,6 +222,13 @@ def test_a_refused_response_is_no_part_of_the_history() -> None:
     story.user("then tell me a joke")
     assert told(story) == [("user", ["hi", "then tell me a joke"])]
     assert [note.rule for note in history(story.events).notes] == ["R20"]
+
+
+def test_nothing_stays_of_a_refused_response_that_broke_off() -> None:
+    story = Story()
+    story.user("hi")
+    story.answer("I", stop="refusal", unfinished=({"type": "text", "text": ""}, "will"))
+    assert told(story) == told_of_log(story) == [("user", ["hi"])]
 
 
 def test_a_redacted_event_is_left_out_with_its_pair_mended() -> None:
