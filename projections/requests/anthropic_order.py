@@ -18,13 +18,14 @@ def place_notes(draft: Draft) -> None:
 
     R21: a message of role `system` is accepted only immediately before an assistant's turn or at
     the end, and must follow a user's. It holds text and changes of tools (beta, "mid-conversation
-    tool changes"). Where no user's turn precedes, text goes as one; a change of tools waits.
+    tool changes"). Where no user's turn precedes, text goes as one; a change of tools cannot.
     """
     placed: list[Message] = []
     notes: list[Piece] = []
     for message in draft.messages:
         if message.role == "assistant":
-            notes = _settle(draft, placed, notes)
+            _settle(draft, placed, notes)
+            notes = []
             placed.append(message)
         elif message.role == "system":
             notes += _notes(draft, message.pieces)
@@ -33,8 +34,7 @@ def place_notes(draft: Draft) -> None:
                 why = "the operator's note stands after the user's turn"
                 draft.note("moved", "R21", piece.block.version, why)
             placed.append(message)
-    for piece in _settle(draft, placed, notes):
-        draft.leave_out("R21", piece, "a change of tools follows a user's turn: it waits for one")
+    _settle(draft, placed, notes)
     draft.messages = placed
 
 
@@ -46,20 +46,23 @@ def _notes(draft: Draft, pieces: list[Piece]) -> list[Piece]:
     return [piece for piece in pieces if piece.type in _NOTED]
 
 
-def _settle(draft: Draft, placed: list[Message], notes: list[Piece]) -> list[Piece]:
-    """Place notes at the end of what is placed; return those that may not stand there."""
-    if not placed or placed[-1].role != "user":
-        texts = [piece for piece in notes if piece.type == "text"]
-        notes = [piece for piece in notes if piece.type in _CHANGES]
-        if not texts:
-            return notes
-        for piece in texts:
-            why = "the operator's note follows no user's turn, so it goes as one"
-            draft.note("translated", "R21", piece.block.version, why)
-        placed.append(message_of("user", texts))
-    if notes:
+def _settle(draft: Draft, placed: list[Message], notes: list[Piece]) -> None:
+    """Place notes at the end of what is placed."""
+    if not notes:
+        return
+    if placed and placed[-1].role == "user":
         placed.append(message_of("system", notes))
-    return []
+        return
+    texts = [piece for piece in notes if piece.type == "text"]
+    changes = [piece for piece in notes if piece.type in _CHANGES]
+    for piece in texts:
+        why = "the operator's note follows no user's turn, so it goes as one"
+        draft.note("translated", "R21", piece.block.version, why)
+    if texts:
+        placed += [message_of("user", texts), message_of("system", changes)]
+        return
+    for piece in changes:
+        draft.leave_out("R21", piece, "a change of tools stands only after a user's turn")
 
 
 def drop_blank_text(draft: Draft) -> None:

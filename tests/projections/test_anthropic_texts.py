@@ -159,7 +159,7 @@ def test_the_operators_changes_of_tools_go_as_they_came() -> None:
     assert rules(story.request()) == {"R21"}
 
 
-def test_a_change_of_tools_waits_for_a_users_turn() -> None:
+def test_a_change_of_tools_stands_only_after_a_users_turn() -> None:
     """R21: a system message must follow a user's, and no other may hold a change of tools."""
     story = Story()
     story.user("hi")
