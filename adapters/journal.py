@@ -232,7 +232,7 @@ class Journal:
             instructions=instructions if isinstance(instructions, InstructionsSet) else None,
             tools=tools if isinstance(tools, ToolsDefined) else None,
             blobs=_Stored(self.talk.backend, stretches, {blob.sha256: blob for blob in blobs}),
-            sources=sources_in(recorded),
+            sources=sources_in(event.told() for event in recorded),
         )
 
     def _pointed(

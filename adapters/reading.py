@@ -16,7 +16,7 @@ from hansard.domain.content import Blob
 from hansard.domain.errors import CorruptRecord
 from hansard.domain.events import ConversationForked
 from hansard.domain.head import Head, Pointer
-from hansard.domain.log import Blobs, Log, RecordedEvent
+from hansard.domain.log import Blobs, Log, RecordedEvent, Told
 from hansard.projections.window import EVERYTHING, Window, edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
@@ -49,9 +49,7 @@ def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
     return (own,)
 
 
-def events_for(
-    log: Log, stretches: tuple[Stretch, ...], window: Window | None
-) -> Iterator[RecordedEvent]:
+def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) -> Iterator[Told]:
     """Yield the events that a request with this window is made of, in order.
 
     Those that set the instructions and tools in force come before the ones from the edge on.
@@ -61,10 +59,19 @@ def events_for(
         for stretch in stretches:
             yield from _all(log, stretch)
         return
+    if not window.pinned:
+        yield from _from_edge(log, stretches, first)
+        return
     pinned = list(_pinned(log, stretches, window.pinned))
     yield from pinned
     given = {event.event_id for event in pinned}
     yield from (e for e in _from_edge(log, stretches, first) if e.event_id not in given)
+
+
+def read_through(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
+    """Yield all events of these stretches as the log has them, in order."""
+    for stretch in stretches:
+        yield from log.read(stretch.conversation_id, until=stretch.until)
 
 
 def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEvent]:
@@ -102,8 +109,8 @@ def last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
     return log.read(stretch.conversation_id, after=max(0, start - 1), until=stretch.until)
 
 
-def _all(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
-    return log.read(stretch.conversation_id, until=stretch.until)
+def _all(log: Log, stretch: Stretch) -> Iterator[Told]:
+    return log.tell(stretch.conversation_id, until=stretch.until)
 
 
 def _closed(log: Log, stretches: tuple[Stretch, ...]) -> int:
@@ -119,18 +126,20 @@ def _exchanges(log: Log, stretch: Stretch) -> int:
     return sum(recorded.exchange for recorded in last)
 
 
-def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Iterator[RecordedEvent]:
+def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Iterator[Told]:
     for number, stretch in enumerate(stretches):
         begun = _exchanges(log, stretch)
         if exchange > begun:
             exchange -= begun
             continue
-        after = log.exchange_start(stretch.conversation_id, exchange) - 1
-        before = (*stretches[:number], replace(stretch, until=after))
+        told = log.tell(stretch.conversation_id, exchange=exchange, until=stretch.until)
+        first = next(told)
+        before = (*stretches[:number], replace(stretch, until=first.version - 1))
         for pointer in _POINTERS:
             if set_before := in_force(log, before, pointer):
-                yield set_before
-        yield from log.read(stretch.conversation_id, after=after, until=stretch.until)
+                yield set_before.told()
+        yield first
+        yield from told
         for later in stretches[number + 1 :]:
             yield from _all(log, later)
         return
@@ -156,7 +165,7 @@ def _version_of(pointer: Pointer, head: Head) -> int:
             return head.request
 
 
-def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterator[RecordedEvent]:
+def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterator[Told]:
     for stretch in stretches:
         if exchanges == 0:
             return
@@ -167,5 +176,5 @@ def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterato
             continue
         after = log.exchange_start(stretch.conversation_id, exchanges + 1)
         until = after - 1 if after else stretch.until
-        yield from log.read(stretch.conversation_id, until=until)
+        yield from log.tell(stretch.conversation_id, until=until)
         return

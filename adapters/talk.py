@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from hansard.adapters.given import GivenDocument, GivenTool, PutBlob, document, result_content, tool
-from hansard.adapters.reading import BEGINNING, Stretch, blob_among, events_for, lineage
+from hansard.adapters.reading import BEGINNING, Stretch, blob_among, lineage, read_through
 from hansard.adapters.writing import Done, append_to, stamped
 from hansard.domain import conversation
 from hansard.domain.content import Blob, Document, Text, ToolCall
@@ -195,7 +195,7 @@ class Talk:
 
     def read_through(self, until: int) -> Iterator[RecordedEvent]:
         """Yield the events up to a version, those of what it was forked from first."""
-        return events_for(self.backend, self.lineage(until), None)
+        return read_through(self.backend, self.lineage(until))
 
     def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
         """Return what the conversation is made of at a version; `head` is where it stands now."""

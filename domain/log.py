@@ -66,13 +66,46 @@ class RecordedEvent(NamedTuple):
 
     def event(self) -> Event | Unrecognised | Erased:
         """Return what happened, in its present shape; raise CorruptRecord if the bytes lie."""
-        if self.body is None:
-            return Erased(self.type)
-        return decode(self.type, self.schema_version, self.body)
+        return _event(self.type, self.schema_version, self.body)
+
+    def told(self) -> Told:
+        """Return what a fold takes of it."""
+        return Told(
+            self.conversation_id,
+            self.version,
+            self.event_id.bytes,
+            self.type,
+            self.schema_version,
+            self.recorded_at,
+            self.body,
+        )
 
     def client_header(self) -> ClientHeader:
         """Return the client header's members."""
         return parse_header(self.header)
+
+
+class Told(NamedTuple):
+    """What a fold takes of a recorded event: where it is and what happened, not what proves it.
+
+    Members are as in `RecordedEvent`; `event_id` is in bytes, since a fold seldom asks for it.
+    """
+
+    conversation_id: UUID
+    version: int
+    event_id: bytes
+    type: str
+    schema_version: int
+    recorded_at: int
+    body: bytes | None
+
+    def event(self) -> Event | Unrecognised | Erased:
+        """Return what happened, as `RecordedEvent.event` does."""
+        return _event(self.type, self.schema_version, self.body)
+
+
+def _event(name: str, schema_version: int, body: bytes | None) -> Event | Unrecognised | Erased:
+    return Erased(name) if body is None else decode(name, schema_version, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +207,16 @@ class Log(Protocol):
         limit: int | None = None,
     ) -> Iterator[RecordedEvent]:
         """Yield a conversation's events with after < version <= until, in order of version."""
+        ...
+
+    def tell(
+        self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
+    ) -> Iterator[Told]:
+        """Yield what a fold takes of a conversation's events, in order of version.
+
+        They are those up to version `until` from the prompt that opened an exchange on: none if
+        it was not opened by then; from the first event on for exchange 0.
+        """
         ...
 
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from hansard.domain import events
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Told
 from hansard.projections.responses import Item, event_of
 
 Place = tuple[UUID | None, int]
@@ -18,7 +18,7 @@ def redacted(items: Sequence[Item]) -> set[Place]:
     found: set[Place] = set()
     for item in items:
         conversation = None
-        if isinstance(item, RecordedEvent):
+        if isinstance(item, Told):
             if item.type != "content.redacted":
                 continue
             conversation = item.conversation_id
@@ -42,6 +42,4 @@ def left_out(items: Sequence[Item]) -> int:
 
 
 def _place(item: Item) -> Place:
-    return (
-        (item.conversation_id, item.version) if isinstance(item, RecordedEvent) else (None, item[0])
-    )
+    return (item.conversation_id, item.version) if isinstance(item, Told) else (None, item[0])

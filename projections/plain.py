@@ -14,13 +14,13 @@ from hansard.domain import jsontext
 from hansard.domain.encoding import encode
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Told
 from hansard.domain.registry import VERSIONS, Erased, Unrecognised
 
 _READ: Final = TypeAdapter(dict[str, Any]).validator.validate_json
 
 
-def plain_of(recorded: RecordedEvent) -> JsonObject | Unrecognised | Erased:
+def plain_of(recorded: Told) -> JsonObject | Unrecognised | Erased:
     """Return the members of a recorded event's body, lifted to the present shape of its name.
 
     Members at their default are absent. Raises CorruptRecord if the bytes are not an event's.

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from hansard.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised
 
-Item = RecordedEvent | tuple[int, Event]
+Item = Told | tuple[int, Event]
 """An event as a fold takes it: as the log has it, or its version and the event."""
 
 
@@ -42,7 +41,7 @@ class Responses:
         self._requests = requests
         self._closings = closings
         self._by_response: dict[str, ResponseCompleted | ResponseInterrupted] | None = None
-        self._by_request: dict[UUID, Item] | None = None
+        self._by_request: dict[bytes, Item] | None = None
 
     def of(self, response: str, asked: int) -> Response:
         """Return a response; `asked` is how many requests were sent before its first block.
@@ -53,7 +52,7 @@ class Responses:
         if closing is None or str(closing.response) != response:
             closing = self._closed().get(response)
         request = closing.request if closing else None
-        sent = self._named().get(request) if request else None
+        sent = self._named().get(request.bytes) if request else None
         if sent is None and asked:
             sent = self._requests[asked - 1]
         event = event_of(sent) if sent else None
@@ -69,17 +68,17 @@ class Responses:
             self._by_response = {str(closing.response): closing for closing in closings if closing}
         return self._by_response
 
-    def _named(self) -> dict[UUID, Item]:
+    def _named(self) -> dict[bytes, Item]:
         if self._by_request is None:
             self._by_request = {
-                item.event_id: item for item in self._requests if isinstance(item, RecordedEvent)
+                item.event_id: item for item in self._requests if isinstance(item, Told)
             }
         return self._by_request
 
 
 def event_of(item: Item) -> Event | Unrecognised | Erased:
     """Return what happened."""
-    return item.event() if isinstance(item, RecordedEvent) else item[1]
+    return item.event() if isinstance(item, Told) else item[1]
 
 
 def _closing(item: Item) -> ResponseCompleted | ResponseInterrupted | None:

@@ -13,7 +13,7 @@ from hansard.domain import jsontext
 from hansard.domain.blobs import LIMIT
 from hansard.domain.content import Blob
 from hansard.domain.events import BlobSpan, ContentSpan, EncodedSpan, Span
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Told
 
 WORTH_SHARING: Final = 128
 """A span of fewer bytes costs less as it is than as a reference."""
@@ -31,10 +31,10 @@ class Source(NamedTuple):
     body: bytes
 
 
-def sources_in(recorded: Iterable[RecordedEvent]) -> tuple[Source, ...]:
+def sources_in(recorded: Iterable[Told]) -> tuple[Source, ...]:
     """Return what a request may repeat of events: all but other requests and their envelopes."""
     return tuple(
-        Source(event.event_id, event.body)
+        Source(UUID(bytes=event.event_id), event.body)
         for event in recorded
         if event.body is not None and event.type not in _ENVELOPES
     )

@@ -23,7 +23,7 @@ from hansard.domain import events
 from hansard.domain.content import Role
 from hansard.domain.errors import CorruptRecord
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.history import Block, History, Mark, Turn
 from hansard.projections.omissions import Place, left_out, redacted
@@ -80,7 +80,7 @@ class _Fold:
 
     def take(self, item: Item) -> None:
         """Take in the next event."""
-        if not isinstance(item, RecordedEvent):
+        if not isinstance(item, Told):
             version, event = item
             self._take(item, None, version, name_of(event), plain_of_event(event), True)
             return
@@ -109,7 +109,7 @@ class _Fold:
             notes=(*self._notes, *self._rounds.notes),
             has_prefills=self._rounds.has_prefills,
             left_out=left_out(items),
-            as_of=last.recorded_at if isinstance(last, RecordedEvent) else None,
+            as_of=last.recorded_at if isinstance(last, Told) else None,
         )
 
     def _take(
@@ -257,11 +257,11 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
 
 def _may_matter(item: Item) -> bool:
     """Whether the end of a response may change what its turn is."""
-    if not isinstance(item, RecordedEvent):
+    if not isinstance(item, Told):
         return True
     body = item.body or b""
     return _REFUSAL in body or _UNFINISHED in body
 
 
 def _version_of(item: Item) -> int:
-    return item.version if isinstance(item, RecordedEvent) else item[0]
+    return item.version if isinstance(item, Told) else item[0]

@@ -35,6 +35,7 @@ from hansard.domain.log import (
     NewEvent,
     RecordedEvent,
     Subscription,
+    Told,
     Verdict,
 )
 
@@ -100,6 +101,14 @@ class Memory:
             stream = self._streams.get(conversation_id)
             found = [] if stream is None else stream.events[after:until][:limit]
         yield from found
+
+    def tell(
+        self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
+    ) -> Iterator[Told]:
+        """Yield what a fold takes of a conversation's events, from an exchange on."""
+        start = self.exchange_start(conversation_id, exchange) if exchange else 1
+        if start:
+            yield from (e.told() for e in self.read(conversation_id, after=start - 1, until=until))
 
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events after a cursor, in order of position."""

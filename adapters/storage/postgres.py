@@ -33,6 +33,7 @@ from hansard.domain.log import (
     Cursor,
     RecordedEvent,
     Subscription,
+    Told,
     Verdict,
 )
 
@@ -119,6 +120,19 @@ class Postgres:
             if len(found) < page:
                 return
             after, left = found[-1].version, left - page
+
+    def tell(
+        self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
+    ) -> Iterator[Told]:
+        """Yield what a fold takes of a conversation's events, from an exchange on."""
+        after, last = -1, _LAST if until is None else until
+        while True:
+            place = (conversation_id, Int8(exchange), Int8(after), Int8(last), Int8(_PAGE))
+            rows = self.connections.ask("tell", place)
+            yield from map(Told._make, rows)
+            if len(rows) < _PAGE:
+                return
+            exchange, after = 0, rows[-1][1]
 
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events of a shard after a cursor, in order of position."""

@@ -70,20 +70,20 @@ def record(append: Append, head: Head, *, shard: int, position: int, recorded_at
         recorded = recorded_header(new.header, head.version, place, recorded_at)
         events.append(
             RecordedEvent(
-                shard=shard,
-                position=place,
-                conversation_id=append.conversation_id,
-                version=head.version,
-                exchange=head.exchange,
-                event_id=new.event_id,
-                type=new.type,
-                schema_version=new.schema_version,
-                recorded_at=recorded_at,
-                header=new.header,
-                digest=digest,
-                leaf=leaf(recorded, digest),
-                salt=new.salt,
-                body=new.body,
+                shard,
+                place,
+                append.conversation_id,
+                head.version,
+                head.exchange,
+                new.event_id,
+                new.type,
+                new.schema_version,
+                recorded_at,
+                new.header,
+                digest,
+                leaf(recorded, digest),
+                new.salt,
+                new.body,
             )
         )
     return Recording(tuple(events), head)
@@ -98,7 +98,7 @@ def _repeated(append: Append, known: Sequence[Known | None]) -> Duplicate | Mism
         return Duplicate(min(versions, default=0), max(versions, default=0))
     if versions:
         return Mismatch(next(at for at, found in enumerate(known) if found is not None))
-    return _repeated_within(append.events)
+    return _repeated_within(append.events) if len(append.events) > 1 else None
 
 
 def _is_same(conversation_id: UUID, event: NewEvent, found: Known) -> bool:

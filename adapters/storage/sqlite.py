@@ -35,12 +35,14 @@ from hansard.domain.log import (
     Cursor,
     RecordedEvent,
     Subscription,
+    Told,
     Verdict,
 )
 
 __all__ = ["Sqlite", "migrate_sqlite", "open_sqlite", "path_of"]
 
 _PAGE: Final = 256
+_TOLD: Final = Told._make
 
 
 def open_sqlite(path: Path, *, wait: float = 30.0) -> Sqlite:
@@ -94,6 +96,20 @@ class Sqlite:
             if len(page) < size:
                 return
             after, left = page[-1].version, left - size
+
+    def tell(
+        self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
+    ) -> Iterator[Told]:
+        """Yield what a fold takes of a conversation's events, from an exchange on."""
+        place, last = conversation_id.bytes, HIGHEST if until is None else until
+        after = -1
+        while True:
+            with self.file.connections.borrowed() as session:
+                rows = session.all("select_told", place, exchange, after, last, _PAGE)
+            yield from [_TOLD((conversation_id, *row)) for row in rows]
+            if len(rows) < _PAGE:
+                return
+            exchange, after = 0, rows[-1][0]
 
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events after a cursor, in order of position."""

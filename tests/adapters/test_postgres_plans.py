@@ -60,6 +60,7 @@ def indexes_of(plan: dict[str, Any]) -> set[str]:
     [
         ("read", (2900, 3000, 256), "event_version"),
         ("latest", ("request", 2**62), "event_pointer"),
+        ("tell", (0, 2900, 3000, 256), "event_version"),
         ("exchange_start", (700,), "event_exchange"),
         ("read_log", (2900, 256), "event_pkey"),
     ],

@@ -11,7 +11,7 @@ import hansard
 from hansard.adapters.reading import events_for, lineage
 from hansard.domain.content import ToolCall
 from hansard.domain.events import MessageRecorded, ToolCallRecorded
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Told
 from hansard.projections.window import Window
 
 API = "anthropic-messages"
@@ -56,7 +56,7 @@ def grown(deeds: Sequence[Deed], forked_at: int | None = None) -> hansard.Talk:
     return talk
 
 
-def kept(talk: hansard.Talk, window: Window | None) -> list[RecordedEvent]:
+def kept(talk: hansard.Talk, window: Window | None) -> list[Told]:
     stretches = lineage(talk.backend, talk.conversation_id, talk.head().version)
     return list(events_for(talk.backend, stretches, window))
 

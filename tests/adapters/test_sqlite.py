@@ -147,6 +147,11 @@ def test_the_catalogue_reads_a_tenants_heads_and_no_others(raw: ByHand) -> None:
             (b"1", 1, 2, 3),
             "event_version (conversation_id=? AND version>? AND version<?)",
         ),
+        (
+            "select_told",
+            (b"1", 1, 0, 2, 3),
+            "event_version (conversation_id=? AND version>? AND version<?)",
+        ),
         ("select_log", (1, 2), "INTEGER PRIMARY KEY (rowid>?)"),
         (
             "select_latest",

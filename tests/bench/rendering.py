@@ -15,7 +15,7 @@ from uuid import UUID
 from hansard.domain import jsontext
 from hansard.domain.draft import Stamp, draft
 from hansard.domain.events import Event
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Told
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
 from tests.bench.measure import Aim, Contender, Measure, Pace, take_turns
@@ -29,7 +29,7 @@ _CONVERSATION: Final = UUID(int=1)
 def measure(messages: int) -> Measure:
     """Return what a request of so many messages costs, and what reading its bytes does."""
     happened = (event for exchange in exchanges(messages) for event in as_recorded(exchange))
-    recorded = [_recorded(version, event) for version, event in enumerate(happened, start=1)]
+    recorded = [_told(version, event) for version, event in enumerate(happened, start=1)]
     body = jsontext.write(dict(render(recorded, Options())))
     ours = Contender("render", "", lambda _: lambda: render(recorded, Options()))
     peer = Contender("json.loads", "", lambda _: lambda: json.loads(body))
@@ -38,23 +38,16 @@ def measure(messages: int) -> Measure:
     return Measure("rendering", "ms", figures[0], figures[1], Aim(4), note)
 
 
-def _recorded(version: int, event: Event) -> RecordedEvent:
+def _told(version: int, event: Event) -> Told:
     stamp = Stamp(UUID(int=version), version, b"0" * 16, UUID(int=2), _CONVERSATION)
     new = draft(event, stamp)
-    return RecordedEvent(
-        shard=0,
-        position=version,
+    return Told(
         conversation_id=_CONVERSATION,
         version=version,
-        exchange=0,
-        event_id=new.event_id,
+        event_id=new.event_id.bytes,
         type=new.type,
         schema_version=new.schema_version,
         recorded_at=version,
-        header=new.header,
-        digest=b"",
-        leaf=b"",
-        salt=new.salt,
         body=new.body,
     )
 

@@ -140,6 +140,48 @@ def test_an_exchange_starts_at_its_first_prompt_not_at_one_amid_a_round(backend:
     assert backend.exchange_start(conversation, 2) == 0
 
 
+@pytest.mark.parametrize(
+    ("exchange", "until", "versions"),
+    [
+        (0, None, [1, 2, 3, 4, 5, 6]),
+        (0, 3, [1, 2, 3]),
+        (1, None, [2, 3, 4, 5, 6]),
+        (2, None, [4, 5, 6]),
+        (2, 5, [4, 5]),
+        (2, 3, []),
+        (3, None, [6]),
+        (4, None, []),
+    ],
+)
+def test_a_fold_is_told_events_from_a_prompt_on(
+    backend: Backend, exchange: int, until: int | None, versions: list[int]
+) -> None:
+    conversation, other = uuid4(), uuid4()
+    said = (started(), prompt(), answer(), prompt(), answer(), prompt())
+    backend.append([appending(other, *said), appending(conversation, *said)])
+    told = list(backend.tell(conversation, exchange=exchange, until=until))
+    assert [event.version for event in told] == versions
+    recorded = [event for event in backend.read(conversation) if event.version in versions]
+    assert told == [event.told() for event in recorded]
+    assert [event.event() for event in told] == [event.event() for event in recorded]
+
+
+def test_a_fold_is_told_a_long_conversation_whole(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, prompt(), *(raw_event() for _ in range(300)))])
+    backend.append([appending(conversation, prompt(), *(raw_event() for _ in range(600)))])
+    assert [event.version for event in backend.tell(conversation)] == list(range(1, 903))
+    from_second = backend.tell(conversation, exchange=2)
+    assert [event.version for event in from_second] == list(range(302, 903))
+
+
+def test_a_fold_is_told_that_an_event_was_erased(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, prompt())])
+    backend.forget(conversation)
+    assert [event.body for event in backend.tell(conversation)] == [None]
+
+
 def test_a_pointer_finds_what_was_in_force_at_a_version(backend: Backend) -> None:
     conversation, other = uuid4(), uuid4()
     pointing = raw_event(effect=POINTS_AT_INSTRUCTIONS)

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from hansard.domain.errors import CorruptRecord
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Told
 from hansard.projections.history import Turn
 from hansard.projections.turns import history
 from tests.projections.happenings import Story, thinking, tool_use, words
@@ -49,9 +49,7 @@ def test_events_that_cannot_be_read_are_left_out_and_said_so() -> None:
     story.user("erased")
     story.user("of tomorrow")
     first, erased, newer = recorded(story)
-    folded = history(
-        [first, erased._replace(body=None, salt=None), newer._replace(schema_version=99)]
-    )
+    folded = history([first, erased._replace(body=None), newer._replace(schema_version=99)])
     assert len(folded.turns[0].blocks) == 1
     assert [(note.rule, note.version) for note in folded.notes] == [("erased", 2), ("unread", 3)]
 
@@ -92,7 +90,7 @@ def test_a_fork_goes_on_from_its_origin() -> None:
     own.result("toolu_1", "one")
     own.user("secret")
     own.redact(2)
-    events_of_both: list[RecordedEvent] = [*recorded(origin), *recorded(own, UUID(int=77))]
+    events_of_both: list[Told] = [*recorded(origin), *recorded(own, UUID(int=77))]
     folded = history(events_of_both)
     assert [words(block) for block in folded.turns[-1].blocks] == ["toolu_1: one"]
     assert folded.left_out == 0

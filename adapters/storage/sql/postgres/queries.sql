@@ -49,6 +49,18 @@ WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id
     AND conversation_id = $1 AND version > $2 AND version <= $3
 ORDER BY version LIMIT $4
 
+-- name: tell
+-- What a fold takes; the edge of a window by the partial index, none if it was not opened.
+SELECT conversation_id, version, uuid_send(event_id), type, schema_version, recorded_at, body
+FROM hansard.event
+WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id = $1)
+    AND conversation_id = $1 AND version > $3 AND version <= $4
+    AND version >= CASE WHEN $2 = 0 THEN -1 ELSE (
+        SELECT version FROM hansard.event
+        WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id = $1)
+            AND conversation_id = $1 AND exchange = $2 AND opens_exchange) END
+ORDER BY version LIMIT $5
+
 -- name: read_log
 -- Positions are dense, so a page ends where the shard does or after $3 events.
 SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,

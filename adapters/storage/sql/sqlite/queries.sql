@@ -87,6 +87,16 @@ SELECT position, conversation_id, version, exchange, event_id, type, schema_vers
   header, digest, leaf, salt, body
 FROM event WHERE conversation_id = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?;
 
+-- name: select_told
+-- From an exchange on: its edge is looked for from the end, among the rows that are read anyway.
+SELECT version, event_id, type, schema_version, recorded_at, body FROM event
+WHERE conversation_id = ?1 AND version > max(?3, coalesce((
+    SELECT version FROM event
+    WHERE ?2 > 0 AND conversation_id = ?1 AND version <= ?4 AND exchange < ?2
+    ORDER BY version DESC LIMIT 1), -1))
+  AND version <= ?4
+ORDER BY version LIMIT ?5;
+
 -- name: select_log
 -- A part of the log, in the order of the table itself.
 SELECT position, conversation_id, version, exchange, event_id, type, schema_version, recorded_at,
