@@ -6,13 +6,13 @@ from itertools import chain
 
 from hansard.adapters.reading import Stretch, blob_among, last_exchange
 from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import ToolCall
-from hansard.domain.errors import CorruptRecord
+from hansard.domain.content import Opaque, ToolCall
+from hansard.domain.errors import CorruptRecord, UnknownApi
 from hansard.domain.events import ToolCallRecorded
 from hansard.domain.head import NOTHING, Head, effect_of
 from hansard.domain.log import Backend
 from hansard.domain.registry import Erased
-from hansard.projections.neutral_anthropic import neutral
+from hansard.projections.neutral import neutral_of
 
 
 def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) -> list[ToolCall]:
@@ -54,7 +54,9 @@ def _call(backend: Backend, stretches: tuple[Stretch, ...], event: ToolCallRecor
         return event.content
     spilled = referenced(event.content.value)
     held = {blob.sha256: blob_among(backend, stretches, blob) for blob in spilled}
-    call = neutral(restore(event.content.value, held))
+    call = neutral_of(event.content.api, restore(event.content.value, held))
     if isinstance(call, ToolCall):
         return call
+    if isinstance(call, Opaque):
+        raise UnknownApi(f"calls of {call.api!r} cannot be read: upgrade to a Hansard that does")
     raise CorruptRecord("an event of a tool call holds another block: verify the log")

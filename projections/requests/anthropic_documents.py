@@ -5,7 +5,7 @@ What it reads: platform.claude.com, "Vision" and "PDF support".
 
 from __future__ import annotations
 
-import base64
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Final
 
@@ -16,6 +16,7 @@ from hansard.domain.jsontext import JsonObject
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF: Final = "application/pdf"
+_INLINE: Final = "data:"
 
 
 def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
@@ -25,13 +26,15 @@ def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject
     """
     media_type = document.media_type.partition(";")[0].strip().lower()
     kind = "image" if modality_of(media_type) == "image" else "document"
-    if document.url is not None:
+    if document.url is not None and not document.url.startswith(_INLINE):
         readable = media_type in _IMAGES or kind == "document"
         source = {"type": "url", "url": document.url}
         return _block(kind, source, document) if readable else None
-    data = _bytes_of(document, blobs)
+    data = _bytes_in(document.url) if document.url else _bytes_of(document, blobs)
+    if not data:
+        return None
     if media_type in _IMAGES or media_type == _PDF:
-        encoded = base64.b64encode(data).decode()
+        encoded = b64encode(data).decode()
         source = {"type": "base64", "media_type": media_type, "data": encoded}
         return _block(kind, source, document)
     text = _text_of(data) if modality_of(media_type) == "text" else None
@@ -40,17 +43,20 @@ def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject
     return _block("document", {"type": "text", "media_type": "text/plain", "data": text}, document)
 
 
-def words_for(document: Document) -> str:
-    """Return what is said in place of a document that cannot go."""
-    name = f" {document.name}" if document.name else ""
-    return f"[The document{name} ({document.media_type}) cannot be shown here.]"
-
-
 def _bytes_of(document: Document, blobs: Mapping[str, bytes]) -> bytes:
     digest = document.blob.sha256 if document.blob else ""
     if digest not in blobs:
         raise CorruptRecord("the bytes of a document are missing")
     return blobs[digest]
+
+
+def _bytes_in(url: str) -> bytes:
+    """Return the bytes that a `data:` URL holds in base64 (RFC 2397); none where it does not."""
+    about, _, data = url.partition(",")
+    try:
+        return b64decode(data) if about.endswith(";base64") else b""
+    except ValueError:
+        return b""
 
 
 def _text_of(data: bytes) -> str | None:

@@ -11,6 +11,7 @@ from hansard.domain.events import InstructionsSet, ToolsDefined
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral import neutral_of
 from hansard.projections.requests.anthropic_draft import Draft
 
 
@@ -28,9 +29,9 @@ def spell_instructions(
             told = [_unmarked(draft, block) for block in blocks if _is_told(block)]
             return told or None
         case Native() as native:
-            said = native.value.get("text")
-            if isinstance(said, str) and said.strip():
-                return said
+            said = neutral_of(native.api, restore(native.value, blobs))
+            if isinstance(said, Text) and said.text.strip():
+                return said.text
             draft.note("left out", "foreign", None, f"instructions in the form of {native.api}")
             return None
 

@@ -14,10 +14,11 @@ from hansard.domain.conversation import CANCELLED
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
 from hansard.projections.history import Block
-from hansard.projections.requests.anthropic_documents import spell_document, words_for
+from hansard.projections.requests.anthropic_documents import spell_document
 from hansard.projections.requests.anthropic_draft import API, Draft, is_blank
 from hansard.projections.requests.anthropic_ids import CallIds
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of
+from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
+from hansard.projections.requests.foreign import arguments_of, content_of, told_of
 
 NO_RESULT: Final = "Tool execution succeeded, but returned no result."
 """What stands in for a result without content."""
@@ -109,12 +110,12 @@ class Speller:
         return [value]
 
     def _foreign(self, block: Block, native: Native) -> list[JsonObject]:
-        text = _text_in(restore(native.value, self._blobs))
-        if text is None:
-            self._leave_out("foreign", block, f"a block of {native.api} that says no text")
-            return []
-        self._draft.note("translated", "foreign", block.version, f"text of {native.api}")
-        return [_text(text)]
+        told, note = told_of(self._whole(native), block)
+        self._draft.notes.append(note)
+        return [self._part(block, part.model_dump()) for part in told]
+
+    def _whole(self, native: Native) -> Native:
+        return Native(api=native.api, value=restore(native.value, self._blobs))
 
     def _document(self, block: Block, document: Document) -> JsonObject:
         spelled = spell_document(document, self._blobs)
@@ -134,7 +135,8 @@ class Speller:
         content = block.content
         arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
         if isinstance(content, Native):
-            self._draft.note("translated", "foreign", block.version, f"a call of {content.api}")
+            arguments, note = arguments_of(self._whole(content), block)
+            self._draft.notes.append(note)
         if not isinstance(arguments, dict):
             why = "the arguments of a call are an object"
             self._draft.note("translated", "R15", block.version, why)
@@ -187,17 +189,21 @@ class Speller:
 
     def _contents(self, block: Block, *, is_error: bool) -> list[JsonObject]:
         """Return the blocks of a result that is not Anthropic's."""
-        plain = block.plain
-        if plain["kind"] == "native":
-            text = _text_in(restore(plain["value"], self._blobs))
-            self._draft.note("translated", "foreign", block.version, f"a result of {plain['api']}")
-            told = [] if text is None else [_text(text)]
-        else:
-            told = [self._part(block, part) for part in plain["content"]]
+        told = [self._part(block, part) for part in self._parts(block)]
         kept = [value for value in told if not is_blank(value)]
         if len(kept) < len(told):
             self._leave_out("R10", block, "blank text in a result")
         return kept or _nothing(is_error=is_error)
+
+    def _parts(self, block: Block) -> list[JsonObject]:
+        plain = block.plain
+        if plain["kind"] != "native":
+            parts: list[JsonObject] = plain["content"]
+            return parts
+        native = Native(api=plain["api"], value=plain["value"])
+        held, note = content_of(self._whole(native), block)
+        self._draft.notes.append(note)
+        return [part.model_dump() for part in held]
 
     def _part(self, block: Block, part: JsonObject) -> JsonObject:
         if part["kind"] == "text":
@@ -261,15 +267,6 @@ def _headline(block: Block) -> str:
     tool = f" ({block.name})" if block.name else ""
     failed = ", an error" if block.is_error else ""
     return f"The result of tool call {block.call_id}{tool} came late{failed}:"
-
-
-def _text_in(value: JsonObject) -> str | None:
-    """Return the text that a block of another API says, where it says it plainly."""
-    for member in ("text", "output_text", "content", "output"):
-        said = value.get(member)
-        if isinstance(said, str) and said.strip():
-            return said
-    return None
 
 
 def _file_id(value: JsonObject) -> str | None:

@@ -1,4 +1,4 @@
-"""The tags by which a model can tell whose a document is that travels on its own."""
+"""What stands before a document that travels on its own, or in place of one that cannot."""
 
 from __future__ import annotations
 
@@ -30,3 +30,9 @@ def tag_of(block: Block, document: Document) -> str:
         if value and value.strip()
     )
     return f"<document {''.join(told)}/>"
+
+
+def words_for(document: Document) -> str:
+    """Return what is said in place of a document that cannot go."""
+    name = f" {document.name}" if document.name else ""
+    return f"[The document{name} ({document.media_type}) cannot be shown here.]"

@@ -8,7 +8,8 @@ import pytest
 
 import hansard
 from hansard.domain import events
-from hansard.domain.content import Document, Text, ToolCall, ToolResult
+from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
+from hansard.domain.errors import UnknownApi
 from hansard.domain.log import Duplicate, Recorded
 
 KEY = "support/4711"
@@ -156,6 +157,14 @@ def test_open_calls_tell_what_to_run(talk: hansard.Talk) -> None:
         talk.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
     talk.tool_result("toolu_1", "seen")
     assert talk.open_calls() == [ToolCall(id="toolu_2", name="look", arguments={"at": "toolu_2"})]
+
+
+def test_an_open_call_of_an_api_that_is_not_known_is_an_error(talk: hansard.Talk) -> None:
+    talk.user("Look")
+    call = Native(api="morse", value={"type": "dash"})
+    talk.append(events.ToolCallRecorded(call_id="toolu_1", name="look", content=call))
+    with pytest.raises(UnknownApi, match="upgrade"):
+        talk.open_calls()
 
 
 def test_a_closed_conversation_says_so(talk: hansard.Talk) -> None:

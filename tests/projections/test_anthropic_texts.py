@@ -6,10 +6,9 @@ import hashlib
 
 import pytest
 
-from hansard.domain.content import Native, Reasoning
+from hansard.domain.content import Reasoning
 from hansard.domain.errors import NothingToSend, UnknownApi
 from hansard.domain.events import (
-    MessageRecorded,
     ReasoningRecorded,
 )
 from hansard.projections.requests.rendering import render, renderer_digest
@@ -201,18 +200,6 @@ def test_reasoning_that_is_not_signed_is_never_sent_as_thinking() -> None:
     request = story.request()
     assert "well" not in str(request["messages"])
     assert rules(request) == {"R9"}
-
-
-def test_blocks_of_another_api_go_as_their_text_or_not_at_all() -> None:
-    story = Story()
-    plain = Native(api="openai-responses", value={"type": "output_text", "text": "hello"})
-    dark = Native(api="openai-responses", value={"type": "reasoning", "encrypted_content": "x"})
-    story.user("hi")
-    story.happen(MessageRecorded(role="assistant", content=(plain, dark)))
-    story.user("thanks")
-    request = story.request()
-    assert flat(request)[1:-1] == [("assistant", text("hello"))]
-    assert [note.deed for note in request.report.of("foreign")] == ["translated", "left out"]
 
 
 def test_a_request_is_arguments_and_says_what_was_done() -> None:

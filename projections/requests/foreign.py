@@ -1,0 +1,87 @@
+"""What blocks of other APIs say, and what is done to them on their way into a request."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from hansard.domain import jsontext
+from hansard.domain.content import (
+    Block,
+    Document,
+    Native,
+    Opaque,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from hansard.projections import history
+from hansard.projections.neutral import neutral_of
+from hansard.projections.report import Deed, Note
+from hansard.projections.requests.document_tags import words_for
+
+Part = Text | Document
+Told = tuple[tuple[Part, ...], Note]
+
+
+def told_of(native: Native, block: history.Block) -> Told:
+    """Return what a block says, and the note on it; `native` is its content, whole."""
+    said = neutral_of(native.api, native.value)
+    match said:
+        case Text():
+            return (said,), _note("translated", block, f"a text of {native.api}")
+        case Document() if block.response is None:
+            return (said,), _note("translated", block, f"a document of {native.api}")
+        case Document():
+            why = "an assistant's turn holds no document: it goes as words"
+            return (Text(text=words_for(said)),), _note("translated", block, why)
+        case ServerToolCall() | ServerToolResult():
+            why = f"what a tool of {native.api} did goes as words"
+            return (Text(text=_words_of(said)),), _note("translated", block, why)
+        case ToolResult():
+            return said.content, _note("moved", block, "a result of no call goes as text")
+        case ToolCall():
+            return (), _note("left out", block, "a call that was not recorded as one")
+        case Reasoning():
+            return (), _note("left out", block, f"reasoning that only {native.api} can check")
+        case Opaque():
+            return (), _unread(block, native, said)
+        case _:
+            assert_never(said)
+
+
+def arguments_of(native: Native, block: history.Block) -> tuple[Any, Note]:
+    """Return the arguments of a call, none where they cannot be read; and the note on it."""
+    call = neutral_of(native.api, native.value)
+    if isinstance(call, ToolCall):
+        return call.arguments, _note("translated", block, f"a call of {native.api}")
+    return {}, _unread(block, native, call)
+
+
+def content_of(native: Native, block: history.Block) -> Told:
+    """Return what a result holds, nothing where it cannot be read; and the note on it."""
+    result = neutral_of(native.api, native.value)
+    if isinstance(result, ToolResult):
+        return result.content, _note("translated", block, f"a result of {native.api}")
+    return (), _unread(block, native, result)
+
+
+def _words_of(activity: ServerToolCall | ServerToolResult) -> str:
+    """Return what a provider's own tool was asked, or what it gave."""
+    if isinstance(activity, ServerToolCall):
+        return f"[Called {activity.name}: {jsontext.write(activity.arguments).decode()}]"
+    ended = "failed" if activity.is_error else "gave"
+    told = [part.text if isinstance(part, Text) else words_for(part) for part in activity.content]
+    return "\n".join([f"[{activity.name} {ended}:]", *(told or ["nothing"])])
+
+
+def _unread(block: history.Block, native: Native, said: Block) -> Note:
+    kind = said.type if isinstance(said, Opaque) else said.kind
+    why = f"a {kind or 'block'} of {native.api} that only that API can read"
+    return _note("left out", block, why)
+
+
+def _note(deed: Deed, block: history.Block, why: str) -> Note:
+    return Note(deed, "foreign", block.version, why)

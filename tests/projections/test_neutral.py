@@ -1,0 +1,18 @@
+"""One hook by which a block of any API says what it says to others."""
+
+from hansard.domain.content import Opaque, Text
+from hansard.projections.neutral import READERS, neutral_of
+from hansard.projections.requests.rendering import APIS
+
+
+def test_a_block_is_read_by_the_reader_of_its_api() -> None:
+    assert neutral_of("anthropic-messages", {"type": "text", "text": "Hi"}) == Text(text="Hi")
+
+
+def test_a_block_of_an_api_without_reader_is_opaque() -> None:
+    assert neutral_of("morse", {"type": "dash"}) == Opaque(api="morse", type="dash")
+    assert neutral_of("morse", {"type": 1}) == Opaque(api="morse", type="")
+
+
+def test_each_api_that_requests_are_made_for_can_be_read() -> None:
+    assert READERS.keys() >= APIS.keys()
