@@ -1,34 +1,54 @@
-"""A batch of appends as the parameters of hansard.append, and its rows as verdicts.
+"""A batch of appends as the parameter of hansard.append, and its rows as verdicts.
 
-The driver's own lists cost more time than the call's work on the server, so arrays are packed
-here, in the binary form of the protocol.
+The driver's own composites and lists cost more time than the call's work on the server, so the
+requests are packed here, in the binary form of the protocol: an array of hansard.request, each
+with its array of hansard.new_event (002_append.sql).
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.rows import TupleRow
 
 from hansard.domain.head import Effect, Pointer
-from hansard.domain.log import Append, Conflict, Duplicate, Mismatch, Recorded, Verdict
+from hansard.domain.log import (
+    Append,
+    Conflict,
+    Duplicate,
+    Mismatch,
+    NewEvent,
+    Recorded,
+    Verdict,
+)
 
 _BYTEA: Final = 17
-_BIGINT: Final = 20
-_INTEGER: Final = 23
-_TEXT: Final = 25
-_UUID: Final = 2950
+_BYTEAS: Final = 1001
+# The server knows its own types: it looks at the OIDs of built-in ones only.
+_OURS: Final = 0
 
 _LENGTH: Final = struct.Struct(">i").pack
-_NULL: Final = _LENGTH(-1)
-_EMPTY: Final = struct.Struct(">iiI").pack
+_FIELD: Final = struct.Struct(">Ii").pack
 _VECTOR: Final = struct.Struct(">iiIii").pack
-_INT4: Final = struct.Struct(">i").pack
-_INT8: Final = struct.Struct(">q").pack
+_NO_ITEMS: Final = struct.Struct(">iiI").pack
+
+# What record_recv() of the server reads: the number of columns, and each column's type, length and
+# value. Columns of a fixed length are packed together with their neighbours' types and lengths.
+_REQUEST: Final = struct.Struct(">i Ii16s Ii16s").pack
+_EVENT: Final = struct.Struct(">i Ii16s Ii").pack
+_INTEGER: Final = struct.Struct(">Iii").pack
+_BIGINT: Final = struct.Struct(">Iiq").pack
+_TEXT_OID: Final = 25
+_INTEGER_OID: Final = 23
+_BIGINT_OID: Final = 20
+_UUID_OID: Final = 2950
+
+_NO_BYTES: Final = _FIELD(_BYTEA, -1)
+_NO_VERSION: Final = _FIELD(_BIGINT_OID, -1)
 
 _POINTERS: Final[dict[Pointer | None, int]] = {
     None: 0,
@@ -38,61 +58,23 @@ _POINTERS: Final[dict[Pointer | None, int]] = {
 }
 
 
-class Array(NamedTuple):
-    """A one-dimensional array: the OID of its element type, and each element in binary form."""
-
-    element: int
-    items: Sequence[bytes | None]
+class Requests(bytes):
+    """An array of hansard.request, packed."""
 
 
-class ArrayDumper(Dumper):
-    """Writes an Array as array_recv() of the server reads it; the statement's cast types it."""
+class RequestsDumper(Dumper):
+    """Hands packed requests to the server; the statement's cast types them."""
 
     format = Format.BINARY
 
-    def dump(self, obj: Array) -> bytes:
+    def dump(self, obj: Requests) -> Requests:
         """Return the bytes of the parameter."""
-        items = obj.items
-        if not items:
-            return _EMPTY(0, 0, obj.element)
-        parts = [_VECTOR(1, None in items, obj.element, len(items), 1)]
-        for item in items:
-            if item is None:
-                parts.append(_NULL)
-            else:
-                parts += (_LENGTH(len(item)), item)
-        return b"".join(parts)
+        return obj
 
 
-def parameters_of(appends: Sequence[Append], digest: Callable[[str], bytes]) -> tuple[Array, ...]:
-    """Return the arguments of hansard.append; `digest` makes keyed digests of once-names."""
-    new = [event for append in appends for event in append.events]
-    effects = [event.effect for event in new]
-    blobs = [
-        (bytes.fromhex(blob.sha256), asked)
-        for asked, append in enumerate(appends, 1)
-        for event in append.events
-        for blob in event.blobs
-    ]
-    return (
-        Array(_UUID, [append.tenant.bytes for append in appends]),
-        Array(_UUID, [append.conversation_id.bytes for append in appends]),
-        Array(_BIGINT, [_bigint(append.expected_version) for append in appends]),
-        Array(_INTEGER, [_INT4(len(append.events)) for append in appends]),
-        Array(_UUID, [event.event_id.bytes for event in new]),
-        Array(_TEXT, [event.type.encode() for event in new]),
-        Array(_INTEGER, [_INT4(event.schema_version) for event in new]),
-        Array(_BYTEA, [event.header for event in new]),
-        Array(_BYTEA, [event.salt for event in new]),
-        Array(_BYTEA, [event.body for event in new]),
-        Array(_BYTEA, [None if event.once is None else digest(event.once) for event in new]),
-        Array(_INTEGER, [_INT4(_bits(effect)) for effect in effects]),
-        Array(_BYTEA, [_call(effect) for effect in effects]),
-        Array(_BIGINT, [_INT8(effect.input_tokens) for effect in effects]),
-        Array(_BIGINT, [_INT8(effect.output_tokens) for effect in effects]),
-        Array(_BYTEA, [blob for blob, _ in blobs]),
-        Array(_INTEGER, [_INT4(asked) for _, asked in blobs]),
-    )
+def parameters_of(appends: Sequence[Append], digest: Callable[[str], bytes]) -> tuple[Requests]:
+    """Return the argument of hansard.append; `digest` makes keyed digests of once-names."""
+    return (Requests(_array(_OURS, [_request(append, digest) for append in appends])),)
 
 
 def verdict_of(row: TupleRow) -> Verdict:
@@ -120,8 +102,59 @@ def call_id(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _bigint(value: int | None) -> bytes | None:
-    return None if value is None else _INT8(value)
+def _request(append: Append, digest: Callable[[str], bytes]) -> bytes:
+    tenant, conversation = append.tenant.bytes, append.conversation_id.bytes
+    expected = append.expected_version
+    events = _array(_OURS, [_event(event, digest) for event in append.events])
+    blobs = _array(
+        _BYTEA, [bytes.fromhex(blob.sha256) for event in append.events for blob in event.blobs]
+    )
+    return b"".join(
+        (
+            _REQUEST(5, _UUID_OID, 16, tenant, _UUID_OID, 16, conversation),
+            _NO_VERSION if expected is None else _BIGINT(_BIGINT_OID, 8, expected),
+            _FIELD(_OURS, len(events)),
+            events,
+            _FIELD(_BYTEAS, len(blobs)),
+            blobs,
+        )
+    )
+
+
+def _event(event: NewEvent, digest: Callable[[str], bytes]) -> bytes:
+    name, effect = event.type.encode(), event.effect
+    return b"".join(
+        (
+            _EVENT(11, _UUID_OID, 16, event.event_id.bytes, _TEXT_OID, len(name)),
+            name,
+            _INTEGER(_INTEGER_OID, 4, event.schema_version),
+            _FIELD(_BYTEA, len(event.header)),
+            event.header,
+            _FIELD(_BYTEA, len(event.salt)),
+            event.salt,
+            _FIELD(_BYTEA, len(event.body)),
+            event.body,
+            _NO_BYTES if event.once is None else _bytes(digest(event.once)),
+            _INTEGER(_INTEGER_OID, 4, _bits(effect)),
+            _call(effect),
+            _BIGINT(_BIGINT_OID, 8, effect.input_tokens),
+            _BIGINT(_BIGINT_OID, 8, effect.output_tokens),
+        )
+    )
+
+
+def _array(element: int, items: list[bytes]) -> bytes:
+    """Return a one-dimensional array as array_recv() of the server reads it."""
+    if not items:
+        return _NO_ITEMS(0, 0, element)
+    parts = [_VECTOR(1, 0, element, len(items), 1)]
+    for item in items:
+        parts += (_LENGTH(len(item)), item)
+    return b"".join(parts)
+
+
+def _bytes(value: bytes) -> bytes:
+    return _FIELD(_BYTEA, len(value)) + value
 
 
 def _bits(effect: Effect) -> int:
@@ -136,7 +169,7 @@ def _bits(effect: Effect) -> int:
     )
 
 
-def _call(effect: Effect) -> bytes | None:
+def _call(effect: Effect) -> bytes:
     # As in domain/head.py, an event that opens a call closes none.
     named = effect.closes_call if effect.opens_call is None else effect.opens_call
-    return None if named is None else call_bytes(named)
+    return _NO_BYTES if named is None else _bytes(call_bytes(named))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Final, cast
+from typing import Final, cast
 from uuid import UUID
 
 import psycopg
@@ -14,12 +14,12 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from hansard.adapters.storage.postgres_batch import Array, ArrayDumper
+from hansard.adapters.storage.postgres_batch import Requests, RequestsDumper
 from hansard.adapters.storage.postgres_errors import is_lost, translated, translated_again
 from hansard.adapters.storage.queries import load_queries
 from hansard.domain.errors import InvalidInput
 
-QUERIES: Final = load_queries("postgres")
+QUERIES: Final = {name: sql.encode() for name, sql in load_queries("postgres").items()}
 
 _DEFAULTS: Final = {"connect_timeout": "10", "application_name": "hansard"}
 
@@ -102,8 +102,15 @@ class Connections:
         self._pool.close()
 
     def _ask(self, name: str, parameters: Sequence[object]) -> list[TupleRow]:
-        with self._connection() as connection:
+        if not self._opened:
+            self._open()
+        # Not `with pool.connection()`: there is no transaction to end, and looking takes time.
+        pool = self._pool
+        connection = pool.getconn()
+        try:
             return fetched(connection, name, parameters)
+        finally:
+            pool.putconn(connection)
 
     def _connection(self) -> AbstractContextManager[Connection[TupleRow]]:
         if not self._opened:
@@ -136,7 +143,7 @@ class Connections:
 
     def _introduce(self, connection: Connection[TupleRow]) -> None:
         connection.prepare_threshold = self._threshold
-        connection.adapters.register_dumper(Array, ArrayDumper)
+        connection.adapters.register_dumper(Requests, RequestsDumper)
         [(incarnation, key)] = fetched(connection, "identity")
         self._digest_key, self._incarnation = key, incarnation
 
@@ -145,5 +152,6 @@ def fetched(
     connection: Connection[TupleRow], name: str, parameters: Sequence[object] = ()
 ) -> list[TupleRow]:
     """Return the rows of a named query on a connection, values in their binary form."""
-    cursor = connection.execute(cast("Any", QUERIES[name]), parameters, binary=True)
-    return cursor.fetchall() if cursor.description else []
+    cursor = connection.execute(QUERIES[name], parameters, binary=True)
+    # Its `description` would say the same, but makes a list of the columns for it.
+    return [] if cursor.rownumber is None else cursor.fetchall()

@@ -26,102 +26,127 @@ BEGIN
     RETURN found_shard;
 END $$;
 
--- A conversation that has not begun.
-CREATE FUNCTION hansard.new_head(tenant uuid, conversation uuid, shard smallint)
-RETURNS hansard.conversation_head LANGUAGE sql IMMUTABLE AS $$
-    SELECT ROW(conversation, tenant, shard, false, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        '{}'::bytea[], '{}'::bigint[])::hansard.conversation_head
-$$;
+-- An event as its writer hands it in. `effect` is bits: 1 prompts, 2 gives up, 4 closes, 8 opens a
+-- call, 16 closes a call (`call` names it), 32 instructions, 64 tools, 128 request.
+CREATE TYPE hansard.new_event AS (
+    event_id uuid,
+    type text,
+    schema_version integer,
+    header bytea,
+    salt bytea,
+    body bytea,
+    once bytea,
+    effect integer,
+    call bytea,
+    input_tokens bigint,
+    output_tokens bigint
+);
+
+-- What a writer asks for: events for one conversation, all or none. `expected` is the version at
+-- which it believes the conversation is, or null; -1 lets a conversation that has not begun begin at
+-- version 0. `blobs` are the digests of those that the events refer to.
+CREATE TYPE hansard.request AS (
+    tenant uuid,
+    conversation_id uuid,
+    expected bigint,
+    events hansard.new_event[],
+    blobs bytea[]
+);
+
+-- Take the locks of a batch in order, so that two callers never wait for each other.
+CREATE FUNCTION hansard.lock_shards(requests hansard.request[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(1212239443, s.shard) FROM (
+        SELECT DISTINCT hansard.shard_of(t.tenant) AS shard
+        FROM (SELECT DISTINCT r.tenant FROM unnest(requests) AS r) AS t ORDER BY shard
+    ) AS s;
+END $$;
 
 -- Whether events were recorded before: `duplicate` if all were, with the same content, `mismatch` if
 -- an id or a once-name stands for other content or only some are known; null if they are new.
 -- Content that was erased cannot be compared: the same id is enough then.
 CREATE FUNCTION hansard.repetition(
-    of_shard smallint, of_tenant uuid, of_conversation uuid,
-    event_ids uuid[], types text[], bodies bytea[], onces bytea[],
+    of_shard smallint, asked hansard.request,
     OUT verdict text, OUT first_version bigint, OUT last_version bigint
 ) LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    known hansard.event;
+    added hansard.new_event;
+    known record;
+    ordinal integer := -1;
     count_known integer := 0;
     first_known integer;
 BEGIN
-    FOR added IN 1 .. cardinality(event_ids) LOOP
-        SELECT e.* INTO known FROM hansard.event AS e
-        WHERE e.shard = of_shard AND e.tenant = of_tenant AND e.event_id = event_ids[added];
-        IF NOT FOUND THEN
-            SELECT e.* INTO known FROM hansard.event AS e
-            WHERE e.shard = of_shard AND e.conversation_id = of_conversation
-                AND e.once = onces[added];
-        END IF;
+    -- One look at a time: a join would be planned by how large the table was once.
+    FOREACH added IN ARRAY asked.events LOOP
+        ordinal := ordinal + 1;
+        SELECT e.conversation_id, e.version, e.type, e.salt, e.digest INTO known
+        FROM hansard.event AS e
+        WHERE e.shard = of_shard AND e.tenant = asked.tenant AND e.event_id = added.event_id
+        UNION ALL
+        SELECT e.conversation_id, e.version, e.type, e.salt, e.digest FROM hansard.event AS e
+        WHERE e.shard = of_shard AND e.conversation_id = asked.conversation_id
+            AND e.once = added.once
+        LIMIT 1;
         CONTINUE WHEN NOT FOUND;
-        IF known.conversation_id <> of_conversation OR known.type <> types[added]
-            OR sha256(known.salt || bodies[added]) <> known.digest
+        IF known.conversation_id <> asked.conversation_id OR known.type <> added.type
+            OR sha256(known.salt || added.body) <> known.digest
         THEN
             verdict := 'mismatch';
-            first_version := added - 1;
+            first_version := ordinal;
             RETURN;
         END IF;
         count_known := count_known + 1;
-        first_known := coalesce(first_known, added);
+        first_known := coalesce(first_known, ordinal);
         first_version := least(first_version, known.version);
         last_version := greatest(last_version, known.version);
     END LOOP;
-    IF count_known = cardinality(event_ids) THEN
+    IF count_known = cardinality(asked.events) THEN
         verdict := 'duplicate';
         first_version := coalesce(first_version, 0);
         last_version := coalesce(last_version, 0);
-        RETURN;
-    END IF;
-    IF count_known > 0 THEN
+    ELSIF count_known > 0 THEN
         verdict := 'mismatch';
-        first_version := first_known - 1;
-        RETURN;
+        first_version := first_known;
+    ELSIF (
+        SELECT count(*) > count(DISTINCT n.event_id) OR count(n.once) > count(DISTINCT n.once)
+        FROM unnest(asked.events) AS n
+    ) THEN
+        verdict := 'mismatch';
+        SELECT min(n.ordinality) - 1 INTO first_version
+        FROM unnest(asked.events) WITH ORDINALITY AS n
+        WHERE EXISTS (
+            SELECT FROM unnest(asked.events) WITH ORDINALITY AS before
+            WHERE before.ordinality < n.ordinality
+                AND (before.event_id = n.event_id OR before.once = n.once)
+        );
     END IF;
-    FOR added IN 2 .. cardinality(event_ids) LOOP
-        IF event_ids[added] = ANY (event_ids[:added - 1]) OR onces[added] = ANY (onces[:added - 1])
-        THEN
-            verdict := 'mismatch';
-            first_version := added - 1;
-            RETURN;
-        END IF;
-    END LOOP;
 END $$;
 
--- Record what can be recorded; a row for each request, in order. A request is an index into the
--- first four arrays, and has the next `counts[i]` events. What a row says:
+-- Record what can be recorded; a row for each request, in order. What it says:
 --   recorded   first and last version, position of the last event
 --   duplicate  first and last version that the events have
 --   conflict   first: the version at which the conversation is
 --   mismatch   first: the ordinal (from 0) of the event that stands for other content
--- `expected` is the version at which the writer believes the conversation is, or null; -1 lets a
--- conversation that has not begun begin at version 0. `effects` are bits: 1 prompts, 2 gives up,
--- 4 closes, 8 opens a call, 16 closes a call (`calls` names it), 32 instructions, 64 tools,
--- 128 request.
-CREATE FUNCTION hansard.append(
-    tenants uuid[], conversations uuid[], expected bigint[], counts integer[],
-    event_ids uuid[], types text[], schema_versions integer[],
-    headers bytea[], salts bytea[], bodies bytea[], onces bytea[],
-    effects integer[], calls bytea[], input_tokens bigint[], output_tokens bigint[],
-    blobs bytea[], blob_requests integer[]
-) RETURNS TABLE (verdict text, first_version bigint, last_version bigint, last_position bigint)
+-- A shard's writers wait for each other, and every expression costs them time: so there are few, and
+-- what needs no order comes before the lock.
+CREATE FUNCTION hansard.append(requests hansard.request[])
+RETURNS TABLE (verdict text, first_version bigint, last_version bigint, last_position bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE
-    shards smallint[];
+    asked hansard.request;
+    added hansard.new_event;
+    digests bytea[];
+    locked_tenant uuid;
     at_shard smallint;
-    at_position bigint;
-    now_at bigint;
-    head hansard.conversation_head;
-    doubtful boolean;           -- perhaps recorded before
+    last record;                -- how far the shard and the conversation are
     begun boolean;
-    low integer := 1;           -- the request's first event
-    high integer := 0;          -- and its last
-    effect integer;
-    call bytea;
-    since integer;
     opens boolean;
-    new_digest bytea;
+    since integer;
+    ordinal integer;
+    new_input_tokens bigint;
+    new_output_tokens bigint;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE feature_not_supported
@@ -130,159 +155,160 @@ BEGIN
     IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
+    IF cardinality(requests) > 1 THEN
+        PERFORM hansard.lock_shards(requests);
+    END IF;
 
-    -- All locks come first and in order, so that two callers never wait for each other.
-    FOR asked IN 1 .. cardinality(tenants) LOOP
-        IF asked = 1 OR tenants[asked] <> tenants[asked - 1] THEN
+    FOREACH asked IN ARRAY requests LOOP
+        digests := '{}';
+        FOREACH added IN ARRAY asked.events LOOP
+            digests := digests || sha256(added.salt || added.body);
+        END LOOP;
+        IF asked.tenant IS DISTINCT FROM locked_tenant THEN
             SELECT t.shard INTO at_shard FROM hansard.tenant AS t
-            WHERE t.tenant = tenants[asked] AND NOT EXISTS (
+            WHERE t.tenant = asked.tenant AND NOT EXISTS (
                 SELECT FROM hansard.caller AS c
                 WHERE c.role = session_user AND c.tenant <> t.tenant
             );
             IF NOT FOUND THEN
-                at_shard := hansard.shard_of(tenants[asked]);
+                at_shard := hansard.shard_of(asked.tenant);
             END IF;
-        END IF;
-        shards[asked] := at_shard;
-    END LOOP;
-    IF cardinality(shards) = 1 THEN
-        PERFORM pg_advisory_xact_lock(1212239443, at_shard);
-    ELSE
-        PERFORM pg_advisory_xact_lock(1212239443, s.shard)
-        FROM (SELECT DISTINCT n FROM unnest(shards) AS n ORDER BY n) AS s (shard);
-    END IF;
-
-    FOR asked IN 1 .. cardinality(tenants) LOOP
-        low := high + 1;
-        high := high + counts[asked];
-        IF asked = 1 OR at_shard <> shards[asked] THEN
-            at_shard := shards[asked];
-            SELECT e.position, e.recorded_at INTO at_position, now_at FROM hansard.event AS e
-            WHERE e.shard = at_shard ORDER BY e.position DESC LIMIT 1;
-            at_position := coalesce(at_position, 0);
-            now_at := greatest(
-                now_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
-            );
+            PERFORM pg_advisory_xact_lock(1212239443, at_shard);
+            locked_tenant := asked.tenant;
         END IF;
 
-        -- One look at a time: a join would be planned by how large the table was once.
-        doubtful := high < low OR high > low AND (
-            SELECT count(*) > count(DISTINCT n.id) OR count(n.once) > count(DISTINCT n.once)
-            FROM unnest(event_ids[low:high], onces[low:high]) AS n (id, once)
-        );
-        FOR added IN low .. high LOOP
-            EXIT WHEN doubtful;
-            doubtful := EXISTS (
+        -- One statement, each of its parts an index lookup; `known` is about the last event.
+        SELECT tail.position, greatest(tail.recorded_at, hansard.clock()) AS recorded_at,
+            h.tenant, h.version, h.exchange, h.open_calls, h.open_since, h.closed,
+            h.instructions, h.tools, h.request,
+            EXISTS (
                 SELECT FROM hansard.event AS e
-                WHERE e.shard = at_shard AND e.tenant = tenants[asked]
-                    AND e.event_id = event_ids[added]
+                WHERE e.shard = at_shard AND e.tenant = asked.tenant
+                    AND e.event_id = added.event_id
             ) OR EXISTS (
                 SELECT FROM hansard.event AS e
-                WHERE e.shard = at_shard AND e.conversation_id = conversations[asked]
-                    AND e.once = onces[added]
-            );
-        END LOOP;
-        IF doubtful THEN
+                WHERE e.shard = at_shard AND e.conversation_id = asked.conversation_id
+                    AND e.once = added.once
+            ) AS known
+        INTO last
+        FROM (SELECT) AS one
+        LEFT JOIN (
+            SELECT e.position, e.recorded_at FROM hansard.event AS e
+            WHERE e.shard = at_shard ORDER BY e.position DESC LIMIT 1
+        ) AS tail ON true
+        LEFT JOIN hansard.conversation_head AS h
+            ON h.shard = at_shard AND h.conversation_id = asked.conversation_id;
+
+        IF last.known OR cardinality(digests) <> 1 THEN
             SELECT r.* INTO verdict, first_version, last_version
-            FROM hansard.repetition(
-                at_shard, tenants[asked], conversations[asked], event_ids[low:high],
-                types[low:high], bodies[low:high], onces[low:high]
-            ) AS r;
-            last_position := NULL;
-            RETURN NEXT;
-            CONTINUE;
+            FROM hansard.repetition(at_shard, asked) AS r;
+            IF verdict IS NOT NULL THEN
+                last_position := NULL;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
         END IF;
 
-        SELECT h.* INTO head FROM hansard.conversation_head AS h
-        WHERE h.shard = at_shard AND h.conversation_id = conversations[asked];
-        begun := FOUND;
+        begun := last.tenant IS NOT NULL;
         IF NOT begun THEN
-            IF EXISTS (
-                SELECT FROM hansard.conversation_head AS h
-                WHERE h.conversation_id = conversations[asked] AND h.tenant <> tenants[asked]
-            ) THEN
-                RAISE insufficient_privilege USING MESSAGE = 'the conversation is another tenant''s';
-            END IF;
-            head := hansard.new_head(tenants[asked], conversations[asked], at_shard);
-            IF expected[asked] = -1 THEN head.version := -1; END IF;
-            head.started_at := now_at;
-        ELSIF head.tenant <> tenants[asked] THEN
+            SELECT h.tenant INTO last.tenant FROM hansard.conversation_head AS h
+            WHERE h.conversation_id = asked.conversation_id AND h.tenant <> asked.tenant;
+            last.position := coalesce(last.position, 0);
+            last.version := CASE WHEN asked.expected = -1 THEN -1 ELSE 0 END;
+            last.exchange := 0;
+            last.open_calls := '{}';
+            last.open_since := '{}';
+            last.closed := false;
+            last.instructions := 0;
+            last.tools := 0;
+            last.request := 0;
+        END IF;
+        IF last.tenant <> asked.tenant THEN
             RAISE insufficient_privilege USING MESSAGE = 'the conversation is another tenant''s';
         END IF;
-        IF expected[asked] <> head.version THEN
+        IF asked.expected <> last.version THEN
             verdict := 'conflict';
-            first_version := head.version;
+            first_version := last.version;
             last_version := NULL;
             last_position := NULL;
             RETURN NEXT;
             CONTINUE;
         END IF;
 
-        first_version := head.version + 1;
-        FOR added IN low .. high LOOP
-            effect := effects[added];
-            opens := effect & 1 <> 0 AND cardinality(head.open_calls) = 0;
-            at_position := at_position + 1;
-            head.version := head.version + 1;
-            head.exchange := head.exchange + opens::integer;
-            IF effect & 2 <> 0 THEN
-                head.open_calls := '{}';
-                head.open_since := '{}';
-            ELSIF effect & 24 <> 0 THEN
-                call := calls[added];
-                since := array_position(head.open_calls, call);
-                IF since IS NOT NULL THEN
-                    head.open_calls := head.open_calls[:since - 1] || head.open_calls[since + 1:];
-                    head.open_since := head.open_since[:since - 1] || head.open_since[since + 1:];
-                END IF;
-                IF effect & 8 <> 0 THEN
-                    head.open_calls := head.open_calls || call;
-                    head.open_since := head.open_since || head.version;
-                END IF;
+        first_version := last.version + 1;
+        ordinal := 0;
+        new_input_tokens := 0;
+        new_output_tokens := 0;
+        FOREACH added IN ARRAY asked.events LOOP
+            ordinal := ordinal + 1;
+            last.position := last.position + 1;
+            last.version := last.version + 1;
+            opens := added.effect & 1 <> 0 AND cardinality(last.open_calls) = 0;
+            IF opens THEN
+                last.exchange := last.exchange + 1;
             END IF;
-            IF effect & 4 <> 0 THEN head.closed := true; END IF;
-            IF effect & 32 <> 0 THEN head.instructions := head.version; END IF;
-            IF effect & 64 <> 0 THEN head.tools := head.version; END IF;
-            IF effect & 128 <> 0 THEN head.request := head.version; END IF;
-            head.input_tokens := head.input_tokens + input_tokens[added];
-            head.output_tokens := head.output_tokens + output_tokens[added];
-
-            new_digest := sha256(salts[added] || bodies[added]);
+            IF added.effect > 1 THEN
+                IF added.effect & 2 <> 0 THEN
+                    last.open_calls := '{}';
+                    last.open_since := '{}';
+                ELSIF added.effect & 24 <> 0 THEN
+                    since := array_position(last.open_calls, added.call);
+                    IF since IS NOT NULL THEN
+                        last.open_calls :=
+                            last.open_calls[:since - 1] || last.open_calls[since + 1:];
+                        last.open_since :=
+                            last.open_since[:since - 1] || last.open_since[since + 1:];
+                    END IF;
+                    IF added.effect & 8 <> 0 THEN
+                        last.open_calls := last.open_calls || added.call;
+                        last.open_since := last.open_since || last.version;
+                    END IF;
+                END IF;
+                IF added.effect & 4 <> 0 THEN last.closed := true; END IF;
+                IF added.effect & 32 <> 0 THEN last.instructions := last.version; END IF;
+                IF added.effect & 64 <> 0 THEN last.tools := last.version; END IF;
+                IF added.effect & 128 <> 0 THEN last.request := last.version; END IF;
+            END IF;
+            new_input_tokens := new_input_tokens + added.input_tokens;
+            new_output_tokens := new_output_tokens + added.output_tokens;
             INSERT INTO hansard.event VALUES (
-                at_position, head.version, head.exchange, now_at, conversations[asked],
-                event_ids[added], tenants[asked], schema_versions[added], at_shard, opens,
-                CASE effect & 224 WHEN 32 THEN 'instructions' WHEN 64 THEN 'tools'
+                last.position, last.version, last.exchange, last.recorded_at,
+                asked.conversation_id, added.event_id, asked.tenant, added.schema_version,
+                at_shard, opens,
+                CASE added.effect & 224 WHEN 32 THEN 'instructions' WHEN 64 THEN 'tools'
                     WHEN 128 THEN 'request' END,
-                types[added], onces[added], headers[added], new_digest,
-                sha256('\x00'::bytea || headers[added] || int8send(head.version)
-                    || int8send(at_position) || int8send(now_at) || new_digest),
-                salts[added], bodies[added]
+                added.type, added.once, added.header, digests[ordinal],
+                sha256('\x00'::bytea || added.header || int8send(last.version)
+                    || int8send(last.position) || int8send(last.recorded_at) || digests[ordinal]),
+                added.salt, added.body
             );
         END LOOP;
 
         IF begun THEN
             UPDATE hansard.conversation_head AS h SET
-                version = head.version, exchange = head.exchange, closed = head.closed,
-                instructions = head.instructions, tools = head.tools, request = head.request,
-                input_tokens = head.input_tokens, output_tokens = head.output_tokens,
-                open_calls = head.open_calls, open_since = head.open_since,
-                position = at_position, recorded_at = now_at
-            WHERE h.shard = at_shard AND h.conversation_id = conversations[asked];
+                version = last.version, exchange = last.exchange, closed = last.closed,
+                instructions = last.instructions, tools = last.tools, request = last.request,
+                input_tokens = h.input_tokens + new_input_tokens,
+                output_tokens = h.output_tokens + new_output_tokens,
+                open_calls = last.open_calls, open_since = last.open_since,
+                position = last.position, recorded_at = last.recorded_at
+            WHERE h.shard = at_shard AND h.conversation_id = asked.conversation_id;
         ELSE
-            head.position := at_position;
-            head.recorded_at := now_at;
-            INSERT INTO hansard.conversation_head SELECT head.*;
+            INSERT INTO hansard.conversation_head VALUES (
+                asked.conversation_id, asked.tenant, at_shard, last.closed, last.version,
+                last.exchange, last.instructions, last.tools, last.request, new_input_tokens,
+                new_output_tokens, last.position, last.recorded_at, last.recorded_at,
+                last.open_calls, last.open_since
+            );
         END IF;
-        IF cardinality(blobs) > 0 THEN
+        IF cardinality(asked.blobs) > 0 THEN
             UPDATE hansard.blob AS b SET referenced = true
-            FROM unnest(blobs, blob_requests) AS n (digest, asker)
-            WHERE n.asker = asked AND b.shard = at_shard
-                AND b.conversation_id = conversations[asked] AND b.digest = n.digest
-                AND NOT b.referenced;
+            WHERE b.shard = at_shard AND b.conversation_id = asked.conversation_id
+                AND b.digest = ANY (asked.blobs) AND NOT b.referenced;
         END IF;
         verdict := 'recorded';
-        last_version := head.version;
-        last_position := at_position;
+        last_version := last.version;
+        last_position := last.position;
         RETURN NEXT;
     END LOOP;
 END $$;

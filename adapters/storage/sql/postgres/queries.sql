@@ -34,11 +34,8 @@ INSERT INTO hansard.migration (number) VALUES ($1)
 SELECT hansard.incarnation(), m.key FROM hansard.meta AS m
 
 -- name: append
--- The casts tell the types, so that the arrays can come in their binary form.
-SELECT * FROM hansard.append(
-    $1::uuid[], $2::uuid[], $3::bigint[], $4::integer[], $5::uuid[], $6::text[], $7::integer[],
-    $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::integer[], $13::bytea[],
-    $14::bigint[], $15::bigint[], $16::bytea[], $17::integer[])
+-- The cast tells the type, so that the requests can come in their binary form.
+SELECT * FROM hansard.append($1::hansard.request[])
 
 -- name: read
 -- The shard comes from the head: every key begins with it.
