@@ -36,8 +36,12 @@ def left_out(items: Sequence[Item]) -> int:
     if first == last and begin == 1 and end == len(items):
         return 0
     versions: dict[UUID | None, set[int]] = {}
+    # Ids are dear to hash, and the events of a conversation mostly follow each other.
+    of, given = first, versions.setdefault(first, set())
     for conversation, version in map(_place, items):
-        versions.setdefault(conversation, set()).add(version)
+        if conversation is not of:
+            of, given = conversation, versions.setdefault(conversation, set())
+        given.add(version)
     return sum(max(given) - len(given) for given in versions.values())
 
 

@@ -5,35 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from hansard.domain.content import Blob, Document, Native, ToolResult
+from hansard.domain.content import Blob
 from hansard.domain.draft import blobs_of
-from hansard.projections.history import Content, History
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import History
 
 _WITH_DOCUMENTS: Final = frozenset({"document", "tool_result"})
 
 
 def needed_blobs(history: History) -> tuple[Blob, ...]:
     """Return the blobs that rendering a history reads, each once, in order."""
-    held = [blobs_of(event) for event in (history.instructions, history.tools) if event]
-    spoken = (
-        blob
-        for turn in history.turns
-        for block in turn.blocks
-        if block.spilled or block.plain["kind"] in _WITH_DOCUMENTS
-        for blob in _blobs(block.content)
-    )
-    return tuple(dict.fromkeys([*(blob for some in held for blob in some), *spoken]))
+    found = {
+        blob: None
+        for event in (history.instructions, history.tools)
+        if event is not None
+        for blob in blobs_of(event)
+    }
+    for turn in history.turns:
+        for block in turn.blocks:
+            plain = block.plain
+            if block.spilled or plain["kind"] in _WITH_DOCUMENTS:
+                found.update(dict.fromkeys(_blobs(plain)))
+    return tuple(found)
 
 
-def _blobs(content: Content) -> Iterator[Blob]:
+def _blobs(content: JsonObject) -> Iterator[Blob]:
     match content:
-        case Native():
-            yield from _spilled(content.value)
-        case Document(blob=Blob() as blob):
-            yield blob
-        case ToolResult():
-            for part in content.content:
-                if isinstance(part, Document):
+        case {"kind": "native", "value": value}:
+            yield from _spilled(value)
+        case {"kind": "document", "blob": {"sha256": str() as digest, "size": int() as size}}:
+            yield Blob(sha256=digest, size=size)
+        case {"kind": "tool_result", "content": parts}:
+            for part in cast("list[JsonObject]", parts):
+                if part["kind"] == "document":
                     yield from _blobs(part)
         case _:
             return
