@@ -18,6 +18,7 @@ from eventsourcing.persistence import (
     ApplicationRecorder,
     IntegrityError,
     Notification,
+    OperationalError,
     ProgrammingError,
     StoredEvent,
     Subscription,
@@ -90,9 +91,14 @@ class NotificationSubscription(Subscription[ApplicationRecorder]):
 
     def _fetch(self) -> None:
         seen = self._wakeups.seen()
-        found = self._recorder.select_notifications(
-            self._last_notification_id, PAGE, topics=self._topics, inclusive_of_start=False
-        )
+        try:
+            found = self._recorder.select_notifications(
+                self._last_notification_id, PAGE, topics=self._topics, inclusive_of_start=False
+            )
+        except OperationalError:
+            if self._wakeups.closed:  # While this thread was reading: the iteration ends.
+                return
+            raise
         if not found:
             self._wakeups.wait(seen, lambda: self._has_been_stopped)
             return

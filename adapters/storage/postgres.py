@@ -25,7 +25,7 @@ from hansard.adapters.storage.subscription import (
     must_be_current,
 )
 from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord, StorageUnavailable
+from hansard.domain.errors import CorruptRecord
 from hansard.domain.head import Head, Pointer
 from hansard.domain.log import (
     Append,
@@ -145,7 +145,7 @@ class Postgres:
     def subscribe(self, after: Cursor) -> Subscription:
         """Return the events of a shard after a cursor, those to come included."""
         self.read_log(after, 1)
-        return PollingSubscription(self._follow, after, self.wakeups)
+        return PollingSubscription(self.read_log, after, self.wakeups)
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position of each shard."""
@@ -242,14 +242,6 @@ class Postgres:
             wait=self._limits.wait,
             prepared=self._limits.prepared,
         )
-
-    def _follow(self, after: Cursor, limit: int) -> list[RecordedEvent]:
-        try:
-            return self.read_log(after, limit)
-        except StorageUnavailable:
-            if self.wakeups.closed:  # while it was reading: its subscriptions end
-                return []
-            raise
 
     def _events(self, name: str, *parameters: object) -> list[RecordedEvent]:
         return list(map(RecordedEvent._make, self.connections.ask(name, parameters)))

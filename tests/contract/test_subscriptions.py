@@ -81,6 +81,25 @@ def test_closing_the_backend_ends_its_subscriptions(backend: Backend, beginning:
         assert rest.result(timeout=60) == []
 
 
+def test_closing_the_backend_amid_a_read_ends_its_subscriptions(
+    backend: Backend, beginning: Cursor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, closed_amid = backend.read_log, threading.Event()
+
+    def close_amid(after: Cursor, limit: int) -> list[RecordedEvent]:
+        if begun:
+            backend.close()
+            closed_amid.set()
+        return read(after, limit)
+
+    begun: list[RecordedEvent] = []
+    monkeypatch.setattr(backend, "read_log", close_amid)
+    subscription = backend.subscribe(beginning)
+    begun.append(next(subscription))
+    assert list(subscription) == []
+    assert closed_amid.is_set()
+
+
 def test_no_position_is_missed_or_reordered_while_many_write(
     backend: Backend, beginning: Cursor
 ) -> None:
