@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
 
 from hansard.adapters.reading import Stretch, blob_among, events_for
+from hansard.domain.errors import InvalidInput
 from hansard.domain.events import Recipe
 from hansard.domain.log import Backend
 from hansard.projections.requests.needs import needed_blobs
@@ -22,6 +26,18 @@ class Asked:
     request: Request
     recipe: Recipe
     sources: Callable[[], tuple[Source, ...]]
+
+
+def options_given(**wishes: Any) -> Options:
+    """Return the options of a request; InvalidInput where one is of the wrong kind."""
+    try:
+        return Options(**wishes)
+    except ValidationError as exc:
+        wrong = str(exc.errors(include_url=False, include_input=False)[0]["loc"][0])
+    raise InvalidInput(
+        f"{wrong} is not what a request takes: api and model are names of an API and a model, "
+        'window is a hansard.Window(...), thinking is "keep" or "drop", cache is True or False'
+    )
 
 
 def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:

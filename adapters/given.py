@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from pydantic import ValidationError
 
+from hansard.adapters.arguments import kind_of, several, text_if_given
 from hansard.domain import jsontext
 from hansard.domain.content import Blob, Document, Native, Text
 from hansard.domain.documents import media_type_of
@@ -24,6 +25,24 @@ PutBlob: TypeAlias = Callable[[Iterable[bytes]], Blob]
 """Stores bytes and returns their reference."""
 
 _PIECE: Final = 1024 * 1024
+
+
+def prompt(text: object, documents: object, put: PutBlob) -> tuple[Text | Document, ...]:
+    """Return what a user says, documents first; InvalidContent where no record can hold it.
+
+    Nothing is stored of what is refused. Blank text alone is: no provider takes it.
+    """
+    said = text_if_given("a prompt's text", text)
+    attached = tuple(_checked(given) for given in several("documents", documents))
+    if said is not None and not said.strip() and not attached:
+        raise InvalidContent("the prompt is blank: give it text or a document")
+    stored = tuple(document(given, put) for given in attached)
+    return stored if said is None else (*stored, Text(text=said))
+
+
+def tools(given: object) -> tuple[ToolDefinition | Native, ...]:
+    """Return tools as they are recorded; InvalidContent where one is no neutral definition."""
+    return tuple(_tool(each) for each in several("tools", given))
 
 
 def document(given: GivenDocument, put: PutBlob) -> Document:
@@ -59,18 +78,27 @@ def result_content(given: Any, put: PutBlob) -> tuple[Text | Document, ...]:
             return (Text(text=jsontext.write(given).decode()),)
 
 
-def tool(given: GivenTool) -> ToolDefinition | Native:
-    """Return a tool as it is recorded; InvalidContent where a mapping is no neutral definition."""
+def _tool(given: object) -> ToolDefinition | Native:
     if isinstance(given, ToolDefinition | Native):
         return given
     try:
-        return ToolDefinition.model_validate({**given})
-    except ValidationError as exc:
+        return ToolDefinition.model_validate(given)
+    except ValidationError:
+        # The cause would show the tool.
         raise InvalidContent(
             "a tool for any model has `name`, `input_schema` (a JSON Schema object) and perhaps "
             "`description`, nothing else; give what only one API knows, such as its server tools, "
             'as hansard.Native(api="anthropic-messages", value={...})'
-        ) from exc
+        ) from None
+
+
+def _checked(given: object) -> GivenDocument:
+    if isinstance(given, Path | bytes | Document):
+        return given
+    raise InvalidContent(
+        "a document is a pathlib.Path, bytes or a hansard.Document, "
+        f"not {kind_of(given)}: for a file give pathlib.Path(...)"
+    )
 
 
 def _has_blocks(items: Sequence[object]) -> bool:

@@ -7,11 +7,20 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from hansard.adapters.given import GivenDocument, GivenTool, PutBlob, document, result_content, tool
+from hansard.adapters import given
+from hansard.adapters.arguments import (
+    key_given,
+    labels_given,
+    text_given,
+    text_if_given,
+    version_given,
+    version_if_given,
+)
+from hansard.adapters.given import GivenDocument, GivenTool, PutBlob
 from hansard.adapters.reading import BEGINNING, Stretch, blob_among, lineage, read_through
 from hansard.adapters.writing import Done, append_to, stamped
 from hansard.domain import conversation
-from hansard.domain.content import Blob, Document, Text, ToolCall
+from hansard.domain.content import Blob, ToolCall
 from hansard.domain.errors import (
     InvalidContent,
     NothingToSend,
@@ -57,7 +66,7 @@ class Talk:
         actor: str | None = None,
     ) -> None:
         """Hold the conversation of a key; `actor` is a keyed digest in hex."""
-        self.key = key
+        self.key = key_given(key)
         self.tenant = tenant
         self.backend = backend
         self._actor = actor
@@ -89,24 +98,23 @@ class Talk:
 
         A `message_id` makes it idempotent: the same message again changes nothing.
         """
-        attached = tuple(document(given, self._put) for given in documents)
-        said: tuple[Text | Document, ...] = (
-            attached if text is None else (*attached, Text(text=text))
-        )
-        decided = conversation.say(self._known_head(), said, message_id=message_id)
-        return self.append(*decided, expected_version=expected_version)
+        named = text_if_given("message_id", message_id)
+        version = version_if_given(expected_version)
+        said = given.prompt(text, documents, self._put)
+        decided = conversation.say(self._known_head(), said, message_id=named)
+        return self.append(*decided, expected_version=version)
 
     def instruct(self, text: str) -> Done:
         """Put other instructions (a system prompt) in force."""
-        return self.append(*conversation.instruct(self._known_head(), text))
+        said = text_given("an instruction", text)
+        return self.append(*conversation.instruct(self._known_head(), said))
 
     def tools(self, tools: Iterable[GivenTool]) -> Done:
         """Put other tools in force: mappings with `name`, `description`, `input_schema`.
 
         A provider's own tools are given as `Native`.
         """
-        defined = tuple(tool(given) for given in tools)
-        return self.append(*conversation.define_tools(self._known_head(), defined))
+        return self.append(*conversation.define_tools(self._known_head(), given.tools(tools)))
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done:
         """Record what a tool gave: text, JSON, a path, bytes, or a list of texts and documents.
@@ -114,25 +122,31 @@ class Talk:
         Durable when it returns. A call has one result: giving it again changes nothing, giving
         another is an IdempotencyMismatch.
         """
-        blocks = result_content(content, self._put)
-        decided = conversation.give_result(self._known_head(), call_id, blocks, is_error=is_error)
+        call = text_given("a call's id", call_id)
+        blocks = given.result_content(content, self._put)
+        decided = conversation.give_result(
+            self._known_head(), call, blocks, is_error=bool(is_error)
+        )
         return self.append(*decided)
 
     def cancel(self, call_id: str) -> Done:
         """Record that a call was given up without a result."""
-        return self.append(*conversation.cancel_call(self._known_head(), call_id))
+        call = text_given("a call's id", call_id)
+        return self.append(*conversation.cancel_call(self._known_head(), call))
 
     def redact(self, version: int, reason: str | None = None) -> Done:
         """Leave the event at a version out of every request from here on; the record keeps it."""
-        return self.append(*conversation.redact(self.head(), version, reason))
+        why = text_if_given("a reason", reason)
+        return self.append(*conversation.redact(self.head(), version_given(version), why))
 
     def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
         """Put a remark beside an event, or beside the whole conversation."""
-        return self.append(*conversation.annotate(self.head(), labels, version))
+        about = version_if_given(version)
+        return self.append(*conversation.annotate(self.head(), labels_given(labels), about))
 
     def close(self, reason: str | None = None) -> Done | None:
         """End the conversation; None if it has ended before."""
-        decided = conversation.close(self.head(), reason)
+        decided = conversation.close(self.head(), text_if_given("a reason", reason))
         done = self.append(*decided) if decided else None
         self._begun = False
         return done
@@ -238,10 +252,9 @@ class Talk:
         """
         head = self.head()
         version = _version(head, at)
-        from hansard.adapters.asking import ask
-        from hansard.projections.requests.request import Options
+        from hansard.adapters.asking import ask, options_given
 
-        options = Options(api=api, window=window, thinking=thinking, cache=cache, model=model)
+        options = options_given(api=api, window=window, thinking=thinking, cache=cache, model=model)
         asked = ask(self.backend, self.lineage(version, head), options)
         self._asked.append(asked)
         if self._journal is not None:
@@ -259,9 +272,9 @@ class Talk:
 
         Nothing is copied: both share what was said before.
         """
-        version = _version(self.head(), at)
         forked = Talk(self.backend, key, tenant=self.tenant, spool=self._spool, actor=self._actor)
-        decided = conversation.fork(forked.head(), self.conversation_id, version, reason)
+        why, version = text_if_given("a reason", reason), _version(self.head(), at)
+        decided = conversation.fork(forked.head(), self.conversation_id, version, why)
         forked.append(*decided, expected_version=0)
         return forked
 
@@ -314,6 +327,6 @@ def _version(head: Head, at: int | None) -> int:
     """Return the version that is meant: the last one, or the one that is asked for."""
     if head.version == 0:
         raise NothingToSend("nothing was said in this conversation yet: say something first")
-    if at is not None and not 1 <= at <= head.version:
+    if at is not None and not 1 <= version_given(at) <= head.version:
         raise InvalidContent(f"there is no version {at}: the conversation is at {head.version}")
     return head.version if at is None else at

@@ -15,9 +15,11 @@ from hansard.domain.jsontext import JsonObject
 
 
 class Value(BaseModel):
-    """A frozen value that refuses fields it does not know."""
+    """A frozen value that refuses fields it does not know; what it holds is in no error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True
+    )
 
 
 class Native(Value):

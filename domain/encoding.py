@@ -39,11 +39,12 @@ def decode(name: str, schema_version: int, body: bytes) -> Event | Unrecognised:
         return shape.model_validate_json(
             jsontext.write(upcast(name, schema_version, jsontext.read_object(body)))
         )
-    except (ValidationError, MalformedJson) as exc:
+    except (ValidationError, MalformedJson):
+        # The cause may tell what was said.
         raise CorruptRecord(
             f"the body of a {name} event does not have the shape of version {schema_version}: "
-            "verify the log and restore it from a backup"
-        ) from exc
+            "run `hansard verify` and restore it from a backup"
+        ) from None
 
 
 def _decode_present(shape: type[Event], body: bytes) -> Event:

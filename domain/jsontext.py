@@ -58,7 +58,8 @@ def write(value: Any) -> bytes:
     except RecursionError as exc:
         raise MalformedJson("nested too deeply to be written: flatten it") from exc
     except (TypeError, ValueError) as exc:
-        raise MalformedJson(f"not representable as JSON: {exc}") from exc
+        # The cause may name keys that are personal (Python 3.14 adds them as notes).
+        raise MalformedJson(f"not representable as JSON: {exc}") from None
     return text.encode("utf-8", "backslashreplace")
 
 

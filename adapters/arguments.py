@@ -1,0 +1,69 @@
+"""What callers hand over as names, texts and versions, taken only if it is of the right kind.
+
+Each function says what it is that it did not get: names and kinds, never a value, which may be
+personal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, cast
+
+from pydantic import BaseModel
+
+from hansard.domain.errors import InvalidContent
+
+_ONE_THING: Final[tuple[type, ...]] = (str, bytes, bytearray, Path, dict, BaseModel)
+
+
+def key_given(given: object) -> str:
+    """Return the key; InvalidContent if it is blank or no text."""
+    if not text_given("a key", given).strip():
+        raise InvalidContent("a conversation needs a key: give it a name that is not blank")
+    return cast("str", given)
+
+
+def text_given(what: str, given: object) -> str:
+    """Return the text; InvalidContent for anything else."""
+    if isinstance(given, str):
+        return given
+    raise InvalidContent(f"{what} is a text (str), not {kind_of(given)}")
+
+
+def text_if_given(what: str, given: object) -> str | None:
+    """Return the text, or None for None; InvalidContent for anything else."""
+    return None if given is None else text_given(what, given)
+
+
+def version_given(given: object) -> int:
+    """Return the version; InvalidContent for anything but an integer."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    raise InvalidContent(f"a version is an integer, not {kind_of(given)}")
+
+
+def version_if_given(given: object) -> int | None:
+    """Return the version, or None for None; InvalidContent for anything but an integer."""
+    return None if given is None else version_given(given)
+
+
+def labels_given(given: object) -> dict[str, str]:
+    """Return the labels; InvalidContent for anything but a dict of texts."""
+    if isinstance(given, dict):
+        labels = cast("dict[object, object]", given)
+        if all(isinstance(part, str) for label in labels.items() for part in label):
+            return cast("dict[str, str]", labels)
+    raise InvalidContent('labels are texts under texts: write {"reviewed": "yes"}')
+
+
+def several(what: str, given: object) -> tuple[object, ...]:
+    """Return what a list holds; InvalidContent for what is one thing, not a list of them."""
+    if isinstance(given, Iterable) and not isinstance(given, _ONE_THING):
+        return tuple(cast("Iterable[object]", given))
+    raise InvalidContent(f"{what} are a list, not {kind_of(given)}: write {what}=[...]")
+
+
+def kind_of(given: object) -> str:
+    """Return the name of a value's type."""
+    return type(given).__name__

@@ -1,0 +1,137 @@
+"""What nobody can record is refused with advice, before anything is recorded or stored."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pydantic import ValidationError
+
+import hansard
+from hansard.domain import encoding, errors
+from hansard.domain.content import ToolResult
+
+Deed = Callable[[Any], object]
+
+REFUSED: dict[str, tuple[Deed, str]] = {
+    "a prompt that is no text": (lambda talk: talk.user(5), r"text .* not int"),
+    "a prompt of several texts": (lambda talk: talk.user(("Ada",)), r"text .* not tuple"),
+    "a prompt of nothing": (lambda talk: talk.user(), "needs content"),
+    "an empty prompt": (lambda talk: talk.user(""), "blank"),
+    "a blank prompt": (lambda talk: talk.user(" \n"), "blank"),
+    "a message id that is a number": (lambda talk: talk.user("a", message_id=5), "message_id"),
+    "a version that is a text": (lambda talk: talk.user("a", expected_version="1"), "version"),
+    "a version that is a truth": (lambda talk: talk.user("a", expected_version=True), "version"),
+    "a path as text": (lambda talk: talk.user("a", documents=["Ada.pdf"]), r"pathlib\.Path"),
+    "a path alone": (lambda talk: talk.user("a", documents=Path("Ada.pdf")), r"documents=\["),
+    "a text for documents": (lambda talk: talk.user("a", documents="Ada.pdf"), r"documents=\["),
+    "bytes for documents": (lambda talk: talk.user("a", documents=b"%PDF Ada"), r"documents=\["),
+    "a number for documents": (lambda talk: talk.user("a", documents=5), r"documents=\["),
+    "a number as a document": (lambda talk: talk.user("a", documents=[b"", 5]), r"pathlib\.Path"),
+    "no instructions": (lambda talk: talk.instruct(None), r"text .* not NoneType"),
+    "a name for tools": (lambda talk: talk.tools("Ada"), "list"),
+    "a number for tools": (lambda talk: talk.tools(5), "list"),
+    "a name for a tool": (lambda talk: talk.tools(["Ada"]), "input_schema"),
+    "a call that is a number": (lambda talk: talk.tool_result(5, "a"), r"text .* not int"),
+    "a call of no name": (lambda talk: talk.tool_result("", "a"), "id of its call"),
+    "a result that is no JSON": (lambda talk: talk.tool_result("a", {"Ada"}), "JSON"),
+    "a cancelled number": (lambda talk: talk.cancel(5), r"text .* not int"),
+    "labels that are numbers": (lambda talk: talk.annotate({"Ada": 1}), "labels"),
+    "a label that is a text": (lambda talk: talk.annotate("Ada"), "labels"),
+    "a remark on a text": (lambda talk: talk.annotate({"a": "b"}, "1"), "version"),
+    "a redacted text": (lambda talk: talk.redact("Ada"), "version"),
+    "a reason that is a number": (lambda talk: talk.close(5), "reason"),
+    "a fork of a number": (lambda talk: talk.fork(5), "key"),
+    "a blank fork": (lambda talk: talk.fork(" "), "key"),
+    "a request at a text": (lambda talk: talk.request("anthropic-messages", at="1"), "version"),
+    "a request of a number": (lambda talk: talk.request(5), "API"),
+    "a window that is a number": (
+        lambda talk: talk.request("anthropic-messages", window=5),
+        r"hansard\.Window",
+    ),
+    "a word for thinking": (
+        lambda talk: talk.request("anthropic-messages", thinking="Ada"),
+        "thinking",
+    ),
+}
+
+
+def shown(exc: BaseException) -> str:
+    """What a traceback says beside lines of code: the error, its notes, and what led to it."""
+    told = traceback.TracebackException.from_exception(exc)
+    chain = [told]
+    while earlier := chain[-1].__cause__ or (
+        None if chain[-1].__suppress_context__ else chain[-1].__context__
+    ):
+        chain.append(earlier)
+    return "".join(line for each in chain for line in each.format_exception_only())
+
+
+each_refused = pytest.mark.parametrize(("deed", "advice"), REFUSED.values(), ids=REFUSED)
+
+
+@each_refused
+def test_what_cannot_be_recorded_is_refused_with_advice(deed: Deed, advice: str) -> None:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    talk.user("Hello")
+    with pytest.raises(errors.InvalidInput, match=advice) as caught:
+        deed(talk)
+    assert "Ada" not in shown(caught.value)
+    assert talk.head().version == 2
+
+
+@each_refused
+def test_what_is_refused_stores_nothing(deed: Deed, advice: str) -> None:
+    store = hansard.connect("memory://")
+    with pytest.raises(errors.HansardError):
+        deed(store.conversation("support/4711"))
+    assert list(store.conversations()) == []
+    assert store.backend.sweep_blobs(2**62) == 0
+
+
+@pytest.mark.parametrize("key", [5, None, "", " \t", b"support"])
+def test_a_key_that_names_nothing_is_refused_at_once(key: Any) -> None:
+    store = hansard.connect("memory://")
+    with pytest.raises(errors.InvalidContent, match="key"):
+        store.conversation(key)
+    with pytest.raises(errors.InvalidContent, match="key"):
+        store.forget(key)
+
+
+def test_a_document_needs_no_text() -> None:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    talk.user(documents=[b"%PDF"])
+    talk.user("", documents=[b"%PDF"])
+    assert talk.head().exchange == 2
+
+
+def test_a_value_of_the_wrong_kind_is_not_shown() -> None:
+    with pytest.raises(ValidationError) as caught:
+        ToolResult.model_validate({"call_id": ("Ada",), "content": ["Ada"], "Ada": 1.5})
+    assert "input_value" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"role":"user","content":[{"kind":"text","text":["Ada"]}]}',
+        b'{"role":"user","content":[{"kind":"Ada","text":"a"}]}',
+        b'{"role":"user","content":[],"Ada":1}',
+        b'{"role":"user","content":["\xffAda"]}',
+    ],
+)
+def test_a_damaged_body_is_not_shown(body: bytes) -> None:
+    with pytest.raises(errors.CorruptRecord) as caught:
+        encoding.decode("message.recorded", 1, body)
+    assert "Ada" not in shown(caught.value)
+
+
+def test_a_forked_conversation_is_not_begun_where_its_origin_is_not_there() -> None:
+    store = hansard.connect("memory://")
+    with pytest.raises(errors.NothingToSend):
+        store.conversation(str(uuid4())).fork("another")
+    assert list(store.conversations()) == []
