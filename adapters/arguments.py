@@ -7,14 +7,11 @@ personal.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 from pydantic import BaseModel
 
 from hansard.domain.errors import InvalidContent
-
-_ONE_THING: Final[tuple[type, ...]] = (str, bytes, bytearray, Path, dict, BaseModel)
 
 
 def key_given(given: object) -> str:
@@ -59,11 +56,15 @@ def labels_given(given: object) -> dict[str, str]:
 
 def several(what: str, given: object) -> tuple[object, ...]:
     """Return what a list holds; InvalidContent for what is one thing, not a list of them."""
-    if isinstance(given, Iterable) and not isinstance(given, _ONE_THING):
-        return tuple(cast("Iterable[object]", given))
-    raise InvalidContent(f"{what} are a list, not {kind_of(given)}: write {what}=[...]")
+    if _is_one_thing(given):
+        raise InvalidContent(f"{what} are a list, not {kind_of(given)}: write {what}=[...]")
+    return tuple(cast("Iterable[object]", given))
 
 
 def kind_of(given: object) -> str:
     """Return the name of a value's type."""
     return type(given).__name__
+
+
+def _is_one_thing(given: object) -> bool:
+    return not isinstance(given, Iterable) or isinstance(given, str | bytes | dict | BaseModel)
