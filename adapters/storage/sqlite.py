@@ -42,7 +42,7 @@ from hansard.domain.log import (
 __all__ = ["Sqlite", "migrate_sqlite", "open_sqlite", "path_of"]
 
 _PAGE: Final = 256
-_TOLD: Final = Told._make
+_told: Final = Told._make
 
 
 def open_sqlite(path: Path, *, wait: float = 30.0) -> Sqlite:
@@ -106,7 +106,7 @@ class Sqlite:
         while True:
             with self.file.connections.borrowed() as session:
                 rows = session.all("select_told", place, exchange, after, last, _PAGE)
-            yield from [_TOLD((conversation_id, *row)) for row in rows]
+            yield from [_told((conversation_id, *row)) for row in rows]
             if len(rows) < _PAGE:
                 return
             exchange, after = 0, rows[-1][0]

@@ -18,7 +18,7 @@ import apsw
 
 from hansard.adapters.storage.queries import load_queries
 from hansard.adapters.storage.sqlite_errors import storage_error
-from hansard.domain.errors import StorageUnavailable
+from hansard.domain.errors import StorageError, StorageUnavailable
 
 _MOST_IDLE: Final = 8
 _SQL: Final = load_queries("sqlite")
@@ -76,16 +76,9 @@ class Connections:
         self._changed = threading.Condition()
         _pools.add(self)
 
-    @contextmanager
-    def borrowed(self) -> Generator[Session]:
+    def borrowed(self) -> Loan:
         """Lend a connection; SQLite's errors inside come out as StorageErrors."""
-        connection = self._take()
-        try:
-            yield Session(connection)
-        except apsw.Error as exc:
-            raise storage_error(exc, self._path, connection.system_errno) from exc
-        finally:
-            self._give_back(connection)
+        return Loan(self)
 
     @contextmanager
     def transaction(self) -> Generator[Session]:
@@ -123,7 +116,8 @@ class Connections:
         """Forget the parent's threads."""
         self._changed = threading.Condition()
 
-    def _take(self) -> apsw.Connection:
+    def take(self) -> apsw.Connection:
+        """Return a connection that nobody else has; `give_back` is to follow."""
         with self._changed:
             if self._closed:
                 raise StorageUnavailable("the store is closed: connect again")
@@ -131,7 +125,8 @@ class Connections:
             self._lent += 1
             return connection
 
-    def _give_back(self, connection: apsw.Connection) -> None:
+    def give_back(self, connection: apsw.Connection) -> None:
+        """Take a connection back."""
         with self._changed:
             self._lent -= 1
             if len(self._idle) < _MOST_IDLE:
@@ -157,9 +152,37 @@ class Connections:
             raise storage_error(exc, self._path, system_errno) from exc
         return connection
 
+    def meaning(self, error: apsw.Error, connection: apsw.Connection) -> StorageError:
+        """Return what an error of a connection means."""
+        return storage_error(error, self._path, connection.system_errno)
+
     def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
+
+
+class Loan:
+    """A connection for as long as a `with` lasts; it is on the path of every verb, so it is lean."""
+
+    __slots__ = ("_connection", "_connections")
+
+    def __init__(self, connections: Connections) -> None:
+        """Borrow nothing yet."""
+        self._connections = connections
+
+    def __enter__(self) -> Session:
+        """Borrow a connection."""
+        self._connection = self._connections.take()
+        return Session(self._connection)
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Give it back; raise a StorageError for an error of SQLite."""
+        connection, meant = self._connection, None
+        if isinstance(error, apsw.Error):
+            meant = self._connections.meaning(error, connection)
+        self._connections.give_back(connection)
+        if meant is not None:
+            raise meant from error
 
 
 _pools: Final[WeakSet[Connections]] = WeakSet()
