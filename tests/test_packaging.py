@@ -10,6 +10,7 @@ from typing import TypedDict, cast
 import pytest
 
 import hansard
+from hansard.domain import errors
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ("domain", "projections", "adapters")
@@ -94,3 +95,14 @@ def test_each_layer_is_linked_for_type_checkers(layer: str) -> None:
 def test_the_package_is_typed_and_says_its_version() -> None:
     assert (folder_of("hansard") / "py.typed").exists()
     assert hansard.__version__.count(".") == 2
+
+
+def test_every_error_can_be_caught_by_its_name() -> None:
+    named = {name for name, held in vars(errors).items() if isinstance(held, type)}
+    assert named - set(hansard.__all__) == set()
+    assert issubclass(hansard.RecordingWarning, UserWarning)
+
+
+def test_what_an_append_says_has_a_name() -> None:
+    done = hansard.connect("memory://").conversation("support/4711").user("Hello")
+    assert isinstance(done, hansard.Recorded | hansard.Duplicate)

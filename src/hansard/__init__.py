@@ -1,22 +1,41 @@
 """Hansard: the verbatim record of what agents said and did.
 
 ``hansard.connect(url)`` gives a `Store`, ``store.conversation(key)`` a `Talk`; both say the rest.
+All errors are `HansardError`; hansard/domain/errors.py shows their tree.
 """
 
 from hansard.adapters.app import connect
+from hansard.adapters.capture.spool import RecordingWarning
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
 from hansard.domain.content import Document, Native, Text
 from hansard.domain.errors import (
     ConversationClosed,
     ConversationNotFound,
+    CorruptRecord,
+    ForeignDatabase,
     HansardError,
     IdempotencyMismatch,
+    InvalidContent,
+    InvalidExport,
     InvalidInput,
+    MalformedJson,
+    NothingToSend,
     NotRecorded,
+    SchemaNewer,
+    SchemaOlder,
+    StaleCursor,
+    StorageBusy,
     StorageError,
+    StorageFull,
+    StorageReadOnly,
+    StorageUnavailable,
+    UnknownApi,
+    UnsupportedClient,
+    UnsupportedFilesystem,
     VersionConflict,
 )
+from hansard.domain.log import Duplicate, Recorded
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.window import Window
 
@@ -25,17 +44,36 @@ __version__ = "0.1.0"
 __all__ = [
     "ConversationClosed",
     "ConversationNotFound",
+    "CorruptRecord",
     "Document",
+    "Duplicate",
+    "ForeignDatabase",
     "HansardError",
     "IdempotencyMismatch",
+    "InvalidContent",
+    "InvalidExport",
     "InvalidInput",
+    "MalformedJson",
     "Native",
     "NotRecorded",
+    "NothingToSend",
+    "Recorded",
+    "RecordingWarning",
+    "SchemaNewer",
+    "SchemaOlder",
+    "StaleCursor",
+    "StorageBusy",
     "StorageError",
+    "StorageFull",
+    "StorageReadOnly",
+    "StorageUnavailable",
     "Store",
     "Talk",
     "Text",
     "ToolDefinition",
+    "UnknownApi",
+    "UnsupportedClient",
+    "UnsupportedFilesystem",
     "VersionConflict",
     "Window",
     "__version__",
