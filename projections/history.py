@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Discriminator, TypeAdapter
 
@@ -19,6 +19,7 @@ from hansard.domain.content import (
 )
 from hansard.domain.events import InstructionsSet, ToolsDefined
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.frozen import frozen
 from hansard.projections.report import Note
 from hansard.projections.responses import Responses
 
@@ -37,7 +38,8 @@ stands in for one that is not there; `late`: of a call whose time is over, or of
 """
 
 
-class Block(NamedTuple):
+@frozen
+class Block:
     """A block of a turn.
 
     `version` is its event's; a stand-in has the call's. `plain` is its content as events are stored
@@ -64,7 +66,8 @@ class Block(NamedTuple):
         return _CONTENT.validate_python(self.plain)
 
 
-class Turn(NamedTuple):
+@frozen
+class Turn:
     """Consecutive blocks of one speaker; a `system` turn is a note of the operator's."""
 
     role: Role

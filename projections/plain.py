@@ -6,9 +6,9 @@ event's model from it would cost more than all else that a fold does.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from hansard.domain import jsontext
 from hansard.domain.encoding import encode
@@ -16,8 +16,6 @@ from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import VERSIONS, Erased, Unrecognised
-
-_READ: Final = TypeAdapter(dict[str, Any]).validator.validate_json
 
 
 def plain_of(recorded: Told) -> JsonObject | Unrecognised | Erased:
@@ -28,9 +26,10 @@ def plain_of(recorded: Told) -> JsonObject | Unrecognised | Erased:
     body = recorded.body
     if body is not None and VERSIONS.get(recorded.type) == recorded.schema_version:
         try:
-            plain: JsonObject = _READ(body)
-            return plain
-        except ValidationError:
+            plain = from_json(body)
+            if isinstance(plain, dict):
+                return cast("JsonObject", plain)
+        except ValueError:
             # A lone surrogate is legal JSON, but not for the fast reader; all else is corrupt.
             pass
     event = recorded.event()

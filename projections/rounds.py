@@ -6,11 +6,12 @@ open until a request is sent or the assistant speaks again; then each call has i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 from hansard.domain.content import Role
 from hansard.domain.conversation import CANCELLED
-from hansard.projections.history import Block, Turn
+from hansard.projections.history import Block, Mark, Turn
 from hansard.projections.report import Note
 
 
@@ -22,6 +23,7 @@ class Rounds:
         self.notes: list[Note] = []
         self.has_prefills = False
         self._turns: list[Turn] = []
+        self._speaker: Role | None = None
         # The assistant's turn, the calls of it, and by call those results that are in time.
         self._assistant: list[Block] = []
         self._calls: list[Block] = []
@@ -29,6 +31,7 @@ class Rounds:
         # The results as they were sent, and the rest of the user's turn.
         self._results: list[Block] = []
         self._said: list[Block] = []
+        self._has_notes = False
         # What the user says while a request is out: the model answers without having seen it.
         self._held: list[Block] = []
         self._is_out = False
@@ -55,36 +58,35 @@ class Rounds:
         self._answered.discard(call_id)
 
     def say(self, block: Block) -> None:
-        """Add a block of the user's, or a note of the operator's."""
+        """Add a block of the user's."""
         (self._held if self._is_out else self._said).append(block)
+
+    def note(self, block: Block) -> None:
+        """Add a note of the operator's."""
+        self._has_notes = True
+        self.say(block)
+
+    def call_of(self, call_id: str) -> tuple[Block | None, Mark]:
+        """Return the call that a result with this id is of, if there is one, and its mark."""
+        for call in self._calls:
+            if call.call_id == call_id and call.call not in self._answers:
+                return call, "result"
+        return self._known.get(call_id), "late"
 
     def answer(self, block: Block, call_id: str) -> None:
         """Add the result of a call: to its round, or where it came if that is over."""
-        if call := self._open_call(call_id):
-            version, plain, spilled, response, asked, *_, is_error = block
-            self._answers[call.call] = Block(
-                version,
-                plain,
-                spilled,
-                response,
-                asked,
-                "result",
-                call.call,
-                call_id,
-                call.name,
-                is_error,
-            )
+        if block.mark == "result":
+            self._answers[block.call] = block
         elif call_id in self._answered:
             self._leave_out("duplicate", block.version, "the call has its result already")
-        elif known := self._known.get(call_id):
-            self.say(block._replace(call=known.call, name=known.name))
         else:
             self.say(block)
         self._answered.add(call_id)
 
     def ask(self) -> None:
         """Note that a request is sent: the user's turn was seen, and the round is over."""
-        self._release()
+        if self._held:
+            self._release()
         if self._calls and not self._goes_on():
             self._settle()
         if not self._said and not self._results:
@@ -94,7 +96,8 @@ class Rounds:
     def close_response(self) -> None:
         """Note that the request that was out is answered."""
         self._is_out = False
-        self._release()
+        if self._held:
+            self._release()
 
     def pause(self, response: str) -> None:
         """Note that a response is to be gone on with, just as it is."""
@@ -108,7 +111,7 @@ class Rounds:
         for call in [call for call in self._calls if call.response == response]:
             self._calls.remove(call)
             if answer := self._answers.pop(call.call, None):
-                self.say(answer._replace(mark="late"))
+                self.say(replace(answer, mark="late"))
 
     def awaits_pause(self) -> bool:
         """Whether it matters for the open round that a response is paused."""
@@ -116,17 +119,12 @@ class Rounds:
 
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""
-        self._release()
+        if self._held:
+            self._release()
         if self._calls and self._goes_on():
             self._calls.clear()
         self._end()
         return tuple(self._turns)
-
-    def _open_call(self, call_id: str) -> Block | None:
-        for call in self._calls:
-            if call.call_id == call_id and call.call not in self._answers:
-                return call
-        return None
 
     def _goes_on(self) -> bool:
         """Whether the assistant is to go on with its turn: then nothing may come between."""
@@ -136,9 +134,8 @@ class Rounds:
         return call.mark == "unawaited" and call.response in self._paused
 
     def _release(self) -> None:
-        if self._held:
-            self._said.extend(self._held)
-            self._held.clear()
+        self._said.extend(self._held)
+        self._held.clear()
 
     def _settle(self) -> None:
         """Give each call its result: the one that came, or a stand-in."""
@@ -162,20 +159,21 @@ class Rounds:
             self._add("user", self._results)
             self._results = []
         if self._said:
-            self._add_said(self._said)
+            if self._has_notes:
+                self._add_said(self._said)
+            else:
+                self._add("user", self._said)
             self._said = []
 
     def _add_said(self, said: list[Block]) -> None:
-        if len(said) == 1 and not said[0].mark:
-            self._add("user", said)
-            return
         for is_note, blocks in groupby(said, _is_note):
             self._add("system" if is_note else "user", list(blocks))
 
     def _add(self, role: Role, blocks: list[Block]) -> None:
         turns = self._turns
-        if turns and turns[-1].role == role:
+        if role == self._speaker:
             blocks = [*turns.pop().blocks, *blocks]
+        self._speaker = role
         turns.append(Turn(role, blocks))
 
     def _leave_out(self, rule: str, version: int, why: str) -> None:

@@ -25,7 +25,7 @@ from hansard.domain.errors import CorruptRecord
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
-from hansard.projections.history import Block, History, Mark, Turn
+from hansard.projections.history import Block, History, Turn
 from hansard.projections.omissions import Place, left_out, redacted
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
@@ -34,7 +34,7 @@ from hansard.projections.rounds import Rounds
 from hansard.projections.unfinished import text_block
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
-_IN_BLOBS: Final = b"$"
+_IN_BLOBS: Final = ord("$")
 _ON_A_SIDE_LINE: Final = b'{"line":'
 _REFUSAL: Final = b'"stop_reason":"refusal"'
 _UNFINISHED: Final = b'"unfinished":['
@@ -53,14 +53,14 @@ def history(recorded: Iterable[Item]) -> History:
     """
     items = list(recorded)
     fold = _Fold(redacted(items))
-    for item in items:
-        try:
+    try:
+        for item in items:
             fold.take(item)
-        except (KeyError, TypeError) as exc:
-            raise CorruptRecord(
-                "the body of an event does not have its shape: "
-                "verify the log and restore it from a backup"
-            ) from exc
+    except (KeyError, TypeError) as exc:
+        raise CorruptRecord(
+            "the body of an event does not have its shape: "
+            "verify the log and restore it from a backup"
+        ) from exc
     return fold.history(items)
 
 
@@ -84,18 +84,18 @@ class _Fold:
             version, event = item
             self._take(item, None, version, name_of(event), plain_of_event(event), True)
             return
-        body = item.body or b""
-        if item.type in _LONG and not body.startswith(_ON_A_SIDE_LINE):
-            self._note_long(item, item.type)
+        name, body = item.type, item.body or b""
+        tell = _TOLD.get(name)
+        if tell is None and name in _LONG and not body.startswith(_ON_A_SIDE_LINE):
+            self._note_long(item, name, body)
             return
         plain = plain_of(item)
-        tell = _TOLD.get(item.type)
         if not isinstance(plain, dict):
             self._unread(item.version, plain)
         elif tell and not self._redacted and "line" not in plain:
             tell(self, item.version, plain, _IN_BLOBS in body)
         else:
-            self._take(item, item.conversation_id, item.version, item.type, plain, True)
+            self._take(item, item.conversation_id, item.version, name, plain, True)
 
     def history(self, items: list[Item]) -> History:
         """Return all that was taken in."""
@@ -124,7 +124,7 @@ class _Fold:
         if "line" in plain:
             return
         if name in _LONG:
-            self._note_long(item, name)
+            self._note_long(item, name, None)
         elif (conversation, version) in self._redacted:
             self._leave_out("redacted", version, "the event was redacted")
         elif tell := _TOLD.get(name):
@@ -132,14 +132,17 @@ class _Fold:
         else:
             self._take_whole(version, item)
 
-    def _note_long(self, item: Item, name: str) -> None:
-        """Note a request or the end of a response: that it is there matters, not what it says."""
+    def _note_long(self, item: Item, name: str, body: bytes | None) -> None:
+        """Note a request or the end of a response: that it is there matters, not what it says.
+
+        `body` is searched for what does matter; None: the event may say so.
+        """
         if name == _REQUEST:
             self._rounds.ask()
             self._requests.append(item)
             return
         self._closings.append(item)
-        if _may_matter(item) or self._rounds.awaits_pause():
+        if _may_matter(body) or self._rounds.awaits_pause():
             event = event_of(item)
             if isinstance(event, events.ResponseCompleted):
                 self._complete(_version_of(item), event)
@@ -167,15 +170,17 @@ class _Fold:
 
     def message(self, version: int, plain: JsonObject, spilled: bool) -> None:
         role: Role = plain["role"]
+        rounds, asked = self._rounds, len(self._requests)
         if role == "assistant":
-            response, asked = plain.get("response"), len(self._requests)
+            response = plain.get("response")
             for said in plain["content"]:
-                self._rounds.speak(Block(version, said, spilled, response, asked))
-            return
-        mark: Mark = "note" if role == "system" else ""
-        asked = len(self._requests)
-        for said in plain["content"]:
-            self._rounds.say(Block(version, said, spilled, None, asked, mark))
+                rounds.speak(Block(version, said, spilled, response, asked))
+        elif role == "system":
+            for said in plain["content"]:
+                rounds.note(Block(version, said, spilled, None, asked, "note"))
+        else:
+            for said in plain["content"]:
+                rounds.say(Block(version, said, spilled, None, asked))
 
     def part(self, version: int, plain: JsonObject, spilled: bool) -> None:
         asked = len(self._requests)
@@ -201,10 +206,13 @@ class _Fold:
         call_id: str = plain["call_id"]
         is_error: bool = plain.get("is_error", False)
         asked = len(self._requests)
-        result = Block(
-            version, plain["content"], spilled, None, asked, "late", None, call_id, None, is_error
+        call, mark = self._rounds.call_of(call_id)
+        number, name = (call.call, call.name) if call else (None, None)
+        content = plain["content"]
+        self._rounds.answer(
+            Block(version, content, spilled, None, asked, mark, number, call_id, name, is_error),
+            call_id,
         )
-        self._rounds.answer(result, call_id)
 
     def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
         document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
@@ -255,12 +263,9 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
 """What holds blocks of a turn."""
 
 
-def _may_matter(item: Item) -> bool:
+def _may_matter(body: bytes | None) -> bool:
     """Whether the end of a response may change what its turn is."""
-    if not isinstance(item, Told):
-        return True
-    body = item.body or b""
-    return _REFUSAL in body or _UNFINISHED in body
+    return body is None or body.find(_REFUSAL) >= 0 or body.find(_UNFINISHED) >= 0
 
 
 def _version_of(item: Item) -> int:

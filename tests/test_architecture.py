@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "adapters": ("hansard",),
 }
 # Of others, the two inner layers import only these and the standard library.
-LIBRARIES = {"pydantic", "typing_extensions"}
+LIBRARIES = {"pydantic", "pydantic_core", "typing_extensions"}
 NO_EFFECTS = {
     "domain": {
         *("asyncio", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random"),

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from hansard.domain.content import Role
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.frozen import frozen
 from hansard.projections.history import Block
 from hansard.projections.report import Deed, Note
 
@@ -32,7 +33,8 @@ class Piece(NamedTuple):
         return self.value.get("type")
 
 
-class Message(NamedTuple):
+@frozen
+class Message:
     """A message as it will be sent: its content, and for each block of it the history's."""
 
     role: Role

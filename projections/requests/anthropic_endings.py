@@ -26,18 +26,15 @@ def mend_endings(draft: Draft, history: History) -> None:
     be thinking. A turn that the provider paused goes back as it is (R4).
     """
     messages, responses = draft.messages, history.responses
-    if not messages or (
-        messages[-1].role != "assistant"
-        and not history.has_prefills
-        and draft.types.isdisjoint(("blank", "empty"))
-    ):
-        return
+    # Without a prefill, and with no message gone, only the last one can be an ending.
+    is_mixed = history.has_prefills or not draft.types.isdisjoint(("blank", "empty"))
+    first = 0 if is_mixed else max(0, len(messages) - 1)
     # How many requests had been sent when the next message began.
     asked_after = _NEVER
-    for index in range(len(messages) - 1, -1, -1):
-        role, _, blocks = messages[index]
+    for index in range(len(messages) - 1, first - 1, -1):
+        blocks = messages[index].blocks
         asked = blocks[0].asked
-        if role == "assistant":
+        if messages[index].role == "assistant":
             if asked != blocks[-1].asked:
                 pieces = _mended(draft, messages[index].pieces, responses)
                 messages[index] = message_of("assistant", pieces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from hansard.domain.jsontext import JsonObject
@@ -36,7 +37,7 @@ def _with_mark(message: Message) -> Message:
         if content[place].get("type") in _MARKABLE:
             content[place] = _marked(content[place])
             break
-    return message._replace(content=content)
+    return replace(message, content=content)
 
 
 def _marked(value: JsonObject) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     arguments: dict[str, Any] = {
         "system": draft.system,
         "tools": draft.tools,
-        "messages": [{"role": role, "content": content} for role, content, _ in draft.messages],
+        "messages": [{"role": told.role, "content": told.content} for told in draft.messages],
         "container": container_of(history),
     }
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -75,15 +75,20 @@ def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Dr
 
 
 def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
-    role, blocks = turn
+    role, blocks = turn.role, turn.blocks
     if len(blocks) == 1 and role != "system" and (value := _plain_text(blocks[0])) is not None:
         return Message(role, [value], blocks)
-    pieces = [(value, block) for block in blocks for value in speller.spell(block)]
-    content = [value for value, _ in pieces]
-    draft.types.update([role], [value.get("type") for value in content] or ["empty"])
-    if any(map(is_blank, content)):
-        draft.types.add("blank")
-    return Message(role, content, [block for _, block in pieces])
+    content: list[JsonObject] = []
+    spelled: list[Block] = []
+    for block in blocks:
+        for value in speller.spell(block):
+            content.append(value)
+            spelled.append(block)
+            draft.types.add("blank" if is_blank(value) else value.get("type"))
+    draft.types.add(role)
+    if not content:
+        draft.types.add("empty")
+    return Message(role, content, spelled)
 
 
 def _plain_text(block: Block) -> JsonObject | None:

@@ -43,16 +43,16 @@ class Speller:
     def spell(self, block: Block) -> list[JsonObject]:
         """Return the blocks that stand for a block; none where nothing of it can be told."""
         match block.mark:
-            case "late":
-                return self._late(block)
-            case "document":
-                return self._found(block)
+            case "" | "note":
+                return self._said(block)
             case "call" | "unawaited":
                 return self._call(block)
             case "result" | "missing":
                 return self._result(block)
-            case "" | "note":
-                return self._said(block)
+            case "late":
+                return self._late(block)
+            case "document":
+                return self._found(block)
             case _:
                 assert_never(block.mark)
 

@@ -22,7 +22,8 @@ APIS: Final = {anthropic_draft.API: anthropic_messages.render}
 _NO_BLOBS: Final[Mapping[str, bytes]] = MappingProxyType({})
 _SOURCES: Final = (
     *("domain/blobs.py", "domain/conversation.py", "domain/documents.py", "domain/jsontext.py"),
-    *("domain/prefix.py", "projections/history.py", "projections/neutral.py"),
+    *("domain/prefix.py", "projections/frozen.py"),
+    *("projections/history.py", "projections/neutral.py"),
     *("projections/neutral_anthropic.py", "projections/neutral_anthropic_documents.py"),
     *("projections/neutral_anthropic_results.py", "projections/omissions.py"),
     *("projections/plain.py", "projections/report.py", "projections/responses.py"),
