@@ -13,8 +13,8 @@ Deed = Literal["repaired", "left out", "moved", "translated", "noted"]
 class Note(NamedTuple):
     """One deed: by which rule, to the event at which version (None: to the whole), and why.
 
-    `rule` is the number of a provider's rule (`R10`), or a word: `late`, `missing`, `redacted`,
-    `erased`, `unread`, `foreign`, `window`, `thinking`, `document`, `duplicate`, `unfinished`.
+    `rule` is the number of a provider's rule (`R10`), or a word, such as `late` or `redacted`:
+    docs/rendering.md lists them all.
     """
 
     deed: Deed

@@ -14,6 +14,8 @@ from tests.projections.happenings import (
     Story,
     flat,
     rules,
+    search_result,
+    server_tool_use,
     text,
     thinking,
     tool_use,
@@ -104,6 +106,27 @@ def test_thinking_of_an_unknown_prefix_goes_back_unless_some_was_left_out() -> N
     changed.instruct("Be verbose.")
     changed.user("well?")
     assert thoughts(changed.request()) == []
+
+
+@pytest.mark.parametrize("options", [Options(model="claude-other"), Options(account="theirs")])
+def test_encrypted_results_go_back_to_whomever_the_request_is_for(options: Options) -> None:
+    """R12: they stay untouched; nothing that is known binds them as thinking is bound."""
+    ran = {"type": "encrypted_code_execution_result", "encrypted_stdout": "x", "return_code": 0}
+    result = {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_2", "content": ran}
+    cited = {"type": "web_search_result_location", "encrypted_index": "Eo8="}
+    said = [
+        *(server_tool_use("srvtoolu_1"), search_result("srvtoolu_1")),
+        *(server_tool_use("srvtoolu_2", "code_execution"), result),
+        {**text("so"), "citations": [cited]},
+    ]
+    story = Story()
+    story.user("hi")
+    story.ask_as_rendered(account="mine")
+    story.answer(thinking(), *said)
+    story.user("and?")
+    request = story.request(options)
+    assert [block for _, block in flat(request)][1:-1] == said
+    assert rules(request) == {"R9"}
 
 
 def test_what_was_sent_without_old_thinking_keeps_its_own() -> None:
