@@ -18,6 +18,9 @@ from hansard.domain.registry import Unrecognised
 Pointer = Literal["instructions", "tools", "request"]
 """What a head points at: the version of the last event that set it."""
 
+MOST_TOKENS: Final = 2**53 - 1
+"""The largest count that is one: beyond it a JSON number of many a reader is inexact (RFC 8259)."""
+
 _NO_CALLS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
@@ -45,7 +48,7 @@ class Head:
 
     `exchange` numbers exchanges from 1 (0: no prompt yet), `open_calls` maps a call's id to the
     version of its event, `instructions`, `tools` and `request` are versions (0: none), token
-    counts are sums over the main line's responses.
+    counts are sums over the main line's responses, at most `MOST_TOKENS`.
     """
 
     version: int = 0
@@ -76,8 +79,8 @@ def advance(head: Head, effect: Effect) -> Head:
         tools=version if points == "tools" else head.tools,
         request=version if points == "request" else head.request,
         closed=head.closed or effect.closes,
-        input_tokens=head.input_tokens + effect.input_tokens,
-        output_tokens=head.output_tokens + effect.output_tokens,
+        input_tokens=min(head.input_tokens + effect.input_tokens, MOST_TOKENS),
+        output_tokens=min(head.output_tokens + effect.output_tokens, MOST_TOKENS),
     )
 
 
@@ -99,7 +102,9 @@ def effect_of(event: Event | Unrecognised) -> Effect:
         case events.RequestSent():
             return Effect(points="request", gives_up=True)
         case events.ResponseCompleted() | events.ResponseInterrupted():
-            return Effect(input_tokens=event.input_tokens, output_tokens=event.output_tokens)
+            return Effect(
+                input_tokens=_count(event.input_tokens), output_tokens=_count(event.output_tokens)
+            )
         case events.ConversationClosed():
             return Effect(closes=True)
         case _:
@@ -114,3 +119,8 @@ def _calls_after(calls: Mapping[str, int], effect: Effect, version: int) -> Mapp
     if effect.closes_call in calls:
         return {call: at for call, at in calls.items() if call != effect.closes_call}
     return calls
+
+
+def _count(tokens: int) -> int:
+    """Return a count that can be one; what another recorder or an import says may not be."""
+    return tokens if 0 <= tokens <= MOST_TOKENS else 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
+from hansard.domain.head import MOST_TOKENS
 from hansard.domain.jsontext import JsonObject
 
 API: Final = "anthropic-messages"
@@ -44,11 +45,13 @@ def tokens(envelope: JsonObject) -> tuple[int, int]:
     """Return the input and output tokens of a message.
 
     Input counts what was read from the cache and what was written to it: Anthropic counts these
-    beside `input_tokens`, and all three together are what the model read.
+    beside `input_tokens`, and all three together are what the model read. What can be no count (a
+    fraction, less than none, more than `MOST_TOKENS`) is left out; the envelope has it as it came.
     """
     usage = _object(envelope.get("usage"))
     read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(_count(usage.get(member)) for member in read), _count(usage.get("output_tokens"))
+    taken = sum(_count(usage.get(member)) for member in read)
+    return min(taken, MOST_TOKENS), _count(usage.get("output_tokens"))
 
 
 def _merged(known: JsonObject, news: JsonObject) -> JsonObject:
@@ -61,7 +64,9 @@ def _merged(known: JsonObject, news: JsonObject) -> JsonObject:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
+        return value
+    return 0
 
 
 def _object(value: Any) -> JsonObject:

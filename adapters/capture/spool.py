@@ -24,7 +24,14 @@ from uuid import UUID
 from hansard.domain import jsontext
 from hansard.domain.draft import blobs_of, once_of
 from hansard.domain.encoding import decode
-from hansard.domain.errors import CorruptRecord, MalformedJson, StorageError
+from hansard.domain.errors import (
+    CorruptRecord,
+    StorageBusy,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+    StorageUnavailable,
+)
 from hansard.domain.head import effect_of
 from hansard.domain.log import Append, Backend, Mismatch, NewEvent
 from hansard.domain.registry import Unrecognised
@@ -33,6 +40,8 @@ logger = logging.getLogger("hansard")
 
 _WAITING: Final = ".spooled.json"
 _REFUSED: Final = ".refused.json"
+_TAKES_NOTHING: Final = (StorageBusy, StorageFull, StorageReadOnly, StorageUnavailable)
+"""A store that says so would take no other entry either; any other error is about the entry."""
 
 
 class RecordingWarning(UserWarning):
@@ -81,19 +90,19 @@ class Spool:
     def take_in(self, backend: Backend) -> int:
         """Record what waits, oldest first, and return how many answers (or failures) it was.
 
-        Says so with a RecordingWarning. Raises the store's StorageError where it still cannot.
+        Says so with a RecordingWarning. What can never be recorded is moved aside, loudly, and
+        stops nothing else. Raises the store's StorageError where it still takes nothing.
         """
-        with self._lock:
-            held = list(self._held)
-            taken = sum(_record(backend, unstored) for unstored in held)
-            del self._held[: len(held)]
-            for path in self._waiting():
-                taken += self._take_file(backend, path)
-        if taken:
-            said = f"recorded late, for the store could not take them in time: {taken} answers"
-            logger.warning(said)
-            warnings.warn(said, RecordingWarning, stacklevel=2)
-        return taken
+        taken: list[bool] = []
+        try:
+            with self._lock:
+                for unstored in tuple(self._held):
+                    taken.append(self._take_held(backend, unstored))
+                for path in self._waiting():
+                    taken.extend(self._take_file(backend, path))
+        finally:
+            _say(taken.count(True), taken.count(False))
+        return taken.count(True)
 
     def settle(self, backend: Backend) -> None:
         """Record what waits, as far as the store can, before anything else is said or read.
@@ -105,33 +114,58 @@ class Spool:
         self._may_wait = False
         try:
             self.take_in(backend)
-        except (StorageError, OSError) as exc:
+        except StorageError as exc:
             self._may_wait = True
             logger.warning("what could not be recorded still waits (%s)", type(exc).__name__)
 
-    def _take_file(self, backend: Backend, path: Path) -> int:
+    def _take_held(self, backend: Backend, unstored: Unstored) -> bool:
+        """Record what is held in memory, or move it aside; return whether it was recorded."""
         try:
-            unstored = _decoded(path.read_bytes())
-            taken = _record(backend, unstored)
+            _record(backend, unstored)
+        except _TAKES_NOTHING:
+            raise
+        except Exception as exc:  # noqa: BLE001 - named only: its text may quote
+            _refused(f"what is held for {self._folder}", exc)
+            try:
+                self._write(unstored, _REFUSED)
+            except OSError:
+                return False  # It stays where it is: nothing else holds it.
+            recorded = False
+        else:
+            recorded = True
+        self._held = [held for held in self._held if held is not unstored]
+        return recorded
+
+    def _take_file(self, backend: Backend, path: Path) -> Iterator[bool]:
+        """Record what a file holds, or move it aside; yield whether it was recorded."""
+        try:
+            _record(backend, _decoded(path.read_bytes()))
+            path.unlink(missing_ok=True)
         except FileNotFoundError:
-            return 0  # Another process was quicker.
-        except (MalformedJson, CorruptRecord, KeyError, ValueError) as exc:
-            path.rename(path.with_name(path.name.removesuffix(_WAITING) + _REFUSED))
-            logger.critical("%s cannot be recorded (%s): look at it", path, type(exc).__name__)
-            return 0
-        path.unlink(missing_ok=True)
-        return taken
+            return  # Another process was quicker.
+        except _TAKES_NOTHING:
+            raise
+        except Exception as exc:  # noqa: BLE001 - named only: its text may quote
+            _refused(str(path), exc)
+            with contextlib.suppress(OSError):
+                path.rename(path.with_name(path.name.removesuffix(_WAITING) + _REFUSED))
+            yield False
+        else:
+            yield True
 
     def _waiting(self) -> list[Path]:
         try:
             found = [Path(entry.path) for entry in os.scandir(self._folder)]
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as exc:
+            logger.critical("what waits in %s cannot be read (%s)", self._folder, exc.strerror)
+            return []
         return sorted(path for path in found if path.name.endswith(_WAITING))
 
-    def _write(self, unstored: Unstored) -> Path:
+    def _write(self, unstored: Unstored, ending: str = _WAITING) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._folder / f"{unstored.append.events[0].event_id}{_WAITING}"
+        path = self._folder / f"{unstored.append.events[0].event_id}{ending}"
         aside = path.with_suffix(".part")
         try:
             with aside.open("wb") as file:
@@ -164,14 +198,32 @@ def spool_folder(url: str, environment: Mapping[str, str] = os.environ) -> Path:
     return Path(state) / "hansard" / "spool" / hashlib.sha256(server.encode()).hexdigest()[:16]
 
 
-def _record(backend: Backend, unstored: Unstored) -> int:
+def _say(taken: int, refused: int) -> None:
+    if taken:
+        said = f"recorded late, for the store could not take them in time: {taken} answers"
+        logger.warning(said)
+        warnings.warn(said, RecordingWarning, stacklevel=4)
+    if refused:
+        said = f"never recorded, for the store refuses them: {refused} answers: see the log"
+        warnings.warn(said, RecordingWarning, stacklevel=4)
+
+
+def _refused(what: str, cause: Exception) -> None:
+    logger.critical(
+        "%s cannot be recorded (%s): it is put aside as *%s, look at it",
+        what,
+        type(cause).__name__,
+        _REFUSED,
+    )
+
+
+def _record(backend: Backend, unstored: Unstored) -> None:
     append = unstored.append
     for data in unstored.blobs.values():
         backend.put_blob(append.tenant, append.conversation_id, (data,))
     (verdict,) = backend.append((append,))
     if isinstance(verdict, Mismatch):
         raise CorruptRecord("the log has other content under an id of a spooled event")
-    return 1
 
 
 def _encoded(unstored: Unstored) -> bytes:

@@ -217,11 +217,26 @@ def test_an_answer_that_was_cut_is_closed_with_what_is_known() -> None:
     assert (closing.provider_id, closing.input_tokens, closing.line) == ("msg_01Test", 11, LINE)
 
 
-@pytest.mark.parametrize("usage", [None, [], {}, {"input_tokens": None, "output_tokens": True}])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        *(None, [], {}, {"input_tokens": None, "output_tokens": True}),
+        {"input_tokens": 10**30, "output_tokens": -1},
+        {"cache_read_input_tokens": 2**53, "output_tokens": 1.5},
+    ],
+)
 def test_counts_that_are_none_count_nothing(usage: object) -> None:
     closing = recorded(message(usage=usage))[0][-1]
     assert isinstance(closing, ResponseCompleted)
     assert (closing.input_tokens, closing.output_tokens) == (0, 0)
+
+
+def test_counts_that_make_too_much_together_are_the_most_that_can_be_counted() -> None:
+    most = 2**53 - 1
+    usage = {"input_tokens": most, "cache_read_input_tokens": most, "output_tokens": most}
+    closing = recorded(message(usage=usage))[0][-1]
+    assert isinstance(closing, ResponseCompleted)
+    assert (closing.input_tokens, closing.output_tokens) == (most, most)
 
 
 def test_long_strings_go_to_blobs_and_come_back() -> None:

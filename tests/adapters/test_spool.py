@@ -4,20 +4,31 @@ import logging
 import os
 from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
 import anthropic
 import pytest
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.capture.spool import RecordingWarning, Spool, Unstored, spool_folder
-from hansard.adapters.demo.scenes import Answer, JsonObject, overloaded
+from hansard.adapters.demo.scenes import Answer, JsonObject, Playback, overloaded
 from hansard.adapters.storage.memory import Memory
 from hansard.adapters.storage.sqlite import open_sqlite
+from hansard.domain import jsontext
 from hansard.domain.blobs import blob_of
 from hansard.domain.errors import NotRecorded, StorageFull, StorageUnavailable
 from hansard.domain.log import Append, Verdict
-from tests.adapters.recorded_calls import CALLING, GREETING, HELLO, Recorded, calling, results, said
+from tests.adapters.recorded_calls import (
+    CALLING,
+    GREETING,
+    HELLO,
+    MODEL,
+    Recorded,
+    calling,
+    results,
+    said,
+)
 from tests.factories import TENANT, attachment, drafted, prompt
 
 FULL = StorageFull("no room")
@@ -170,10 +181,94 @@ def test_a_file_that_cannot_be_read_is_put_aside(
     (folder / f"{uuid4()}.spooled.json").write_bytes(b'{"half":')
     (folder / f"{uuid4()}.spooled.part").write_bytes(b"unfinished")
     spool = Spool(tmp_path, incarnation)
-    assert spool.take_in(store) == 0
+    with pytest.warns(RecordingWarning, match="never recorded"):
+        assert spool.take_in(store) == 0
     assert spool.take_in(store) == 0
     assert [record.levelno for record in caplog.records] == [logging.CRITICAL]
     assert [path.suffixes for path in folder.glob("*.refused.json")] == [[".refused", ".json"]]
+
+
+class Refusing(Memory):
+    """A store that fails on one conversation, as one that cannot hold a number of it does."""
+
+    def __init__(self, refused: UUID) -> None:
+        super().__init__()
+        self.refused = refused
+
+    def append(self, appends: Any) -> list[Verdict]:
+        if appends[0].conversation_id == self.refused:
+            raise OverflowError("no column holds that")
+        return super().append(appends)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_what_the_store_refuses_for_ever_stops_nothing_else(
+    tmp_path: Path, held: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    odd, good = unstored("odd"), unstored("good")
+    store = Refusing(odd.append.conversation_id)
+    folder = tmp_path / "spool"
+    if held:
+        folder.write_text("not a folder")
+    spool = Spool(folder, store.cursors()[0].incarnation)
+    spool.put(odd, FULL)
+    spool.put(good, FULL)
+    if held:
+        folder.unlink()
+    caplog.clear()
+    with pytest.warns(RecordingWarning) as warned:
+        assert spool.take_in(store) == 1
+    assert [str(warning.message).partition(",")[0] for warning in warned] == [
+        "recorded late",
+        "never recorded",
+    ]
+    assert [r.levelno for r in caplog.records] == [logging.CRITICAL, logging.WARNING]
+    assert len(list(store.read(good.append.conversation_id))) == 1
+    assert spool.take_in(store) == 0
+    (refused,) = [path for path in folder.rglob("*") if path.is_file()]
+    assert refused.name.endswith(".refused.json")
+
+
+def test_what_is_refused_stays_in_memory_while_no_file_can_hold_it(tmp_path: Path) -> None:
+    odd = unstored("odd")
+    store = Refusing(odd.append.conversation_id)
+    folder = tmp_path / "spool"
+    folder.write_text("not a folder")
+    spool = Spool(folder, store.cursors()[0].incarnation)
+    spool.put(odd, FULL)
+    for _ in range(2):
+        with pytest.warns(RecordingWarning, match="never recorded"):
+            assert spool.take_in(store) == 0
+    store.refused = uuid4()
+    with pytest.warns(RecordingWarning, match="recorded late"):
+        assert spool.take_in(store) == 1
+
+
+def test_a_folder_that_cannot_be_read_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def denied(_: object) -> Any:
+        raise PermissionError(13, "not yours")
+
+    store = Memory()
+    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    monkeypatch.setattr(os, "scandir", denied)
+    assert spool.take_in(store) == 0
+    assert [record.levelno for record in caplog.records] == [logging.CRITICAL]
+
+
+def test_a_count_of_tokens_beyond_all_bounds_stops_no_call(tmp_path: Path) -> None:
+    store = open_sqlite(tmp_path / "talks.db")
+    recorded = Recorded(tmp_path, store)
+    usage = {"input_tokens": 10**30, "output_tokens": 10**30}
+    body = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "usage": usage}
+    odd = jsontext.write({**body, "content": [], "stop_reason": "end_turn"})
+    with calling(recorded, [Playback(odd, "application/json"), GREETING]) as calls:
+        calls.ask()
+        calls.ask()
+    assert recorded.types().count("response.completed") == 2
+    assert not list(tmp_path.rglob("*.spooled.json"))
+    store.close()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a file in place of a folder")

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
+
 from hansard.domain import events
 from hansard.domain.content import Text, ToolCall, ToolResult
 from hansard.domain.events import Event
-from hansard.domain.head import NOTHING, Head, effect_of
+from hansard.domain.head import MOST_TOKENS, NOTHING, Head, effect_of
 from hansard.domain.registry import Unrecognised
 from tests.scenario import folded
 
@@ -99,6 +101,17 @@ def test_tokens_are_summed_over_responses() -> None:
         completed(input_tokens=20, output_tokens=4),
     )
     assert (head.input_tokens, head.output_tokens) == (30, 7)
+
+
+@pytest.mark.parametrize("odd", [10**30, MOST_TOKENS + 1, -1, -(10**30)])
+def test_what_can_be_no_count_of_tokens_counts_for_nothing(odd: int) -> None:
+    assert effect_of(completed(input_tokens=odd, output_tokens=odd)) == NOTHING
+
+
+def test_sums_of_tokens_stop_at_the_most_that_can_be_counted() -> None:
+    most = completed(input_tokens=MOST_TOKENS, output_tokens=MOST_TOKENS)
+    head = folded(Head(), most, most, completed(input_tokens=1))
+    assert (head.input_tokens, head.output_tokens) == (MOST_TOKENS, MOST_TOKENS)
 
 
 def test_events_on_a_side_line_only_move_the_version() -> None:
