@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
+from hansard.adapters.arguments import text_if_given
 from hansard.adapters.capture.spool import Spool, spool_folder
 from hansard.adapters.settings import settings
+from hansard.adapters.storage.sqlite_url import path_of
 from hansard.adapters.store import Store
 from hansard.domain.errors import InvalidInput
 from hansard.domain.log import Backend
@@ -20,7 +21,7 @@ def connect(url: str | None = None) -> Store:
     is `$HANSARD_URL`, else `sqlite:///hansard.db`.
     """
     found = settings()
-    place = url or found.url
+    place = text_if_given("a store's URL", url) or found.url
     backend = _backend(place)
     shown = _shown(place)
     spool = Spool(spool_folder(shown), backend.cursors()[0].incarnation)
@@ -30,7 +31,7 @@ def connect(url: str | None = None) -> Store:
 def is_there(url: str | None = None) -> bool:
     """Whether there is a store at an URL; of a server only opening it can tell."""
     place = url or settings().url
-    return urlsplit(place).scheme != "sqlite" or _path(place).exists()
+    return urlsplit(place).scheme != "sqlite" or path_of(place).exists()
 
 
 def migrate(url: str | None = None) -> int:
@@ -47,7 +48,7 @@ def migrate(url: str | None = None) -> int:
 def _migrate(url: str) -> int:
     match urlsplit(url).scheme:
         case "sqlite":
-            path = _path(url)
+            path = path_of(url)
             from hansard.adapters.storage.sqlite_file import migrate_sqlite
 
             return migrate_sqlite(path) if path.exists() else 0
@@ -63,7 +64,7 @@ def _backend(url: str) -> Backend:
     scheme = urlsplit(url).scheme
     match scheme:
         case "sqlite":
-            path = _path(url)
+            path = path_of(url)
             from hansard.adapters.storage.sqlite import open_sqlite
 
             return open_sqlite(path)
@@ -82,17 +83,10 @@ def _backend(url: str) -> Backend:
             )
 
 
-def _path(url: str) -> Path:
-    path = unquote(urlsplit(url).path)
-    if len(path) < 2 or urlsplit(url).netloc:
-        raise InvalidInput("the URL names no file: write sqlite:///talks.db")
-    return Path(path[1:]).absolute()
-
-
 def _shown(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
-        return f"sqlite:///{_path(url)}"
+        return f"sqlite:///{path_of(url)}"
     if parts.password is None:
         return url
     return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@", 1)))

@@ -1,7 +1,8 @@
 r"""JSON as this project reads and writes it: nothing lost, nothing added, or a typed error.
 
-Reading keeps key order, nulls, integers of any size and lone surrogates, and refuses what cannot
-be written back: NaN and infinities, numbers beyond a double, duplicate keys, invalid UTF-8.
+Reading keeps key order, nulls, integers of up to 4,300 digits (as Python reads them) and lone
+surrogates, and refuses what cannot be written back: longer integers, NaN and infinities, numbers
+beyond a double, duplicate keys, invalid UTF-8.
 Writing is compact UTF-8; a lone surrogate leaves as its ``\udXXX`` escape, the only spelling
 that JSON has for it. Fractions travel as IEEE 754 doubles, as they do in every provider's SDK.
 """
@@ -10,12 +11,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from hansard.domain.errors import MalformedJson
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = dict[str, Any]
 
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -7,7 +7,6 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from hansard.domain.content import Value
-from hansard.domain.head import Head
 
 
 class Window(Value):
@@ -39,12 +38,3 @@ def edge(closed: int, window: Window | None) -> int:
     surplus = closed - window.exchanges
     first = EVERYTHING + max(0, surplus - surplus % window.step)
     return EVERYTHING if first <= window.pinned + 1 else first
-
-
-def edge_of(head: Head, window: Window | None) -> int:
-    """Return the number of the first exchange that a request of this conversation keeps.
-
-    The last exchange counts as open until the next prompt, so the edge never moves while its calls
-    are answered.
-    """
-    return edge(max(0, head.exchange - 1), window)

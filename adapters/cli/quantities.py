@@ -41,8 +41,3 @@ def ago(then: int, now: int) -> str:
             number = seconds // step
             return f"{number} {'day' if (number, unit) == (1, 'days') else unit} ago"
     return f"{datetime.fromtimestamp(then // 1_000_000, UTC):%Y-%m-%d}"
-
-
-def clock(then: int) -> str:
-    """Return a time in this machine's zone: `2026-11-20 21:54:07`."""
-    return f"{datetime.fromtimestamp(then // 1_000_000, UTC).astimezone():%Y-%m-%d %H:%M:%S}"

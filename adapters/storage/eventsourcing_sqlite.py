@@ -35,11 +35,12 @@ from hansard.adapters.storage.eventsourcing_recorders import (
     conversation_of,
     must_be_recorded,
 )
-from hansard.adapters.storage.sqlite import Sqlite, open_sqlite, path_of
+from hansard.adapters.storage.sqlite import Sqlite, open_sqlite
 from hansard.adapters.storage.sqlite_append import append_all
 from hansard.adapters.storage.sqlite_connection import Session
 from hansard.adapters.storage.sqlite_file import Tail
 from hansard.adapters.storage.sqlite_rows import HIGHEST
+from hansard.adapters.storage.sqlite_url import path_of
 from hansard.domain.errors import StorageError
 
 _FIRST: Final = -1

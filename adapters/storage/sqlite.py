@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -27,7 +26,6 @@ from hansard.adapters.storage.subscription import (
     must_be_current,
 )
 from hansard.domain.content import Blob
-from hansard.domain.errors import InvalidInput
 from hansard.domain.head import Head, Pointer
 from hansard.domain.log import (
     Append,
@@ -39,7 +37,7 @@ from hansard.domain.log import (
     Verdict,
 )
 
-__all__ = ["Sqlite", "migrate_sqlite", "open_sqlite", "path_of"]
+__all__ = ["Sqlite", "migrate_sqlite", "open_sqlite"]
 
 _PAGE: Final = 256
 _told: Final = Told._make
@@ -53,14 +51,6 @@ def open_sqlite(path: Path, *, wait: float = 30.0) -> Sqlite:
     UnsupportedFilesystem say why a file cannot be used; then nothing was written to it.
     """
     return Sqlite(open_file(path, wait))
-
-
-def path_of(url: str) -> Path:
-    """Return the file that a URL names: sqlite:///talks.db in this folder, or sqlite:////var/…."""
-    path = unquote(urlsplit(url).path)
-    if urlsplit(url).scheme != "sqlite" or len(path) < 2:
-        raise InvalidInput("the URL names no file: write sqlite:///talks.db")
-    return Path(path[1:]).absolute()
 
 
 class Sqlite:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.head import Head
-from hansard.projections.window import EVERYTHING, Window, edge, edge_of
+from hansard.projections.window import EVERYTHING, Window, edge
 
 windows = st.builds(
     Window,
@@ -44,10 +43,3 @@ def test_a_window_keeps_what_it_says_and_less_than_a_step_more(window: Window, c
     first_cut = max(window.exchanges + window.step, window.pinned + 1 + window.exchanges)
     assert kept >= min(closed, window.exchanges)
     assert kept < window.exchanges + window.step or closed <= first_cut + window.step
-
-
-@given(windows, st.integers(1, 500))
-def test_the_edge_does_not_move_while_an_exchange_is_open(window: Window, exchange: int) -> None:
-    quiet = Head(version=9, exchange=exchange)
-    calling = Head(version=12, exchange=exchange, open_calls={"toolu_1": 11})
-    assert edge_of(quiet, window) == edge_of(calling, window) == edge(exchange - 1, window)

@@ -1,0 +1,43 @@
+"""One rule says which file a `sqlite:` URL names, whoever is given it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eventsourcing.utils import Environment
+
+import hansard
+from hansard.adapters.app import is_there
+from hansard.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from hansard.adapters.storage.sqlite_url import path_of
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:///talks.db", "{here}/talks.db"),
+        ("sqlite:////var/talks.db", "/var/talks.db"),
+        ("sqlite:///my%20talks.db", "{here}/my talks.db"),
+    ],
+)
+def test_a_url_names_a_file(
+    url: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert path_of(url) == Path(path.format(here=tmp_path))
+
+
+@pytest.mark.parametrize("url", ["sqlite://talks.db", "sqlite://host/talks.db", "sqlite:///"])
+def test_a_url_that_names_no_file_is_refused_by_all(url: str) -> None:
+    environment = Environment(name="talks", env={"HANSARD_URL": url})
+    for use in (hansard.connect, is_there, lambda _: SqliteFactory(environment)):
+        with pytest.raises(hansard.InvalidInput, match="sqlite:///"):
+            use(url)
+
+
+@pytest.mark.parametrize("url", [5, Path("talks.db"), b"sqlite:///talks.db"])
+def test_a_url_is_a_text(url: Any) -> None:
+    with pytest.raises(hansard.InvalidContent, match=r"URL is a text"):
+        hansard.connect(url)
