@@ -24,7 +24,7 @@ def connect(url: str | None = None) -> Store:
     place = text_if_given("a store's URL", url) or found.url
     backend = _backend(place)
     shown = _shown(place)
-    spool = Spool(spool_folder(shown), backend.cursors()[0].incarnation)
+    spool = Spool(spool_folder(shown))
     return Store(backend, shown, spool=spool, actor=found.actor)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from hansard.domain import jsontext
 from hansard.domain.draft import blobs_of, once_of
@@ -62,9 +62,12 @@ class Spool:
     What cannot even be written there is held in memory until the store or the folder can take it.
     """
 
-    def __init__(self, folder: Path, incarnation: UUID) -> None:
-        """Serve the log of that incarnation; the folder is made when it is needed."""
-        self._folder = folder / str(incarnation)
+    def __init__(self, folder: Path) -> None:
+        """Keep what waits in a folder that no other store uses; it is made when it is needed.
+
+        The log may be restored or fail over meanwhile: the ids of what waits tell what it has.
+        """
+        self._folder = folder
         self._held: list[Unstored] = []
         self._lock = threading.Lock()
         self._may_wait = True
@@ -182,20 +185,28 @@ class Spool:
 
 
 def spool_folder(url: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where a store's unrecorded responses wait.
+    """Return where a store's unrecorded responses wait; no two stores have the same folder.
 
-    `$HANSARD_SPOOL` if it is set, else beside the file of an SQLite store, else in the user's state
-    folder (XDG Base Directory Specification).
+    It is under `$HANSARD_SPOOL` if that is set, else beside the file of an SQLite store, else in
+    the user's state folder (XDG Base Directory Specification).
     """
-    if chosen := environment.get("HANSARD_SPOOL"):
-        return Path(chosen)
     parts = urlsplit(url)
+    if chosen := environment.get("HANSARD_SPOOL"):
+        return Path(chosen) / _store_name(url)
     if parts.scheme == "sqlite":
         file = Path(url.removeprefix("sqlite:///"))
         return file.with_name(file.name + "-spool")
     state = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "hansard" / "spool" / _store_name(url)
+
+
+def _store_name(url: str) -> str:
+    """Return what tells a store from all others, whoever opens it; one in memory is each anew."""
+    parts = urlsplit(url)
+    if parts.scheme == "memory":
+        return uuid4().hex
     server = f"{parts.scheme}://{parts.hostname}:{parts.port}{parts.path}"
-    return Path(state) / "hansard" / "spool" / hashlib.sha256(server.encode()).hexdigest()[:16]
+    return hashlib.sha256(server.encode()).hexdigest()[:16]
 
 
 def _say(taken: int, refused: int) -> None:

@@ -64,7 +64,7 @@ class Recorded:
     def __init__(self, folder: Path, backend: Backend | None = None) -> None:
         self.store = Counting() if backend is None else backend
         self.folder = folder
-        self.spool = Spool(folder / "spool", self.store.cursors()[0].incarnation)
+        self.spool = Spool(folder / "spool")
         self.talk = Talk(self.store, "support/4711", tenant=TENANT, spool=self.spool)
         self.journal = self.new_journal()
 

@@ -117,9 +117,9 @@ def unstored(*texts: str, blob: bytes | None = None) -> Unstored:
 def test_events_come_back_with_their_ids_their_bytes_and_their_blobs(tmp_path: Path) -> None:
     store = Memory()
     waiting = unstored("Hello", "\ud800 and \u00fc", blob=b"%PDF-1.7 \x00\xff")
-    Spool(tmp_path, store.cursors()[0].incarnation).put(waiting, FULL)
+    Spool(tmp_path).put(waiting, FULL)
     with pytest.warns(RecordingWarning):
-        assert Spool(tmp_path, store.cursors()[0].incarnation).take_in(store) == 1
+        assert Spool(tmp_path).take_in(store) == 1
     got = list(store.read(waiting.append.conversation_id))
     assert [(e.event_id, e.header, e.salt, e.body) for e in got] == [
         (e.event_id, e.header, e.salt, e.body) for e in waiting.append.events
@@ -132,7 +132,7 @@ def test_events_come_back_with_their_ids_their_bytes_and_their_blobs(tmp_path: P
 
 def test_what_the_log_has_already_is_not_recorded_again(tmp_path: Path) -> None:
     store = Memory()
-    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    spool = Spool(tmp_path)
     waiting = unstored("Hello")
     store.append([waiting.append])
     spool.put(waiting, FULL)
@@ -144,7 +144,7 @@ def test_what_the_log_has_already_is_not_recorded_again(tmp_path: Path) -> None:
 
 def test_what_waits_is_taken_in_the_order_in_which_it_came(tmp_path: Path) -> None:
     store = Memory()
-    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    spool = Spool(tmp_path)
     all_waiting = [unstored(f"{number}") for number in range(5)]
     for waiting in all_waiting:
         spool.put(waiting, FULL)
@@ -155,15 +155,25 @@ def test_what_waits_is_taken_in_the_order_in_which_it_came(tmp_path: Path) -> No
     assert order == [waiting.append.conversation_id for waiting in all_waiting]
 
 
-def test_what_waits_for_one_log_is_not_given_to_another(tmp_path: Path) -> None:
-    one, other = Memory(), Memory()
-    Spool(tmp_path, one.cursors()[0].incarnation).put(unstored("Hello"), FULL)
-    assert Spool(tmp_path, other.cursors()[0].incarnation).take_in(other) == 0
+def test_what_waits_is_recorded_in_whatever_incarnation_the_log_is_by_then(tmp_path: Path) -> None:
+    waiting = unstored("Hello")
+    file, spool = tmp_path / "talks.db", spool_folder(f"sqlite:///{tmp_path / 'talks.db'}", {})
+    store = open_sqlite(file)
+    before = store.cursors()[0].incarnation
+    Spool(spool).put(waiting, FULL)
+    store.close()
+    (tmp_path / "talks.db-lock").unlink()
+    store = open_sqlite(file)
+    assert store.cursors()[0].incarnation != before
+    with pytest.warns(RecordingWarning):
+        assert Spool(spool).take_in(store) == 1
+    assert len(list(store.read(waiting.append.conversation_id))) == 1
+    store.close()
 
 
 def test_what_waits_stays_while_the_store_cannot_take_it(tmp_path: Path) -> None:
     store = Memory()
-    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    spool = Spool(tmp_path)
     spool.put(unstored("Hello"), FULL)
     store.close()
     with pytest.raises(StorageUnavailable):
@@ -175,12 +185,10 @@ def test_a_file_that_cannot_be_read_is_put_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = Memory()
-    incarnation = store.cursors()[0].incarnation
-    folder = tmp_path / str(incarnation)
-    folder.mkdir()
+    folder = tmp_path
     (folder / f"{uuid4()}.spooled.json").write_bytes(b'{"half":')
     (folder / f"{uuid4()}.spooled.part").write_bytes(b"unfinished")
-    spool = Spool(tmp_path, incarnation)
+    spool = Spool(tmp_path)
     with pytest.warns(RecordingWarning, match="never recorded"):
         assert spool.take_in(store) == 0
     assert spool.take_in(store) == 0
@@ -210,7 +218,7 @@ def test_what_the_store_refuses_for_ever_stops_nothing_else(
     folder = tmp_path / "spool"
     if held:
         folder.write_text("not a folder")
-    spool = Spool(folder, store.cursors()[0].incarnation)
+    spool = Spool(folder)
     spool.put(odd, FULL)
     spool.put(good, FULL)
     if held:
@@ -234,7 +242,7 @@ def test_what_is_refused_stays_in_memory_while_no_file_can_hold_it(tmp_path: Pat
     store = Refusing(odd.append.conversation_id)
     folder = tmp_path / "spool"
     folder.write_text("not a folder")
-    spool = Spool(folder, store.cursors()[0].incarnation)
+    spool = Spool(folder)
     spool.put(odd, FULL)
     for _ in range(2):
         with pytest.warns(RecordingWarning, match="never recorded"):
@@ -251,7 +259,7 @@ def test_a_folder_that_cannot_be_read_stops_nothing(
         raise PermissionError(13, "not yours")
 
     store = Memory()
-    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    spool = Spool(tmp_path)
     monkeypatch.setattr(os, "scandir", denied)
     assert spool.take_in(store) == 0
     assert [record.levelno for record in caplog.records] == [logging.CRITICAL]
@@ -278,7 +286,7 @@ def test_what_no_file_can_hold_is_held_in_memory(
     store = Memory()
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    spool = Spool(blocked, store.cursors()[0].incarnation)
+    spool = Spool(blocked)
     waiting = unstored("Hello")
     spool.put(waiting, FULL)
     assert caplog.records[-1].levelno == logging.CRITICAL
@@ -289,7 +297,11 @@ def test_what_no_file_can_hold_is_held_in_memory(
 
 def test_where_it_waits_depends_on_the_store() -> None:
     assert spool_folder("sqlite:////var/talks.db", {}) == Path("/var/talks.db-spool")
-    assert spool_folder("sqlite:////x.db", {"HANSARD_SPOOL": "/spool"}) == Path("/spool")
+    chosen = {"HANSARD_SPOOL": "/spool"}
+    some = [spool_folder(f"sqlite:////{name}.db", chosen) for name in ("x", "y")]
+    assert [folder.parent for folder in some] == [Path("/spool")] * 2
+    assert some[0] != some[1]
+    assert spool_folder("memory://", chosen) != spool_folder("memory://", chosen)
     state = {"XDG_STATE_HOME": "/state"}
     one = spool_folder("postgresql://u:secret@db:5432/talks", state)
     assert one.is_relative_to("/state/hansard/spool")
@@ -337,7 +349,7 @@ def test_where_nothing_waits_the_folder_is_looked_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Memory()
-    spool = Spool(tmp_path, store.cursors()[0].incarnation)
+    spool = Spool(tmp_path)
     looked: list[object] = []
     monkeypatch.setattr(spool, "take_in", looked.append)
     spool.settle(store)

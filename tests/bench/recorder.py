@@ -47,8 +47,7 @@ def _measures(folder: Path) -> Iterator[Measure]:
 
         def journal() -> Journal:
             talk = store.conversation(f"bench/{next(numbers)}")
-            incarnation = store.cursors()[0].incarnation
-            return Journal(talk, Spool(folder / "spool", incarnation))
+            return Journal(talk, Spool(folder / "spool"))
 
         yield _chunk(journal)
         yield _wrapping(journal)
