@@ -232,9 +232,12 @@ class RequestSent(OnLine):
     `prefix` is the digest of system, tools and messages (domain/prefix.py): what signed blocks of
     the answer are bound to. `history` is the digest of the messages alone and `blocks` how many
     blocks they have: a later request that begins with the same ones goes on from this one.
-    `account` is a keyed digest, never the key.
+    `account` is a keyed digest, never the key. `seen` is the last version of this conversation that
+    the messages reflect; absent, all that came before. What the caller said in between comes after
+    the response.
     """
 
+    seen: int | None = None
     api: str
     endpoint: str
     model: str | None = None

@@ -7,7 +7,7 @@ What is decided here (with rounds.py), for every API alike:
   cancelled result stands in; a late one becomes a block of the turn in which it came. So nothing
   that was sent once changes later.
 - What the user says while a request is out comes after the response to it: the model had not seen
-  it.
+  it. So does what was recorded between the making of a request and its sending (seen.py).
 - A response that broke off keeps its finished blocks and the text of an unfinished one; a call that
   awaits no result and has none is left out. A response that was refused is no part of the history
   (Anthropic, "Handling refusals"), nor is what was redacted or erased.
@@ -31,6 +31,7 @@ from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Responses, event_of
 from hansard.projections.rounds import Rounds
+from hansard.projections.seen import SAW_LESS, as_seen, seen_by
 from hansard.projections.unfinished import text_block
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
@@ -52,31 +53,45 @@ def history(recorded: Iterable[Item]) -> History:
     and tools in force come first. The events of a fork come after those of its origin.
     """
     items = list(recorded)
-    fold = _Fold(redacted(items))
-    try:
-        for item in items:
-            fold.take(item)
-    except (KeyError, TypeError) as exc:
-        raise CorruptRecord(
-            "the body of an event does not have its shape: "
-            "verify the log and restore it from a backup"
-        ) from exc
+    redactions = redacted(items)
+    fold = _Fold(redactions)
+    fold.take_all(items)
+    if fold.saw_less:
+        ordered, unseen = as_seen(items)
+        fold = _Fold(redactions, unseen)
+        fold.take_all(ordered)
     return fold.history(items)
 
 
 class _Fold:
-    """What the events said so far."""
+    """What the events said so far; `saw_less` that a request had not seen all that was before it.
 
-    def __init__(self, redactions: set[Place]) -> None:
+    That is rare, and then the events are to be taken in as it saw them: looking for it beforehand
+    would cost all folds.
+    """
+
+    def __init__(self, redactions: set[Place], notes: Iterable[Note] = ()) -> None:
+        self.saw_less = False
         self._redacted = redactions
         # Versions tell no two calls apart: those of a fork begin anew.
         self._calls = 0
         self._rounds = Rounds()
-        self._notes: list[Note] = []
+        self._notes = list(notes)
         self._requests: list[Item] = []
         self._closings: list[Item] = []
         self._instructions: events.InstructionsSet | None = None
         self._tools: events.ToolsDefined | None = None
+
+    def take_all(self, items: Iterable[Item]) -> None:
+        """Take in events in order; CorruptRecord where one does not have its shape."""
+        try:
+            for item in items:
+                self.take(item)
+        except (KeyError, TypeError) as exc:
+            raise CorruptRecord(
+                "the body of an event does not have its shape: "
+                "verify the log and restore it from a backup"
+            ) from exc
 
     def take(self, item: Item) -> None:
         """Take in the next event."""
@@ -138,6 +153,8 @@ class _Fold:
         `body` is searched for what does matter; None: the event may say so.
         """
         if name == _REQUEST:
+            if body is None or body.startswith(SAW_LESS):
+                self.saw_less = self.saw_less or seen_by(item) is not None
             self._rounds.ask()
             self._requests.append(item)
             return

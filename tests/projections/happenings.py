@@ -80,10 +80,12 @@ class Story:
         model: str = MODEL,
         account: str | None = None,
         line: UUID | None = None,
+        seen: int | None = None,
     ) -> int:
         """Tell that a request was sent."""
         return self.happen(
             events.RequestSent(
+                seen=seen,
                 api=API,
                 endpoint="/v1/messages",
                 model=model,
