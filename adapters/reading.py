@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
@@ -50,22 +51,19 @@ def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
 
 
 def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) -> Iterator[Told]:
-    """Yield the events that a request with this window is made of, in order.
+    """Return the events that a request with this window is made of, in order.
 
     Those that set the instructions and tools in force come before the ones from the edge on.
     """
     first = EVERYTHING if window is None else edge(_closed(log, stretches), window)
     if window is None or first == EVERYTHING:
-        for stretch in stretches:
-            yield from _all(log, stretch)
-        return
+        return chain.from_iterable(_all(log, stretch) for stretch in stretches)
+    from_edge = _from_edge(log, stretches, first)
     if not window.pinned:
-        yield from _from_edge(log, stretches, first)
-        return
+        return from_edge
     pinned = list(_pinned(log, stretches, window.pinned))
-    yield from pinned
     given = {event.event_id for event in pinned}
-    yield from (e for e in _from_edge(log, stretches, first) if e.event_id not in given)
+    return chain(pinned, (event for event in from_edge if event.event_id not in given))
 
 
 def read_through(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
@@ -135,14 +133,18 @@ def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Itera
         told = log.tell(stretch.conversation_id, exchange=exchange, until=stretch.until)
         first = next(told)
         before = (*stretches[:number], replace(stretch, until=first.version - 1))
-        for pointer in _POINTERS:
-            if set_before := in_force(log, before, pointer):
-                yield set_before.told()
-        yield first
-        yield from told
-        for later in stretches[number + 1 :]:
-            yield from _all(log, later)
-        return
+        later = chain.from_iterable(_all(log, stretch) for stretch in stretches[number + 1 :])
+        return chain(_set_in(log, before), (first,), told, later)
+    return iter(())
+
+
+def _set_in(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
+    """Return what set the instructions and the tools in force at the end of these, in order."""
+    found = (in_force(log, stretches, pointer) for pointer in _POINTERS)
+    told = [event.told() for event in found if event is not None]
+    conversations = [stretch.conversation_id for stretch in stretches]
+    told.sort(key=lambda event: (conversations.index(event.conversation_id), event.version))
+    return told
 
 
 def _pointed(log: Log, stretch: Stretch, pointer: Pointer) -> RecordedEvent | None:

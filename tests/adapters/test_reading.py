@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hansard
@@ -62,6 +62,8 @@ def kept(talk: hansard.Talk, window: Window | None) -> list[Told]:
 
 
 @given(deeds, st.none() | st.integers(0, 5), windows)
+@example(["equip", "instruct", "ask", "ask"], None, Window(exchanges=1, step=1))
+@example(["instruct", "equip", "ask", "ask"], 1, Window(exchanges=1, step=1))
 def test_a_window_keeps_the_exchanges_from_its_edge_and_what_is_in_force_there(
     deeds: list[Deed], forked_at: int | None, window: Window
 ) -> None:
