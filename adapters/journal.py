@@ -19,7 +19,8 @@ from typing_extensions import TypeIs
 from hansard.adapters.capture.anthropic_events import Recording
 from hansard.adapters.capture.anthropic_requests import Sent, read_request
 from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.spool import Spool, Unstored
+from hansard.adapters.capture.spool import Spool
+from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.reading import Stretch, blob_among, in_force, since_request
 from hansard.adapters.recording import Outgoing, Plan, Rendered, Standing, matching, plan
 from hansard.adapters.writing import Done

@@ -94,10 +94,14 @@ class Store:
     def forget(self, key: str) -> int:
         """Erase what was said in a conversation, for good; return how many events it had.
 
-        Bodies, salts, blobs and the key go; headers and leaves stay, so that the ledger still
-        verifies. ConversationNotFound if there is none of that key.
+        Bodies, salts, blobs and the key go, and what still waits to be recorded; headers and leaves
+        stay, so that the ledger still verifies. ConversationNotFound if there is none of that key.
         """
-        return self.backend.forget(self.existing(key).conversation_id)
+        conversation_id = self.existing(key).conversation_id
+        self.spool.forget(conversation_id)
+        erased = self.backend.forget(conversation_id)
+        self.spool.forget(conversation_id)  # An answer may have come meanwhile.
+        return erased
 
     def cursors(self) -> list[Cursor]:
         """Return where the log ends, shard by shard."""

@@ -3,11 +3,12 @@
 A file holds the events of one response or attempt as they are to be recorded, ids and all, and the
 blobs that they refer to; since an event's id makes its append idempotent, each is recorded once,
 however often the file is read. A file is whole or it is not there: written aside, flushed, renamed.
+Its name begins with the id of its first event, which orders files by time, and holds that of its
+conversation, by which it is found when that is to be forgotten.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import hashlib
 import logging
@@ -15,15 +16,12 @@ import os
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
-from hansard.domain import jsontext
-from hansard.domain.draft import blobs_of, once_of
-from hansard.domain.encoding import decode
+from hansard.adapters.capture.unstored import Unstored, decoded, encoded
 from hansard.domain.errors import (
     CorruptRecord,
     StorageBusy,
@@ -32,9 +30,7 @@ from hansard.domain.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
-from hansard.domain.head import effect_of
-from hansard.domain.log import Append, Backend, Mismatch, NewEvent
-from hansard.domain.registry import Unrecognised
+from hansard.domain.log import Backend, Mismatch
 
 logger = logging.getLogger("hansard")
 
@@ -46,14 +42,6 @@ _TAKES_NOTHING: Final = (StorageBusy, StorageFull, StorageReadOnly, StorageUnava
 
 class RecordingWarning(UserWarning):
     """A response could not be recorded when it came; it was kept aside, or is about to be lost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unstored:
-    """Events that the log could not take, and the blobs they refer to, by digest."""
-
-    append: Append
-    blobs: Mapping[str, bytes]
 
 
 class Spool:
@@ -121,6 +109,21 @@ class Spool:
             self._may_wait = True
             logger.warning("what could not be recorded still waits (%s)", type(exc).__name__)
 
+    def forget(self, conversation_id: UUID) -> None:
+        """Delete what waits, or was put aside, of a conversation; StorageError where it cannot."""
+        with self._lock:
+            self._held = [
+                held for held in self._held if held.append.conversation_id != conversation_id
+            ]
+            try:
+                for path in self._folder.glob(f"*.{conversation_id}.*"):
+                    path.unlink(missing_ok=True)
+            except OSError as exc:
+                raise StorageError(
+                    f"what waits in {self._folder} cannot be deleted ({exc.strerror}): "
+                    "delete it by hand, or forget again when it can be"
+                ) from exc
+
     def _take_held(self, backend: Backend, unstored: Unstored) -> bool:
         """Record what is held in memory, or move it aside; return whether it was recorded."""
         try:
@@ -142,7 +145,7 @@ class Spool:
     def _take_file(self, backend: Backend, path: Path) -> Iterator[bool]:
         """Record what a file holds, or move it aside; yield whether it was recorded."""
         try:
-            _record(backend, _decoded(path.read_bytes()))
+            _record(backend, decoded(path.read_bytes()))
             path.unlink(missing_ok=True)
         except FileNotFoundError:
             return  # Another process was quicker.
@@ -168,11 +171,12 @@ class Spool:
 
     def _write(self, unstored: Unstored, ending: str = _WAITING) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._folder / f"{unstored.append.events[0].event_id}{ending}"
+        append = unstored.append
+        path = self._folder / f"{append.events[0].event_id}.{append.conversation_id}{ending}"
         aside = path.with_suffix(".part")
         try:
             with aside.open("wb") as file:
-                file.write(_encoded(unstored))
+                file.write(encoded(unstored))
                 file.flush()
                 os.fsync(file.fileno())
             aside.rename(path)
@@ -235,69 +239,6 @@ def _record(backend: Backend, unstored: Unstored) -> None:
     (verdict,) = backend.append((append,))
     if isinstance(verdict, Mismatch):
         raise CorruptRecord("the log has other content under an id of a spooled event")
-
-
-def _encoded(unstored: Unstored) -> bytes:
-    append = unstored.append
-    return jsontext.write(
-        {
-            "format": 1,
-            "tenant": str(append.tenant),
-            "conversation": str(append.conversation_id),
-            "events": [_event_members(event) for event in append.events],
-            "blobs": [_base64(data) for data in unstored.blobs.values()],
-        }
-    )
-
-
-def _event_members(event: NewEvent) -> dict[str, Any]:
-    return {
-        "id": str(event.event_id),
-        "type": event.type,
-        "schema": event.schema_version,
-        "header": _base64(event.header),
-        "salt": _base64(event.salt),
-        "body": _base64(event.body),
-    }
-
-
-def _decoded(data: bytes) -> Unstored:
-    members = jsontext.read_object(data)
-    return Unstored(
-        Append(
-            UUID(members["tenant"]),
-            UUID(members["conversation"]),
-            tuple(_event(held) for held in members["events"]),
-        ),
-        dict(_by_digest(members["blobs"])),
-    )
-
-
-def _event(members: dict[str, Any]) -> NewEvent:
-    body = base64.b64decode(members["body"])
-    event = decode(members["type"], members["schema"], body)
-    known = None if isinstance(event, Unrecognised) else event
-    return NewEvent(
-        event_id=UUID(members["id"]),
-        type=members["type"],
-        schema_version=members["schema"],
-        header=base64.b64decode(members["header"]),
-        salt=base64.b64decode(members["salt"]),
-        body=body,
-        effect=effect_of(event),
-        once=None if known is None else once_of(known),
-        blobs=() if known is None else blobs_of(known),
-    )
-
-
-def _by_digest(blobs: list[str]) -> Iterator[tuple[str, bytes]]:
-    for encoded in blobs:
-        data = base64.b64decode(encoded)
-        yield hashlib.sha256(data).hexdigest(), data
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 def _flush_folder(folder: Path) -> None:

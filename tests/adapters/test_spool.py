@@ -1,37 +1,28 @@
 """What the store cannot take after a request was sent waits, and is recorded once."""
 
 import logging
-import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from uuid import UUID, uuid4
 
 import anthropic
 import pytest
-from uuid_utils.compat import uuid7
 
-from hansard.adapters.capture.spool import RecordingWarning, Spool, Unstored, spool_folder
-from hansard.adapters.demo.scenes import Answer, JsonObject, Playback, overloaded
+from hansard.adapters.capture.spool import RecordingWarning, Spool, spool_folder
+from hansard.adapters.demo.scenes import Answer, JsonObject, overloaded
 from hansard.adapters.storage.memory import Memory
 from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.domain import jsontext
-from hansard.domain.blobs import blob_of
-from hansard.domain.errors import NotRecorded, StorageFull, StorageUnavailable
+from hansard.domain.errors import NotRecorded, StorageUnavailable
 from hansard.domain.log import Append, Verdict
 from tests.adapters.recorded_calls import (
     CALLING,
     GREETING,
     HELLO,
-    MODEL,
     Recorded,
     calling,
     results,
     said,
 )
-from tests.factories import TENANT, attachment, drafted, prompt
-
-FULL = StorageFull("no room")
+from tests.adapters.spooled_events import FULL, unstored
 
 
 @pytest.fixture
@@ -104,16 +95,6 @@ def test_a_failed_attempt_waits_as_well(recorded: Recorded, tmp_path: Path) -> N
     assert recorded.types().count("attempt.failed") == 1
 
 
-def unstored(*texts: str, blob: bytes | None = None) -> Unstored:
-    conversation = uuid7()
-    events = [drafted(prompt(text), conversation) for text in texts]
-    blobs: dict[str, bytes] = {}
-    if blob is not None:
-        events.append(drafted(attachment(blob_of(blob)), conversation))
-        blobs[blob_of(blob).sha256] = blob
-    return Unstored(Append(TENANT, conversation, tuple(events)), blobs)
-
-
 def test_events_come_back_with_their_ids_their_bytes_and_their_blobs(tmp_path: Path) -> None:
     store = Memory()
     waiting = unstored("Hello", "\ud800 and \u00fc", blob=b"%PDF-1.7 \x00\xff")
@@ -179,120 +160,6 @@ def test_what_waits_stays_while_the_store_cannot_take_it(tmp_path: Path) -> None
     with pytest.raises(StorageUnavailable):
         spool.take_in(store)
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
-
-
-def test_a_file_that_cannot_be_read_is_put_aside(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    store = Memory()
-    folder = tmp_path
-    (folder / f"{uuid4()}.spooled.json").write_bytes(b'{"half":')
-    (folder / f"{uuid4()}.spooled.part").write_bytes(b"unfinished")
-    spool = Spool(tmp_path)
-    with pytest.warns(RecordingWarning, match="never recorded"):
-        assert spool.take_in(store) == 0
-    assert spool.take_in(store) == 0
-    assert [record.levelno for record in caplog.records] == [logging.CRITICAL]
-    assert [path.suffixes for path in folder.glob("*.refused.json")] == [[".refused", ".json"]]
-
-
-class Refusing(Memory):
-    """A store that fails on one conversation, as one that cannot hold a number of it does."""
-
-    def __init__(self, refused: UUID) -> None:
-        super().__init__()
-        self.refused = refused
-
-    def append(self, appends: Any) -> list[Verdict]:
-        if appends[0].conversation_id == self.refused:
-            raise OverflowError("no column holds that")
-        return super().append(appends)
-
-
-@pytest.mark.parametrize("held", [True, False])
-def test_what_the_store_refuses_for_ever_stops_nothing_else(
-    tmp_path: Path, held: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    odd, good = unstored("odd"), unstored("good")
-    store = Refusing(odd.append.conversation_id)
-    folder = tmp_path / "spool"
-    if held:
-        folder.write_text("not a folder")
-    spool = Spool(folder)
-    spool.put(odd, FULL)
-    spool.put(good, FULL)
-    if held:
-        folder.unlink()
-    caplog.clear()
-    with pytest.warns(RecordingWarning) as warned:
-        assert spool.take_in(store) == 1
-    assert [str(warning.message).partition(",")[0] for warning in warned] == [
-        "recorded late",
-        "never recorded",
-    ]
-    assert [r.levelno for r in caplog.records] == [logging.CRITICAL, logging.WARNING]
-    assert len(list(store.read(good.append.conversation_id))) == 1
-    assert spool.take_in(store) == 0
-    (refused,) = [path for path in folder.rglob("*") if path.is_file()]
-    assert refused.name.endswith(".refused.json")
-
-
-def test_what_is_refused_stays_in_memory_while_no_file_can_hold_it(tmp_path: Path) -> None:
-    odd = unstored("odd")
-    store = Refusing(odd.append.conversation_id)
-    folder = tmp_path / "spool"
-    folder.write_text("not a folder")
-    spool = Spool(folder)
-    spool.put(odd, FULL)
-    for _ in range(2):
-        with pytest.warns(RecordingWarning, match="never recorded"):
-            assert spool.take_in(store) == 0
-    store.refused = uuid4()
-    with pytest.warns(RecordingWarning, match="recorded late"):
-        assert spool.take_in(store) == 1
-
-
-def test_a_folder_that_cannot_be_read_stops_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def denied(_: object) -> Any:
-        raise PermissionError(13, "not yours")
-
-    store = Memory()
-    spool = Spool(tmp_path)
-    monkeypatch.setattr(os, "scandir", denied)
-    assert spool.take_in(store) == 0
-    assert [record.levelno for record in caplog.records] == [logging.CRITICAL]
-
-
-def test_a_count_of_tokens_beyond_all_bounds_stops_no_call(tmp_path: Path) -> None:
-    store = open_sqlite(tmp_path / "talks.db")
-    recorded = Recorded(tmp_path, store)
-    usage = {"input_tokens": 10**30, "output_tokens": 10**30}
-    body = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "usage": usage}
-    odd = jsontext.write({**body, "content": [], "stop_reason": "end_turn"})
-    with calling(recorded, [Playback(odd, "application/json"), GREETING]) as calls:
-        calls.ask()
-        calls.ask()
-    assert recorded.types().count("response.completed") == 2
-    assert not list(tmp_path.rglob("*.spooled.json"))
-    store.close()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a file in place of a folder")
-def test_what_no_file_can_hold_is_held_in_memory(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    store = Memory()
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    spool = Spool(blocked)
-    waiting = unstored("Hello")
-    spool.put(waiting, FULL)
-    assert caplog.records[-1].levelno == logging.CRITICAL
-    with pytest.warns(RecordingWarning):
-        spool.take_in(store)
-    assert len(list(store.read(waiting.append.conversation_id))) == 1
 
 
 def test_where_it_waits_depends_on_the_store() -> None:
