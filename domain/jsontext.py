@@ -17,7 +17,10 @@ from hansard.domain.errors import MalformedJson
 
 JsonObject: TypeAlias = dict[str, Any]
 
-_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+# What holds itself is found by its depth: to look for it costs a tenth of the time.
+_COMPACT: Final = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+)
 _CANONICAL: Final = json.JSONEncoder(
     ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False
 )
