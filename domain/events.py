@@ -275,7 +275,8 @@ class ResponseCompleted(OnLine):
     """Closes a response: its envelope as it came, without the content.
 
     `unfinished` are blocks amid which it stopped, as its limit of tokens made it do: no event of
-    their own, and a call among them is none.
+    their own, and a call among them is none. Token counts are None where nobody told them, else
+    from 0 to 2^53 - 1; what the model read includes what came from a cache.
     """
 
     response: UUID
@@ -286,8 +287,8 @@ class ResponseCompleted(OnLine):
     stop_reason: str | None = None
     envelope: JsonObject
     unfinished: tuple[Unfinished, ...] = ()
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
     request_id: str | None = None
     raw: Blob | None = None
 
@@ -309,8 +310,8 @@ class ResponseInterrupted(OnLine):
     envelope: JsonObject = Field(default_factory=dict)
     unfinished: tuple[Unfinished, ...] = ()
     error: Any = None
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
     request_id: str | None = None
     raw: Blob | None = None
 

@@ -121,6 +121,6 @@ def _calls_after(calls: Mapping[str, int], effect: Effect, version: int) -> Mapp
     return calls
 
 
-def _count(tokens: int) -> int:
+def _count(tokens: int | None) -> int:
     """Return a count that can be one; what another recorder or an import says may not be."""
-    return tokens if 0 <= tokens <= MOST_TOKENS else 0
+    return tokens if tokens is not None and 0 <= tokens <= MOST_TOKENS else 0

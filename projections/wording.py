@@ -23,8 +23,15 @@ def attempt(event: events.AttemptFailed) -> str:
 
 def response(event: events.ResponseCompleted) -> str:
     """Return how a response ended and what it cost."""
-    tokens = f"{event.input_tokens:,} tokens in, {event.output_tokens:,} out"
-    return f"{event.stop_reason or 'complete'}, {event.model or event.api}, {tokens}"
+    told = f"{event.stop_reason or 'complete'}, {event.model or event.api}"
+    read, written = event.input_tokens, event.output_tokens
+    if read is None and written is None:
+        return told
+    return f"{told}, {_count(read)} tokens in, {_count(written)} out"
+
+
+def _count(tokens: int | None) -> str:
+    return "unknown" if tokens is None else f"{tokens:,}"
 
 
 def instructions(content: str | Text | Native) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from hansard.domain import content, encoding, events, header, jsontext, tools
 from hansard.domain.draft import Stamp, draft
+from hansard.domain.errors import MalformedJson
 from hansard.domain.registry import NAMES, VERSIONS, Unrecognised
 
 PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text(encoding="utf-8")
@@ -95,13 +96,32 @@ def test_our_code_commits_to_the_same_leaf(vector: Vector) -> None:
 
 
 def test_the_vectors_show_what_is_easily_got_wrong() -> None:
-    surrogate, number, moved = (bytes.fromhex(v["body_bytes"]) for v in VECTORS[1:])
+    surrogate, number, moved, spelled = (bytes.fromhex(v["body_bytes"]) for v in VECTORS[1:])
     assert "👋".encode() in surrogate
     assert rb"here: \ud83d" in surrogate
     assert b'"of":123456789012345678901234567890' in number
     assert b'"note":null' in number
     assert b"awaited" not in number
     assert b'{"$hansard.blob":' in moved
+    assert b"[1.0,-0.0,0.0001,1e-05,1000000000000000.0,1e+16,1.5e+16,5e-324," in spelled
+    assert spelled.endswith(b'},"input_tokens":0}')
+
+
+def test_what_is_left_out_is_at_the_default_that_the_page_says() -> None:
+    said = {"awaited": True, "blocks": 0, "is_error": False, "cancelled": False}
+    for shape in (*NAMES.values(), *VALUES.values()):
+        for name, field in shape.model_fields.items():
+            default = field.get_default(call_default_factory=True)
+            if not field.is_required() and name != "kind" and default not in ((), {}):
+                assert default == said.get(name), f"{shape.__name__}.{name}"
+
+
+def test_a_number_has_as_many_digits_as_the_page_says() -> None:
+    longest = b"1" * 4300
+    assert "4,300 digits" in PAGE
+    assert jsontext.write(jsontext.read(longest)) == longest
+    with pytest.raises(MalformedJson, match="too long"):
+        jsontext.read(longest + b"1")
 
 
 def test_the_vectors_have_the_events_that_they_say() -> None:

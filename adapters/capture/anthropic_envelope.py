@@ -41,17 +41,20 @@ def with_model(envelope: JsonObject, block: JsonObject) -> JsonObject:
     return {**envelope, "model": model} if isinstance(model, str) else envelope
 
 
-def tokens(envelope: JsonObject) -> tuple[int, int]:
-    """Return the input and output tokens of a message.
+def tokens(envelope: JsonObject) -> tuple[int | None, int | None]:
+    """Return the input and output tokens of a message, None for what it does not say.
 
     Input counts what was read from the cache and what was written to it: Anthropic counts these
-    beside `input_tokens`, and all three together are what the model read. What can be no count (a
-    fraction, less than none, more than `MOST_TOKENS`) is left out; the envelope has it as it came.
+    beside `input_tokens`, and all three together are what the model read. Where one can be no count
+    (a fraction, less than none, more than `MOST_TOKENS`) none is known; the envelope has it as it
+    came.
     """
     usage = _object(envelope.get("usage"))
-    read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    taken = sum(_count(usage.get(member)) for member in read)
-    return min(taken, MOST_TOKENS), _count(usage.get("output_tokens"))
+    cached = (usage.get("cache_creation_input_tokens"), usage.get("cache_read_input_tokens"))
+    read = [usage.get("input_tokens"), *(0 if count is None else count for count in cached)]
+    counts = [count for count in map(_count, read) if count is not None]
+    taken = min(sum(counts), MOST_TOKENS) if len(counts) == len(read) else None
+    return taken, _count(usage.get("output_tokens"))
 
 
 def _merged(known: JsonObject, news: JsonObject) -> JsonObject:
@@ -63,10 +66,10 @@ def _merged(known: JsonObject, news: JsonObject) -> JsonObject:
     return {**known, **replacing}
 
 
-def _count(value: object) -> int:
+def _count(value: object) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
         return value
-    return 0
+    return None
 
 
 def _object(value: Any) -> JsonObject:

@@ -14,6 +14,7 @@ from hansard.adapters.capture.anthropic_stream import MessageStream
 from hansard.domain.blobs import restore
 from hansard.domain.content import Blob, Native
 from hansard.domain.draft import blobs_of
+from hansard.domain.encoding import encode
 from hansard.domain.events import (
     CompactionRecorded,
     Event,
@@ -105,7 +106,11 @@ def test_a_compaction_is_one() -> None:
         ({"type": "container_upload", "file_id": "f"}, "container_upload"),
         ({"type": "hologram"}, "hologram"),
         ({"type": "tool_use", "id": 7, "name": "look"}, "tool_use"),
+        ({"type": "tool_use", "id": "", "name": "look"}, "tool_use"),
+        ({"type": "tool_use", "id": None, "name": "look"}, "tool_use"),
         ({"type": "server_tool_use", "id": "srv_1"}, "server_tool_use"),
+        ({"type": "server_tool_use", "id": "", "name": "search"}, "server_tool_use"),
+        ({"type": "web_search_tool_result", "tool_use_id": ""}, "web_search_tool_result"),
         ({"type": "web_search_tool_result"}, "web_search_tool_result"),
         ({"type": "tool_result", "tool_use_id": "t"}, "tool_result"),
         ({"type": None}, ""),
@@ -222,13 +227,21 @@ def test_an_answer_that_was_cut_is_closed_with_what_is_known() -> None:
     [
         *(None, [], {}, {"input_tokens": None, "output_tokens": True}),
         {"input_tokens": 10**30, "output_tokens": -1},
-        {"cache_read_input_tokens": 2**53, "output_tokens": 1.5},
+        {"input_tokens": 1, "cache_read_input_tokens": 2**53, "output_tokens": 1.5},
     ],
 )
-def test_counts_that_are_none_count_nothing(usage: object) -> None:
+def test_counts_that_are_none_are_unknown(usage: object) -> None:
+    closing = recorded(message(usage=usage))[0][-1]
+    assert isinstance(closing, ResponseCompleted)
+    assert (closing.input_tokens, closing.output_tokens) == (None, None)
+
+
+def test_no_tokens_at_all_are_a_count() -> None:
+    usage = {"input_tokens": 0, "cache_read_input_tokens": None, "output_tokens": 0}
     closing = recorded(message(usage=usage))[0][-1]
     assert isinstance(closing, ResponseCompleted)
     assert (closing.input_tokens, closing.output_tokens) == (0, 0)
+    assert encode(closing) != encode(closing.model_copy(update={"output_tokens": None}))
 
 
 def test_counts_that_make_too_much_together_are_the_most_that_can_be_counted() -> None:

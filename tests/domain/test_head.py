@@ -33,7 +33,7 @@ def result(call_id: str) -> Event:
     return events.ToolResultRecorded(call_id=call_id, content=content)
 
 
-def completed(input_tokens: int = 0, output_tokens: int = 0) -> Event:
+def completed(input_tokens: int | None = None, output_tokens: int | None = None) -> Event:
     return events.ResponseCompleted(
         response=RESPONSE,
         api="anthropic-messages",
@@ -112,6 +112,11 @@ def test_sums_of_tokens_stop_at_the_most_that_can_be_counted() -> None:
     most = completed(input_tokens=MOST_TOKENS, output_tokens=MOST_TOKENS)
     head = folded(Head(), most, most, completed(input_tokens=1))
     assert (head.input_tokens, head.output_tokens) == (MOST_TOKENS, MOST_TOKENS)
+
+
+def test_tokens_that_nobody_told_add_nothing() -> None:
+    head = folded(Head(), completed(input_tokens=10), completed(output_tokens=3), completed())
+    assert (head.input_tokens, head.output_tokens) == (10, 3)
 
 
 def test_events_on_a_side_line_only_move_the_version() -> None:

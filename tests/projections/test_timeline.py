@@ -184,7 +184,7 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
             envelope={},
             input_tokens=1500,
         ),
-        ("record", "response", "end_turn, m, 1,500 tokens in, 0 out"),
+        ("record", "response", "end_turn, m, 1,500 tokens in, unknown out"),
     ),
     (
         events.ContentRedacted(version=4),
@@ -265,7 +265,7 @@ def test_an_answer_that_stopped_amid_a_block_shows_it() -> None:
     )
     assert [(row.kind, row.text, row.marks) for row in rows(done)] == [
         ("unfinished tool_use", '{"a"', ("interrupted",)),
-        ("response", f"max_tokens, {API}, 0 tokens in, 0 out", ()),
+        ("response", f"max_tokens, {API}", ()),
     ]
 
 
