@@ -91,16 +91,17 @@ class Store:
                 recorded_at=found.recorded_at,
             )
 
-    def forget(self, key: str) -> int:
+    def forget(self, which: str | UUID) -> int:
         """Erase what was said in a conversation, for good; return how many events it had.
 
-        Bodies, salts, blobs and the key go, and what still waits to be recorded; headers and leaves
-        stay, so that the ledger still verifies. ConversationNotFound if there is none of that key.
+        `which` is its key, or its id, which it keeps. Bodies, salts, blobs and the key go, and what
+        still waits to be recorded; headers and leaves stay, so that the ledger still verifies.
+        ConversationNotFound if there is none of that key.
         """
-        conversation_id = self.existing(key).conversation_id
-        self.spool.forget(conversation_id)
-        erased = self.backend.forget(conversation_id)
-        self.spool.forget(conversation_id)  # An answer may have come meanwhile.
+        found = which if isinstance(which, UUID) else self.existing(which).conversation_id
+        self.spool.forget(found)
+        erased = self.backend.forget(found)
+        self.spool.forget(found)  # An answer may have come meanwhile.
         return erased
 
     def cursors(self) -> list[Cursor]:

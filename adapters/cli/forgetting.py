@@ -18,7 +18,7 @@ def forget(store: Store, key: str, *, sure: bool, as_json: bool) -> None:
     found = named(store, key)
     if not sure:
         _ask(f"Erase {counted(found.head.version, 'event')} of {found}, for good?")
-    erased = store.backend.forget(found.conversation_id)
+    erased = store.forget(found.conversation_id)
     if as_json:
         output.json_line({"conversation": str(found.conversation_id), "erased": erased})
     else:

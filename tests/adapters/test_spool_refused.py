@@ -12,6 +12,7 @@ import pytest
 from hansard.adapters.app import connect
 from hansard.adapters.capture.spool import RecordingWarning, Spool
 from hansard.adapters.capture.unstored import Unstored
+from hansard.adapters.cli import forgetting
 from hansard.adapters.demo.scenes import Answer, JsonObject, Playback
 from hansard.adapters.demo.server import DemoServer
 from hansard.adapters.storage.memory import Memory
@@ -165,8 +166,9 @@ def test_what_cannot_be_deleted_is_told(tmp_path: Path, monkeypatch: pytest.Monk
         spool.forget(mine.append.conversation_id)
 
 
+@pytest.mark.parametrize("by", ["key", "id", "command"])
 def test_forgetting_a_conversation_deletes_the_answer_that_waits_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     def full(*_: object) -> list[Verdict]:
         raise FULL
@@ -181,5 +183,11 @@ def test_forgetting_a_conversation_deletes_the_answer_that_waits_for_it(
             messages: Any = HELLO
             talk.record(client).messages.create(model=MODEL, max_tokens=9, messages=messages)
         assert len(list(tmp_path.rglob("*.spooled.json"))) == 1
-        assert store.forget("support/4711") > 0
+        match by:
+            case "key":
+                assert store.forget("support/4711") > 0
+            case "id":
+                assert store.forget(talk.conversation_id) > 0
+            case _:
+                forgetting.forget(store, "support/4711", sure=True, as_json=True)
         assert not list(tmp_path.rglob("*.spooled.*"))
