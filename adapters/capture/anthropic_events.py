@@ -74,7 +74,10 @@ def recorded(blocks: Iterable[Block], place: Place) -> Recording:
 
 
 def _event(index: int, value: JsonObject, native: Native, place: Place) -> Event:
-    """Return the event of a block; one that lacks what its event needs is opaque."""
+    """Return the event of a block; one that lacks what its event needs is opaque.
+
+    A call without an id is such a block: nobody could give its result.
+    """
     response, line = place.response, place.line
     match value:
         case {"type": "text"}:
@@ -83,7 +86,7 @@ def _event(index: int, value: JsonObject, native: Native, place: Place) -> Event
             )
         case {"type": "thinking" | "redacted_thinking"}:
             return ReasoningRecorded(response=response, index=index, content=native, line=line)
-        case {"type": "tool_use", "id": str(call), "name": str(name)}:
+        case {"type": "tool_use", "id": str(call), "name": str(name)} if call:
             return ToolCallRecorded(
                 response=response,
                 index=index,
@@ -93,11 +96,15 @@ def _event(index: int, value: JsonObject, native: Native, place: Place) -> Event
                 awaited=place.awaited,
                 line=line,
             )
-        case {"type": "server_tool_use" | "mcp_tool_use", "id": str(call), "name": str(name)}:
+        case {
+            "type": "server_tool_use" | "mcp_tool_use",
+            "id": str(call),
+            "name": str(name),
+        } if call:
             return ServerToolCallRecorded(
                 response=response, index=index, call_id=call, name=name, content=native, line=line
             )
-        case {"type": str(kind), "tool_use_id": str(call)} if kind.endswith("_tool_result"):
+        case {"type": str(kind), "tool_use_id": str(call)} if call and _is_result(kind):
             return ServerToolResultRecorded(
                 response=response, index=index, call_id=call, content=native, line=line
             )
@@ -107,6 +114,10 @@ def _event(index: int, value: JsonObject, native: Native, place: Place) -> Event
             return OpaqueRecorded(
                 response=response, index=index, type=_type_of(value), content=native, line=line
             )
+
+
+def _is_result(kind: str) -> bool:
+    return kind.endswith("_tool_result")
 
 
 def _type_of(block: JsonObject) -> str:

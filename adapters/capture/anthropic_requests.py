@@ -135,7 +135,8 @@ def _by_caller(blocks: list[JsonObject], role: Role, line: UUID | None) -> Recor
 
 
 def _is_result(block: JsonObject) -> bool:
-    return block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
+    call = block.get("tool_use_id")
+    return block.get("type") == "tool_result" and isinstance(call, str) and call != ""
 
 
 def _result(native: Native, line: UUID | None) -> ToolResultRecorded:

@@ -131,8 +131,9 @@ def test_what_is_said_between_results_stays_between_them() -> None:
     assert kinds == [MessageRecorded, ToolResultRecorded, MessageRecorded, ToolResultRecorded]
 
 
-def test_a_result_of_no_call_is_kept_as_it_was_said() -> None:
-    orphan = {"type": "tool_result", "content": "4"}
+@pytest.mark.parametrize("named", [{}, {"tool_use_id": ""}, {"tool_use_id": 7}])
+def test_a_result_of_no_call_is_kept_as_it_was_said(named: JsonObject) -> None:
+    orphan = {"type": "tool_result", "content": "4", **named}
     assert events(user([orphan])) == (MessageRecorded(role="user", content=(native(orphan),)),)
 
 

@@ -158,6 +158,16 @@ def test_the_last_event_is_handed_on_when_the_answer_is_durable(recorded: Record
     assert [call.id for call in recorded.talk.open_calls()] == ["toolu_01", "toolu_02"]
 
 
+def test_a_call_that_nobody_can_answer_is_not_awaited(recorded: Recorded) -> None:
+    call: Any = {"type": "tool_use", "id": "", "name": "look_up", "input": {}}
+    with calling(recorded, [Answer(content=(call,), stop_reason="tool_use"), GREETING]) as calls:
+        calls.ask()
+        assert recorded.talk.open_calls() == []
+        recorded.talk.user("Go on")
+        calls.ask(recorded.talk.request("anthropic-messages")["messages"])
+    assert recorded.types()[2:4] == ["opaque.recorded", "response.completed"]
+
+
 @pytest.mark.parametrize("way", ["create", "stream", "raw", "streamed response", "beta"])
 def test_each_way_to_call_records_the_same(recorded: Recorded, way: str) -> None:
     with calling(recorded, [THINKING]) as calls:
