@@ -54,7 +54,7 @@ class _Pairs:
             return None
         if is_server_result(kind) and not self._is_called(piece):
             return None
-        return self._without_caller(piece)
+        return self._without_caller(piece) if "caller" in piece.value else piece
 
     def _stays(self, call: Piece) -> bool:
         call_id = call.value.get("id")
@@ -81,7 +81,7 @@ class _Pairs:
 
     def _without_caller(self, piece: Piece) -> Piece:
         """Return the piece without the code that made its call, if that does not go."""
-        code = _code_of(piece)
+        code = _code_of(piece.value)
         if code is None or code in self._seen:
             return piece
         self._draft.note("repaired", "R3", piece.block.version, "the caller of the call is gone")
@@ -94,26 +94,28 @@ def _answered(messages: Sequence[Message]) -> set[Any]:
     answered: set[Any] = set()
     for message in messages:
         if message.role != "assistant":
-            if any(piece.type != "tool_result" for piece in message.pieces):
+            if any(value.get("type") != "tool_result" for value in message.content):
                 waiting.clear()
             continue
         running: set[Any] = set()
-        for piece in message.pieces:
-            if piece.type in SERVER_CALLS:
-                running.add(piece.value.get("id"))
-                waiting.add(piece.value.get("id"))
-            elif is_server_result(piece.type) and piece.value.get("tool_use_id") in waiting:
-                answered.add(piece.value.get("tool_use_id"))
-            running.add(_code_of(piece))
+        for value in message.content:
+            kind = value.get("type")
+            if kind in SERVER_CALLS:
+                running.add(value.get("id"))
+                waiting.add(value.get("id"))
+            elif is_server_result(kind) and value.get("tool_use_id") in waiting:
+                answered.add(value.get("tool_use_id"))
+            if "caller" in value:
+                running.add(_code_of(value))
         # Once the assistant spoke again without it, the service no longer takes the call; code
         # that goes on calling tools is still running.
         waiting &= running
     return answered | waiting
 
 
-def _code_of(piece: Piece) -> str | None:
+def _code_of(value: JsonObject) -> str | None:
     """Return the id of the call whose code made this one, if code did."""
-    caller = piece.value.get("caller")
+    caller = value.get("caller")
     code = cast("JsonObject", caller).get("tool_id") if isinstance(caller, dict) else None
     return code if isinstance(code, str) else None
 
