@@ -20,7 +20,8 @@ from hansard.adapters.capture.compression import Unpacking
 from hansard.adapters.capture.secrets import Digest, cut_all
 from hansard.domain.events import AttemptFailed
 
-_FIRST_ERROR: Final = 400
+_ANSWERED: Final = range(200, 300)
+_REDIRECTED: Final = range(300, 400)
 _UNREAD: Final = Answer(api=API, interruption="malformed", detail="the recorder could not read it")
 
 logger = logging.getLogger("hansard")
@@ -30,7 +31,8 @@ class Attempt:
     """Reads what a request is answered, and records it once: whole, cut or abandoned.
 
     Nothing that it does raises into the caller. `close` takes what is to be recorded, and whether
-    the attempt failed.
+    the attempt failed so that the SDK may make another: where it was sent elsewhere it goes on, or
+    is over (RFC 9110, 15.4).
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Attempt:
         self._request_id = headers.get("request-id")
         self._unpacking = Unpacking(headers.get("content-encoding"))
         content_type = headers.get("content-type", "")
-        if status < _FIRST_ERROR and content_type.startswith("text/event-stream"):
+        if status in _ANSWERED and content_type.startswith("text/event-stream"):
             self._stream = MessageStream()
 
     @property
@@ -108,8 +110,8 @@ class Attempt:
         self._close(recording, failed)
 
     def _ending(self, loss: Loss) -> tuple[Recording, bool]:
-        if self._status >= _FIRST_ERROR:
-            return ((self._error(),), {}), True
+        if self._status not in _ANSWERED:
+            return ((self._error(),), {}), self._status not in _REDIRECTED
         answer = self._answer(loss)
         return self._recording(answer), not answer.is_complete
 

@@ -21,7 +21,6 @@ from hansard.adapters.capture.anthropic_stream import Loss
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.turns import Turns, is_turn
 
-_REDIRECTS: Final = range(300, 400)
 _PATIENCE: Final = 5.0
 _PACKED: Final = "content-encoding"
 
@@ -46,8 +45,6 @@ class RecordedTransport(httpx2.BaseTransport):
         except BaseException as exc:
             attempt.fail(exc)
             raise
-        if not _is_answer(response):
-            return response
         body = _loaded(response)
         if body is not None:
             _read_whole(attempt, response, body)
@@ -141,8 +138,6 @@ class AsyncRecordedTransport(httpx2.AsyncBaseTransport):
         except BaseException as exc:
             await _shielded(partial(attempt.fail, exc))
             raise
-        if not _is_answer(response):
-            return response
         body = _loaded(response)
         if body is not None:
             await _shielded(partial(_read_whole, attempt, response, body))
@@ -224,11 +219,6 @@ def _is_turn(request: httpx2.Request) -> bool:
 def _open(turns: Turns, request: httpx2.Request, body: bytes) -> Attempt:
     target = request.url.raw_path.decode("ascii")
     return turns.open(request.url.path, target, request.headers, body, request.extensions)
-
-
-def _is_answer(response: httpx2.Response) -> bool:
-    """Tell an answer from a redirect, after which another request follows."""
-    return response.status_code not in _REDIRECTS
 
 
 def _loaded(response: httpx2.Response) -> bytes | None:

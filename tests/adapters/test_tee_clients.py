@@ -17,6 +17,7 @@ from anthropic.lib.bedrock import AnthropicBedrock
 from hansard.adapters.capture.tee import record
 from hansard.adapters.demo.server import DemoServer
 from hansard.domain.errors import UnsupportedClient
+from hansard.domain.events import AttemptFailed, ResponseCompleted
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
 
 MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
@@ -240,7 +241,60 @@ def test_a_redirected_request_is_one_request(recorded: Recorded) -> None:
         gate.shutdown()
         arrived = [received.path for received in calls.server.requests]
     assert arrived == ["/elsewhere/v1/messages"]
-    assert recorded.types() == ["message.recorded", "request.sent", "attempt.failed"]
+    assert recorded.types() == ["message.recorded", "request.sent", *["attempt.failed"] * 2]
+    assert statuses(recorded) == [307, 404]
+
+
+def statuses(recorded: Recorded) -> list[int | None]:
+    return [event.status for event in recorded.events() if isinstance(event, AttemptFailed)]
+
+
+@pytest.mark.parametrize("status", [302, 304, 307])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_redirection_that_nobody_follows_ends_the_attempt(
+    recorded: Recorded, status: int, streamed: bool
+) -> None:
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(status, headers={"content-type": "text/event-stream"})
+
+    http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    with (
+        anthropic.Anthropic(api_key=KEY, base_url="http://x", http_client=http) as client,
+        pytest.raises(anthropic.APIStatusError),
+    ):
+        record(client, recorded.journal).messages.create(
+            model=MODEL, max_tokens=9, messages=MESSAGES, stream=streamed
+        )
+    assert recorded.types()[-2:] == ["request.sent", "attempt.failed"]
+    assert statuses(recorded) == [status]
+
+
+def test_a_request_that_was_redirected_once_is_not_taken_for_a_later_one(
+    recorded: Recorded,
+) -> None:
+    scenes = iter([307, 200, 500, 200])
+
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        status = next(scenes)
+        body = {"type": "message", "id": "m", "content": [], "stop_reason": "end_turn"}
+        return httpx2.Response(
+            status, headers={"location": "/v1/messages"}, json=body if status == 200 else {}
+        )
+
+    http = httpx2.Client(transport=httpx2.MockTransport(answer), follow_redirects=True)
+    with anthropic.Anthropic(
+        api_key=KEY, base_url="http://x", http_client=http, max_retries=1
+    ) as client:
+        wrapped = record(client, recorded.journal)
+        ask(wrapped)
+        ask(wrapped)
+    first, second = [
+        event.event_id for event in recorded.talk.since(0) if event.type == "request.sent"
+    ]
+    events = recorded.events()
+    failed = [event.request for event in events if isinstance(event, AttemptFailed)]
+    completed = [event.request for event in events if isinstance(event, ResponseCompleted)]
+    assert (failed, completed) == ([first, second], [first, second])
 
 
 def test_other_endpoints_pass_through(recorded: Recorded) -> None:
