@@ -19,7 +19,11 @@ class Rounds:
     """The turns so far, and the round that is open."""
 
     def __init__(self) -> None:
-        """Begin before the first turn."""
+        """Begin before the first turn.
+
+        `awaits_pause` says whether it may matter that a response is paused.
+        """
+        self.awaits_pause = False
         self.notes: list[Note] = []
         self.has_prefills = False
         self._turns: list[Turn] = []
@@ -54,6 +58,8 @@ class Rounds:
         """Add a call of one of the caller's tools."""
         self.speak(block)
         self._calls.append(block)
+        if block.mark == "unawaited":
+            self.awaits_pause = True
         self._known[call_id] = block
         self._answered.discard(call_id)
 
@@ -113,10 +119,6 @@ class Rounds:
             if answer := self._answers.pop(call.call, None):
                 self.say(replace(answer, mark="late"))
 
-    def awaits_pause(self) -> bool:
-        """Whether it matters for the open round that a response is paused."""
-        return bool(self._calls) and any(call.mark == "unawaited" for call in self._calls)
-
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""
         if self._held:
@@ -148,6 +150,7 @@ class Rounds:
                 self._results.append(result or _stand_in(call))
         self._calls.clear()
         self._answers.clear()
+        self.awaits_pause = False
 
     def _end(self) -> None:
         if self._calls:

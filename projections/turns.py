@@ -39,6 +39,7 @@ _IN_BLOBS: Final = ord("$")
 _ON_A_SIDE_LINE: Final = b'{"line":'
 _REFUSAL: Final = b'"stop_reason":"refusal"'
 _UNFINISHED: Final = b'"unfinished":['
+_LIST: Final = ord("[")
 
 
 def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
@@ -86,31 +87,26 @@ class _Fold:
         """Take in events in order; CorruptRecord where one does not have its shape."""
         try:
             for item in items:
-                self.take(item)
+                if not isinstance(item, Told):
+                    version, event = item
+                    self._take(item, None, version, name_of(event), plain_of_event(event), True)
+                    continue
+                name, body = item.type, item.body or b""
+                if name in _LONG and not body.startswith(_ON_A_SIDE_LINE):
+                    self._note_long(item, name, body)
+                    continue
+                plain = plain_of(item)
+                if not isinstance(plain, dict):
+                    self._unread(item.version, plain)
+                elif name not in _TOLD or self._redacted or "line" in plain:
+                    self._take(item, item.conversation_id, item.version, name, plain, True)
+                else:
+                    _TOLD[name](self, item.version, plain, _IN_BLOBS in body)
         except (KeyError, TypeError) as exc:
             raise CorruptRecord(
                 "the body of an event does not have its shape: "
                 "verify the log and restore it from a backup"
             ) from exc
-
-    def take(self, item: Item) -> None:
-        """Take in the next event."""
-        if not isinstance(item, Told):
-            version, event = item
-            self._take(item, None, version, name_of(event), plain_of_event(event), True)
-            return
-        name, body = item.type, item.body or b""
-        tell = _TOLD.get(name)
-        if tell is None and name in _LONG and not body.startswith(_ON_A_SIDE_LINE):
-            self._note_long(item, name, body)
-            return
-        plain = plain_of(item)
-        if not isinstance(plain, dict):
-            self._unread(item.version, plain)
-        elif tell and not self._redacted and "line" not in plain:
-            tell(self, item.version, plain, _IN_BLOBS in body)
-        else:
-            self._take(item, item.conversation_id, item.version, name, plain, True)
 
     def history(self, items: list[Item]) -> History:
         """Return all that was taken in."""
@@ -159,7 +155,7 @@ class _Fold:
             self._requests.append(item)
             return
         self._closings.append(item)
-        if _may_matter(body) or self._rounds.awaits_pause():
+        if self._rounds.awaits_pause or _may_matter(body):
             event = event_of(item)
             if isinstance(event, events.ResponseCompleted):
                 self._complete(_version_of(item), event)
@@ -282,7 +278,10 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
 
 def _may_matter(body: bytes | None) -> bool:
     """Whether the end of a response may change what its turn is."""
-    return body is None or body.find(_REFUSAL) >= 0 or body.find(_UNFINISHED) >= 0
+    if body is None or body.find(_REFUSAL) >= 0:
+        return True
+    # Few ends hold a list, and one byte is found in a tenth of the time.
+    return _LIST in body and body.find(_UNFINISHED) >= 0
 
 
 def _version_of(item: Item) -> int:
