@@ -147,6 +147,8 @@ DECLARE
     ordinal integer;
     new_input_tokens bigint;
     new_output_tokens bigint;
+    -- The largest sum that every reader of JSON has exactly: domain/head.py, MOST_TOKENS.
+    most_tokens CONSTANT bigint := 9007199254740991;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE feature_not_supported
@@ -269,8 +271,8 @@ BEGIN
                 IF added.effect & 64 <> 0 THEN last.tools := last.version; END IF;
                 IF added.effect & 128 <> 0 THEN last.request := last.version; END IF;
             END IF;
-            new_input_tokens := new_input_tokens + added.input_tokens;
-            new_output_tokens := new_output_tokens + added.output_tokens;
+            new_input_tokens := least(new_input_tokens + added.input_tokens, most_tokens);
+            new_output_tokens := least(new_output_tokens + added.output_tokens, most_tokens);
             INSERT INTO hansard.event VALUES (
                 last.position, last.version, last.exchange, last.recorded_at,
                 asked.conversation_id, added.event_id, asked.tenant, added.schema_version,
@@ -288,8 +290,8 @@ BEGIN
             UPDATE hansard.conversation_head AS h SET
                 version = last.version, exchange = last.exchange, closed = last.closed,
                 instructions = last.instructions, tools = last.tools, request = last.request,
-                input_tokens = h.input_tokens + new_input_tokens,
-                output_tokens = h.output_tokens + new_output_tokens,
+                input_tokens = least(h.input_tokens + new_input_tokens, most_tokens),
+                output_tokens = least(h.output_tokens + new_output_tokens, most_tokens),
                 open_calls = last.open_calls, open_since = last.open_since,
                 position = last.position, recorded_at = last.recorded_at
             WHERE h.shard = at_shard AND h.conversation_id = asked.conversation_id;
