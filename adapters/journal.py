@@ -8,39 +8,33 @@ from __future__ import annotations
 
 import logging
 import threading
-import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
-from typing_extensions import TypeIs
-
+from hansard.adapters.answers import record_answer
 from hansard.adapters.capture.anthropic_events import Recording
 from hansard.adapters.capture.anthropic_requests import Sent, read_request
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.spool import Spool
 from hansard.adapters.capture.unstored import Unstored
-from hansard.adapters.reading import Stretch, blob_among, in_force, since_request
+from hansard.adapters.reading import Stretch
 from hansard.adapters.recording import Outgoing, Plan, Rendered, Standing, matching, plan
-from hansard.adapters.writing import Done
+from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
+from hansard.adapters.writing import Done, append_to
 from hansard.domain import conversation
-from hansard.domain.content import Blob
-from hansard.domain.draft import blobs_of
 from hansard.domain.errors import (
-    ConversationClosed,
     HansardError,
     IdempotencyMismatch,
     InvalidContent,
     NotRecorded,
     VersionConflict,
 )
-from hansard.domain.events import Event, InstructionsSet, RequestSent, ToolsDefined
-from hansard.domain.head import Head, Pointer
-from hansard.domain.log import Append, Backend, Blobs, NewEvent
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.continuation import since
-from hansard.projections.sources import Source, sources_in
+from hansard.domain.events import Event
+from hansard.domain.head import Head
+from hansard.domain.log import Append, Backend, NewEvent
+from hansard.projections.sources import Source
 from hansard.projections.template import Parent, split
 
 if TYPE_CHECKING:
@@ -85,22 +79,10 @@ class Conversation(Protocol):
         ...
 
 
-class Begun:
-    """A request that is recorded and may be answered; in flight for as long as it is held."""
-
-    __slots__ = ("__weakref__", "line", "request")
-
-    def __init__(self, request: UUID, line: UUID | None) -> None:
-        """Hold a request, by the id of its event, and the side line it is on, if any."""
-        self.request = request
-        self.line = line
-
-
 class Journal:
     """The wire's side of one conversation; safe to share between threads and clients.
 
-    It knows the requests that are in flight in this process, the latest that were rendered here,
-    and the body of the last one.
+    It knows the latest requests that were rendered here, and the body of the last one.
     """
 
     def __init__(self, talk: Conversation, spool: Spool) -> None:
@@ -108,14 +90,16 @@ class Journal:
         self.talk = talk
         self.spool = spool
         self._lock = threading.Lock()
-        self._in_flight: weakref.WeakSet[Begun] = weakref.WeakSet()
+        self._remembering = threading.Lock()
         self._rendered: deque[Rendered] = deque(maxlen=_REMEMBERED)
         self._last: Parent | None = None
-        self._in_force: dict[Pointer, tuple[int, Event | Unrecognised | Erased | None]] = {}
+        self._standings = Standings(talk)
 
     def remember(self, asked: Asked) -> None:
         """Take note of a request that was rendered here: it may go out next."""
-        self._rendered.append(Rendered(asked.recipe, asked.request.body_parts, asked.sources))
+        rendered = Rendered(asked.recipe, asked.request.body_parts, asked.sources)
+        with self._remembering:
+            self._rendered.append(rendered)
 
     def digest(self, text: str) -> bytes:
         """Return the store's keyed digest of a text."""
@@ -132,20 +116,19 @@ class Journal:
             asked, is_readable = _unread(outgoing.body), False
         with self._lock:
             self.spool.take_in(self.talk.backend)
-            decided = self._record(outgoing, asked, aside=not is_readable)
-            self._last = Parent(decided.request, outgoing.body)
-            begun = Begun(decided.request, decided.line)
-            self._in_flight.add(begun)
+            begun = self._record(outgoing, asked, aside=not is_readable)
+            self._last = Parent(begun.request, outgoing.body)
         return begun
 
     def resume(self, begun: Begun) -> None:
         """Take note that another attempt of a request is in flight."""
-        self._in_flight.add(begun)
+        IN_FLIGHT[begun.request] = begun
 
     def conclude(self, begun: Begun, recording: Recording) -> None:
         """Make an answer, or a failed attempt, durable; spool it where the store cannot take it.
 
-        Raises nothing of its own: the answer is on its way to the caller.
+        It is history as long as its request is the main line's last one, else it is kept on a side
+        line. Raises nothing of its own: the answer is on its way to the caller.
         """
         events, blobs = recording
         talk = self.talk
@@ -157,35 +140,42 @@ class Journal:
             )
             return
         finally:
-            self._in_flight.discard(begun)
+            IN_FLIGHT.pop(begun.request, None)
+        append = Append(talk.tenant, talk.conversation_id, drafted)
         try:
-            self._store(drafted, blobs)
+            self._put(blobs)
+            if begun.line is None:
+                record_answer(talk.backend, append, begun.request, begun.version)
+            else:
+                append_to(talk.backend, append)
         except BaseException as exc:
             # Interrupted or not, the log may have it: what is spooled is recorded once.
-            append = Append(talk.tenant, talk.conversation_id, drafted)
             self.spool.put(Unstored(append, blobs), exc)
             if not isinstance(exc, Exception):
                 raise
 
-    def _record(self, outgoing: Outgoing, asked: Sent, *, aside: bool) -> Plan:
+    def _record(self, outgoing: Outgoing, asked: Sent, *, aside: bool) -> Begun:
         """Record a request where it belongs; decide again when another writer was quicker."""
-        rendered = matching(outgoing.body, self._rendered)
+        rendered = matching(outgoing.body, self._remembered())
         for tries_left in reversed(range(_TRIES)):
             aside = aside or not tries_left
-            standing = self._standing()
+            standing = self._standings.now()
             decided = plan(outgoing, asked, standing, rendered=rendered, aside=aside)
             version = standing.head.version
             expected = None if aside and version else version
             drafted, blobs = self._drafted(decided, standing, outgoing, rendered)
+            begun = IN_FLIGHT[decided.request] = Begun(decided.request, decided.line)
             try:
-                self._store(drafted, blobs, expected)
+                self._put(blobs)
+                done = self.talk.append_drafted(drafted, expected)
             except VersionConflict:
                 continue
             except IdempotencyMismatch:
                 # It says something else under an id that is recorded: a view of its own.
                 aside = True
                 continue
-            return decided
+            begun.version = done.last
+            return begun
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
 
     def _drafted(
@@ -201,86 +191,13 @@ class Journal:
         sent = self.talk.draft(decided.sent(template), event_id=decided.request)
         return (*before, sent), {**decided.blobs, **spans}
 
-    def _store(
-        self,
-        drafted: tuple[NewEvent, ...],
-        blobs: Mapping[str, bytes],
-        expected_version: int | None = None,
-    ) -> None:
-        talk = self.talk
+    def _remembered(self) -> tuple[Rendered, ...]:
+        with self._remembering:
+            return tuple(self._rendered)
+
+    def _put(self, blobs: Mapping[str, bytes]) -> None:
         for data in blobs.values():
-            talk.backend.put_blob(talk.tenant, talk.conversation_id, (data,))
-        talk.append_drafted(drafted, expected_version)
-
-    def _standing(self) -> Standing:
-        """Read where the conversation stands: its head, and what came after its last request."""
-        head = self.talk.head()
-        if head.closed:
-            raise ConversationClosed("the conversation is closed: start another, or fork it")
-        stretches = self.talk.lineage(head.version, head)
-        recorded = since_request(self.talk.backend, stretches)
-        known = [event for event in (item.event() for item in recorded) if _is_known(event)]
-        last = known[0] if known and isinstance(known[0], RequestSent) else None
-        instructions = self._pointed("instructions", head.instructions, stretches)
-        tools = self._pointed("tools", head.tools, stretches)
-        blobs = (blob for event in (*known, instructions, tools) for blob in _blobs(event))
-        return Standing(
-            head=head,
-            last=last,
-            last_id=recorded[0].event_id if last else None,
-            since=since(known[1:] if last else known),
-            in_flight=last is not None and self._is_in_flight(recorded[0].event_id),
-            instructions=instructions if isinstance(instructions, InstructionsSet) else None,
-            tools=tools if isinstance(tools, ToolsDefined) else None,
-            blobs=_Stored(self.talk.backend, stretches, {blob.sha256: blob for blob in blobs}),
-            sources=sources_in(event.told() for event in recorded),
-        )
-
-    def _pointed(
-        self, pointer: Pointer, version: int, stretches: tuple[Stretch, ...]
-    ) -> Event | Unrecognised | Erased | None:
-        """Return what is in force; it is read again only when another version sets it."""
-        known = self._in_force.get(pointer)
-        if known is not None and known[0] == version:
-            return known[1]
-        recorded = in_force(self.talk.backend, stretches, pointer)
-        event = None if recorded is None else recorded.event()
-        self._in_force[pointer] = (version, event)
-        return event
-
-    def _is_in_flight(self, request: UUID) -> bool:
-        return any(begun.request == request for begun in list(self._in_flight))
-
-
-class _Stored(Mapping[str, bytes]):
-    """The bytes of blobs by digest, read when they are asked for."""
-
-    def __init__(
-        self, blobs: Blobs, stretches: tuple[Stretch, ...], known: Mapping[str, Blob]
-    ) -> None:
-        self._store = blobs
-        self._stretches = stretches
-        self._blobs = known
-
-    def __getitem__(self, digest: str) -> bytes:
-        return blob_among(self._store, self._stretches, self._blobs[digest])
-
-    def __contains__(self, digest: object) -> bool:
-        return digest in self._blobs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._blobs)
-
-    def __len__(self) -> int:
-        return len(self._blobs)
-
-
-def _is_known(event: Event | Unrecognised | Erased) -> TypeIs[Event]:
-    return not isinstance(event, Unrecognised | Erased)
-
-
-def _blobs(event: Event | Unrecognised | Erased | None) -> tuple[Blob, ...]:
-    return blobs_of(event) if event is not None and _is_known(event) else ()
+            self.talk.backend.put_blob(self.talk.tenant, self.talk.conversation_id, (data,))
 
 
 def _unread(body: bytes) -> Sent:

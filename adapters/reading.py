@@ -18,6 +18,7 @@ from hansard.domain.errors import CorruptRecord
 from hansard.domain.events import ConversationForked
 from hansard.domain.head import Head, Pointer
 from hansard.domain.log import Blobs, Log, RecordedEvent, Told
+from hansard.projections.seen import seen_by
 from hansard.projections.window import EVERYTHING, Window, edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
@@ -73,11 +74,14 @@ def read_through(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedE
 
 
 def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEvent]:
-    """Return the events from the last request of the main line on; all, if none was sent."""
+    """Return the events from the last request of the main line on; all, if none was sent.
+
+    Where that request had not seen all that was before it, those from the last that it saw on.
+    """
     recorded: list[RecordedEvent] = []
     for stretch in reversed(stretches):
         sent = _pointed(log, stretch, "request")
-        after = sent.version - 1 if sent else 0
+        after = min(sent.version, seen_by(sent.told()) or sent.version) - 1 if sent else 0
         recorded = [
             *log.read(stretch.conversation_id, after=after, until=stretch.until),
             *recorded,

@@ -85,8 +85,10 @@ class Standing:
     """Where a conversation stands when a request goes out.
 
     `last` is the main line's last request, by `last_id`; `since` what came after it; `in_flight`
-    that its answer is being read right now. `blobs` are the bytes that native blocks refer to,
-    `sources` the events since that request, whose content the next one repeats.
+    that its answer is being read right now, in this process; `has_failed` that it failed or broke
+    off. `answered` is the version of a complete response to it, `said` that of the last event since
+    that said something (0: none). `blobs` are the bytes that native blocks refer to, `sources` the
+    events since that request, whose content the next one repeats.
     """
 
     head: Head = field(default_factory=Head)
@@ -94,6 +96,9 @@ class Standing:
     last_id: UUID | None = None
     since: Since = field(default_factory=Since)
     in_flight: bool = False
+    has_failed: bool = False
+    answered: int = 0
+    said: int = 0
     instructions: InstructionsSet | None = None
     tools: ToolsDefined | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -129,9 +134,11 @@ def plan(
     found = None if aside else _continuation(blocks, standing, rendered)
     line = request if found is None else None
     events, blobs = ((), {}) if found is None else _news(outgoing, asked, standing, found, rendered)
+    seen = None if line or rendered is None else rendered.recipe.version
 
     def sent(template: Template) -> RequestSent:
         said = RequestSent(
+            seen=seen if seen is not None and seen < standing.said else None,
             api=outgoing.api,
             endpoint=outgoing.endpoint,
             model=asked.model,
@@ -167,17 +174,38 @@ def _pieces(asked: Sent) -> list[Piece] | None:
 def _continuation(
     sent: list[Piece] | None, standing: Standing, rendered: Rendered | None
 ) -> list[Piece] | None:
-    """Return the blocks that are new on the main line; None if the request is not of it."""
-    if sent is None or standing.in_flight:
+    """Return the blocks that are new on the main line; None if the request is not of it.
+
+    What goes on supersedes a request that is still out: its answer will be on a side line.
+    """
+    if sent is None:
         return None
     if rendered is not None:
-        overtaken = standing.head.request > rendered.recipe.version and standing.since.is_answered
-        return None if overtaken else []
-    last = standing.last
-    known = last.blocks if last else 0
-    if last is not None and (len(sent) < known or digest_of(sent[:known]) != last.history):
+        return [] if _goes_on(sent, standing, rendered.recipe.version) else None
+    known = standing.last.blocks if standing.last else 0
+    is_sample = len(sent) == known and (standing.in_flight or standing.answered > 0)
+    if is_sample or not _begins_as_last(sent, standing):
         return None
     return new_pieces(sent[known:], standing.since, standing.blobs)
+
+
+def _goes_on(sent: list[Piece], standing: Standing, version: int) -> bool:
+    """Whether a request that was rendered at a version goes on from the main line's last one.
+
+    It does if it saw that request, or repeats it since it failed; not if it missed the answer.
+    """
+    if standing.answered > version:
+        return False
+    if standing.head.request <= version:
+        return True
+    return standing.has_failed and _begins_as_last(sent, standing)
+
+
+def _begins_as_last(sent: list[Piece], standing: Standing) -> bool:
+    last = standing.last
+    if last is None:
+        return True
+    return len(sent) >= last.blocks and digest_of(sent[: last.blocks]) == last.history
 
 
 def _news(

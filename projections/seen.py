@@ -46,12 +46,17 @@ def as_seen(items: Sequence[Item]) -> tuple[list[Item], tuple[Note, ...]]:
             # A window may begin amid what a request had not seen: then nothing is before it.
             unseen = []
         said = [told for told in unseen if _is_said(event_of(told))]
-        answered = [told for told in unseen if _is_answer(event_of(told))]
+        answered = [told for told in unseen if _is_answered(event_of(told))]
         away = {id(told) for told in (*said, *answered)}
         ordered = [told for told in ordered if id(told) not in away] if away else ordered
         ordered += [item, *said]
         notes += [_note(told) for told in answered]
     return ordered, tuple(notes)
+
+
+def says_something(event: Event) -> bool:
+    """Return whether an event is part of what the model knows: said to it, or by it."""
+    return _is_said(event) or _is_answered(event)
 
 
 def _is_after(item: Item, seen: int, request: Item) -> bool:
@@ -74,7 +79,7 @@ def _is_said(event: Event | Unrecognised | Erased) -> bool:
             return False
 
 
-def _is_answer(event: Event | Unrecognised | Erased) -> bool:
+def _is_answered(event: Event | Unrecognised | Erased) -> bool:
     match event:
         case (
             events.MessageRecorded()

@@ -13,8 +13,9 @@ from hansard.adapters.capture.anthropic_events import Recording
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.endpoints import endpoint_of
 from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.journal import Begun, Journal
+from hansard.adapters.journal import Journal
 from hansard.adapters.recording import Outgoing
+from hansard.adapters.standing import Begun
 from hansard.domain import jsontext
 from hansard.domain.errors import NotRecorded
 

@@ -1,0 +1,47 @@
+"""Answers on their way into the log: history as long as no other request went on.
+
+A request may be overtaken while it is out: its stream is left unread, a second tab goes on. Then
+its answer is kept on a side line. The log decides, so that threads and processes agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from hansard.adapters.writing import Done, append_to
+from hansard.domain.encoding import decode, encode
+from hansard.domain.errors import VersionConflict
+from hansard.domain.head import effect_of
+from hansard.domain.log import Append, Log, NewEvent
+from hansard.domain.registry import Unrecognised
+
+_TRIES: Final = 16
+
+
+def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done:
+    """Record what a request of the main line was answered; on a side line if it was overtaken.
+
+    `version` is the last one of the conversation, as far as the caller knows. Others may append
+    meanwhile; where they are quicker each time, the answer goes aside rather than missing. What
+    was recorded before stays as it is. Raises IdempotencyMismatch, and what the log raises.
+    """
+    for _ in range(_TRIES):
+        try:
+            return append_to(log, replace(answer, expected_version=version))
+        except VersionConflict as exc:
+            version = exc.current
+        last = log.latest(answer.conversation_id, "request", version)
+        if last is None or last.event_id != request:
+            break
+    beside = tuple(_on_line(event, request) for event in answer.events)
+    return append_to(log, replace(answer, events=beside, expected_version=None))
+
+
+def _on_line(drafted: NewEvent, line: UUID) -> NewEvent:
+    event = decode(drafted.type, drafted.schema_version, drafted.body)
+    if isinstance(event, Unrecognised):
+        return drafted
+    aside = event.model_copy(update={"line": line})
+    return replace(drafted, body=encode(aside), effect=effect_of(aside))

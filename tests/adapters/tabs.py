@@ -1,0 +1,117 @@
+"""A conversation that is open in several places, with no network between them and the record."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.asking import ask
+from hansard.adapters.capture.spool import Spool
+from hansard.adapters.journal import Journal
+from hansard.adapters.recording import Outgoing
+from hansard.adapters.standing import Begun
+from hansard.adapters.talk import Talk
+from hansard.domain import events, jsontext
+from hansard.domain.content import Native, Text
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.log import Backend
+from hansard.projections.requests.request import Options, Request
+from tests.factories import TENANT
+from tests.projections.happenings import event_of_block
+
+API = "anthropic-messages"
+
+
+class Tab:
+    """One holder of a conversation: it renders, sends and is answered."""
+
+    def __init__(self, backend: Backend, folder: Path) -> None:
+        spool = Spool(folder / "spool")
+        self.talk = Talk(backend, "support/4711", tenant=TENANT, spool=spool)
+        self.journal = Journal(self.talk, spool)
+        self._indexes = count()
+
+    def render(self, at: int | None = None) -> Request:
+        """What `talk.request` does: render, and remember the recipe."""
+        version = self.talk.head().version if at is None else at
+        asked = ask(self.talk.backend, self.talk.lineage(version), Options())
+        self.journal.remember(asked)
+        return asked.request
+
+    def send(self, request: Request) -> Begun:
+        return self.send_own(request["messages"])
+
+    def send_own(self, messages: list[JsonObject]) -> Begun:
+        """Send a history that the program keeps."""
+        body = jsontext.write({"model": "m", "max_tokens": 9, "messages": messages})
+        return self.journal.begin(Outgoing(API, "/v1/messages", body))
+
+    def answer(self, begun: Begun, *blocks: str | JsonObject) -> None:
+        """Be answered, as the recorder reads it from the wire."""
+        calls = any(isinstance(block, dict) for block in blocks)
+        stop = "tool_use" if calls else "end_turn"
+        closing = events.ResponseCompleted(
+            response=uuid7(), api=API, stop_reason=stop, envelope={}, request=begun.request
+        )
+        self._conclude(begun, blocks, closing)
+
+    def abandon(self, begun: Begun, *blocks: str) -> None:
+        """Stop reading amid the answer."""
+        closing = events.ResponseInterrupted(
+            response=uuid7(), api=API, reason="abandoned", request=begun.request
+        )
+        self._conclude(begun, blocks, closing)
+
+    def fail(self, begun: Begun) -> None:
+        """Be answered with an error."""
+        failed = events.AttemptFailed(request=begun.request, status=500, line=begun.line)
+        self.journal.conclude(begun, ((failed,), {}))
+
+    def _conclude(
+        self,
+        begun: Begun,
+        blocks: tuple[str | JsonObject, ...],
+        closing: events.ResponseCompleted | events.ResponseInterrupted,
+    ) -> None:
+        awaited = isinstance(closing, events.ResponseCompleted)
+        values = [{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks]
+        said = [
+            event_of_block(closing.response, index, value, awaited=awaited)
+            for index, value in enumerate(values)
+        ]
+        recorded = tuple(
+            event.model_copy(update={"line": begun.line}) for event in (*said, closing)
+        )
+        self.journal.conclude(begun, (recorded, {}))
+
+
+def flat(request: Request) -> list[tuple[str, JsonObject]]:
+    """The blocks of a request, each with its speaker; a string is one text."""
+    return [
+        (message["role"], block)
+        for message in request["messages"]
+        for block in (
+            [{"type": "text", "text": message["content"]}]
+            if isinstance(message["content"], str)
+            else message["content"]
+        )
+    ]
+
+
+def words(request: Request) -> list[str]:
+    return [str(block.get("text") or block["type"]) for _, block in flat(request)]
+
+
+def told(tab: Tab) -> dict[str, bool]:
+    """Each text that an answer said, and whether it is on the main line."""
+    found: dict[str, bool] = {}
+    for recorded in tab.talk.since(0):
+        event = recorded.event()
+        if isinstance(event, events.MessageRecorded) and event.role == "assistant":
+            for block in event.content:
+                said = block.value.get("text") if isinstance(block, Native) else None
+                said = block.text if isinstance(block, Text) else said
+                found[str(said)] = event.line is None
+    return found
