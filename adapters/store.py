@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Self
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Self
 from uuid import UUID
 
 from hansard.adapters.capture.spool import Spool
 from hansard.adapters.talk import Talk
-from hansard.domain.errors import ConversationNotFound
+from hansard.domain.errors import ConversationNotFound, InvalidInput
 from hansard.domain.events import ConversationStarted
 from hansard.domain.head import Head
 from hansard.domain.log import Backend, Conversation, Cursor, RecordedEvent, Subscription
 
+if TYPE_CHECKING:
+    from hansard.adapters.verifying import Verified
+
 NO_TENANT: Final = UUID(int=0)
 """The tenant of a store that serves one party only."""
+
+GRACE: Final = timedelta(hours=24)
+"""How long a document may wait for the event that refers to it."""
+
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +108,34 @@ class Store:
         still waits to be recorded; headers and leaves stay, so that the ledger still verifies.
         ConversationNotFound if there is none of that key.
         """
-        found = which if isinstance(which, UUID) else self.existing(which).conversation_id
+        found = self._id(which)
         self.spool.forget(found)
         erased = self.backend.forget(found)
         self.spool.forget(found)  # An answer may have come meanwhile.
         return erased
+
+    def verify(self, which: str | UUID | None = None) -> Verified:
+        """Check that what is stored is what was committed to, and say what does not hold.
+
+        Of a conversation (its key, or its id), else of the whole store: digests, leaves, documents,
+        the order of positions and versions, and each head against its events. A role that is bound
+        to a tenant does not see all positions: it can check conversations only.
+        """
+        from hansard.adapters.verifying import verify_conversation, verify_log
+
+        if which is None:
+            return verify_log(self.backend, self.tenant)
+        return verify_conversation(self.backend, self._id(which))
+
+    def sweep(self, older_than: timedelta = GRACE) -> int:
+        """Delete documents that no event refers to and that were stored so long ago, at least.
+
+        They stay where a program ended between storing a document and saying what it belongs to.
+        Returns how many went.
+        """
+        if older_than < timedelta(0):
+            raise InvalidInput("older_than is a time that has passed: give it as 0 or more")
+        return self.backend.sweep_blobs(time.time_ns() // 1000 - older_than // _MICROSECOND)
 
     def cursors(self) -> list[Cursor]:
         """Return where the log ends, shard by shard."""
@@ -115,6 +148,9 @@ class Store:
     def close(self) -> None:
         """Let go of files and connections."""
         self.backend.close()
+
+    def _id(self, which: str | UUID) -> UUID:
+        return which if isinstance(which, UUID) else self.existing(which).conversation_id
 
     def _key(self, found: Conversation) -> str | None:
         for recorded in self.backend.read(found.conversation_id, limit=1):

@@ -86,7 +86,7 @@ def test_the_readme_does_what_it_says(
     program["client"].close()
     program["store"].close()
     commands = [line for fence in readme if fence.language == "console" for line in lines(fence)]
-    assert len(commands) == 8
+    assert len(commands) == 9
     for command in commands:
         run(command)
 

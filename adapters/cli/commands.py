@@ -265,6 +265,53 @@ def forget(
 
 
 @app.command()
+def verify(
+    context: typer.Context,
+    key: Annotated[
+        str | None,
+        typer.Argument(help="The conversation's key, or its id.", show_default="the whole store"),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that the store still holds what it committed to.
+
+    Every digest and leaf, every document, the order of positions and versions, and where each
+    conversation stands. Exit code 1 if something does not hold. Piped: conversation, version,
+    fault.
+
+    Example: `hansard verify`
+    """
+    from hansard.adapters.cli.verifying import verify
+
+    with _store(context, url) as store:
+        if not verify(store, key, as_json=as_json):
+            raise typer.Exit(1)
+
+
+@app.command()
+def sweep(
+    context: typer.Context,
+    older_than: Annotated[
+        float, typer.Option(min=0, metavar="HOURS", help="Spare what came since.")
+    ] = 24,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete documents that no event refers to.
+
+    They stay where a program ended between storing a document and saying what it belongs to.
+    Run it now and then; what may still be on its way is spared.
+
+    Example: `hansard sweep --older-than 48`
+    """
+    from hansard.adapters.cli.sweeping import sweep
+
+    with _store(context, url) as store:
+        sweep(store, older_than, as_json=as_json)
+
+
+@app.command()
 def export(
     context: typer.Context,
     key: Key,

@@ -23,7 +23,9 @@ COMMANDS = (
     "replay",
     "request",
     "show",
+    "sweep",
     "tail",
+    "verify",
 )
 
 

@@ -1,0 +1,140 @@
+"""A store checked against what it committed to: its events, its documents, its heads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from hansard.domain.content import Blob
+from hansard.domain.draft import blobs_of
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.log import Backend, Cursor, RecordedEvent
+from hansard.domain.registry import Erased, Unrecognised
+from hansard.projections.verification import (
+    Fault,
+    Folded,
+    event_faults,
+    fold_event,
+    head_faults,
+    position_fault,
+)
+
+_PAGE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was checked, and what does not hold; `is_whole` if all does."""
+
+    events: int
+    erased: int
+    conversations: int
+    faults: tuple[Fault, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that was checked holds."""
+        return not self.faults
+
+
+def verify_log(backend: Backend, tenant: UUID) -> Verified:
+    """Check all events of all shards, and every conversation that they or the catalogue name.
+
+    Events that are recorded meanwhile are checked if a head tells of them.
+    """
+    check = _Check(backend)
+    for last in backend.cursors():
+        check.shard(last)
+    for listed in backend.conversations(tenant):
+        check.begin(listed.conversation_id)
+    return check.done()
+
+
+def verify_conversation(backend: Backend, conversation_id: UUID) -> Verified:
+    """Check the events of one conversation, its documents and its head."""
+    check = _Check(backend)
+    check.begin(conversation_id)
+    return check.done()
+
+
+class _Check:
+    """The folds of all conversations that were met, and the faults found so far."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._folds: dict[UUID, Folded] = {}
+        self._blobs: set[tuple[UUID, Blob]] = set()
+        self._faults: list[Fault] = []
+        self._events = self._erased = 0
+
+    def begin(self, conversation_id: UUID) -> None:
+        """Take up a conversation, of which no event may be there."""
+        self._folds.setdefault(conversation_id, Folded(conversation_id))
+
+    def shard(self, last: Cursor) -> None:
+        """Check the events of a shard, up to what was its last position."""
+        position = 0
+        for event in _shard(self._backend, last):
+            self._add(position_fault(event, position))
+            position = event.position
+            self._take(event)
+
+    def done(self) -> Verified:
+        """Compare each head with its events, and return what was found."""
+        for conversation_id in list(self._folds):
+            self._head(conversation_id)
+        return Verified(self._events, self._erased, len(self._folds), tuple(self._faults))
+
+    def _head(self, conversation_id: UUID) -> None:
+        """Compare a head with its events, those included that came after the log was read."""
+        head = self._backend.head(conversation_id)
+        known = self._folds[conversation_id].head.version
+        for event in self._backend.read(conversation_id, after=known, until=head.version):
+            self._take(event)
+        self._faults += head_faults(self._folds[conversation_id], head)
+
+    def _take(self, event: RecordedEvent) -> None:
+        self._events += 1
+        self._erased += event.body is None
+        self._faults += event_faults(event)
+        self.begin(event.conversation_id)
+        folded, fault = fold_event(self._folds[event.conversation_id], event)
+        self._folds[event.conversation_id] = folded
+        self._add(fault)
+        self._documents(event)
+
+    def _documents(self, event: RecordedEvent) -> None:
+        for blob in _blobs(event):
+            place = (event.conversation_id, blob)
+            if place in self._blobs:
+                continue
+            self._blobs.add(place)
+            try:
+                for _ in self._backend.get_blob(*place):
+                    pass
+            except CorruptRecord:
+                why = f"the blob {blob.sha256} is missing or damaged"
+                self._add(Fault(event.conversation_id, event.version, why))
+
+    def _add(self, fault: Fault | None) -> None:
+        if fault is not None:
+            self._faults.append(fault)
+
+
+def _shard(backend: Backend, last: Cursor) -> Iterator[RecordedEvent]:
+    after = Cursor(last.incarnation, last.shard, 0)
+    while after.position < last.position:
+        page = backend.read_log(after, min(_PAGE, last.position - after.position))
+        if not page:
+            return
+        yield from page
+        after = Cursor(last.incarnation, last.shard, page[-1].position)
+
+
+def _blobs(event: RecordedEvent) -> tuple[Blob, ...]:
+    try:
+        happened = event.event()
+    except CorruptRecord:
+        return ()
+    return () if isinstance(happened, Erased | Unrecognised) else blobs_of(happened)

@@ -1,0 +1,55 @@
+"""Documents that no event refers to are swept; those that may yet be said are spared."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import hansard
+from tests.adapters.command import Command, in_process, url_of
+
+KEY = "support/4711"
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A store with a document that was said, and one whose event was refused."""
+    place = url_of(tmp_path)
+    with hansard.connect(place) as store:
+        talk = store.conversation(KEY)
+        talk.user("Keep this.", documents=[b"said"])
+        with pytest.raises(hansard.VersionConflict):
+            talk.user("And this?", documents=[b"not said"], expected_version=7)
+    return place
+
+
+def test_what_no_event_refers_to_goes_once(url: str) -> None:
+    with hansard.connect(url) as store:
+        assert store.sweep(timedelta(0)) == 1
+        assert store.sweep(timedelta(0)) == 0
+        assert store.verify().is_whole
+
+
+def test_what_may_yet_be_said_is_spared(url: str) -> None:
+    with hansard.connect(url) as store:
+        assert store.sweep() == 0
+
+
+def test_a_time_to_come_is_refused(url: str) -> None:
+    with hansard.connect(url) as store, pytest.raises(hansard.InvalidInput, match="0 or more"):
+        store.sweep(timedelta(hours=-1))
+
+
+def test_the_command_says_what_went(url: str, command: Command) -> None:
+    assert command("sweep", "--url", url).out.startswith("Nothing to delete")
+    done = command("sweep", "--older-than", "0", "--url", url)
+    assert (done.code, done.out) == (0, "1 blob deleted that no event refers to.\n")
+    assert command("sweep", "--json", "--url", url).document == {"swept": 0}
+    assert command("sweep", "--older-than", "-1", "--url", url).code == 2

@@ -1,0 +1,209 @@
+"""Damage is found: what a store holds is checked against what it committed to."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import hansard
+from hansard.adapters.verifying import Verified
+from hansard.domain.content import ToolCall
+from hansard.domain.events import ResponseCompleted, ToolCallRecorded
+from hansard.domain.header import header_bytes, parse_header
+from tests.adapters.command import Command, in_process, url_of
+from tests.factories import prompt
+from tests.sqlite_by_hand import ByHand
+
+KEY = "support/4711"
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A store of two conversations; closed, so that all of it is in its file."""
+    place = url_of(tmp_path)
+    with hansard.connect(place) as store:
+        speak(store)
+    return place
+
+
+@pytest.fixture
+def file(tmp_path: Path, url: str) -> Path:
+    return tmp_path / "talks.db"
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+def speak(store: hansard.Store) -> None:
+    talk = store.conversation(KEY)
+    talk.user("Where is parcel NW-20931?", documents=[b"%PDF the waybill"])
+    call = ToolCall(id="toolu_1", name="track", arguments={})
+    talk.append(ToolCallRecorded(call_id="toolu_1", name="track", content=call))
+    talk.append(ResponseCompleted(response=talk.conversation_id, api="x", envelope={}))
+    store.conversation("support/4712").user("Where is parcel NW-20932?")
+    talk.tool_result("toolu_1", "depot North")
+    talk.user("Thank you.")
+
+
+def verified(url: str, which: str | None = None) -> Verified:
+    with hansard.connect(url) as store:
+        return store.verify(which)
+
+
+def whys(url: str) -> list[str]:
+    return [fault.why for fault in verified(url).faults]
+
+
+@pytest.fixture
+def by_hand(file: Path) -> Iterator[ByHand]:
+    """The file without the rules that keep its events as they are."""
+    connection = ByHand.open(file)
+    for (name,) in connection.run("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
+        connection.run(f"DROP TRIGGER {name}")
+    yield connection
+    connection.close()
+
+
+def test_what_was_not_touched_holds(url: str) -> None:
+    assert verified(url) == Verified(events=8, erased=0, conversations=2, faults=())
+    assert verified(url, KEY) == Verified(events=6, erased=0, conversations=1, faults=())
+
+
+def test_a_fork_holds(url: str) -> None:
+    with hansard.connect(url) as store:
+        store.conversation(KEY).fork("support/4711/again", at=4).user("And now?")
+    assert verified(url).faults == ()
+
+
+def test_what_was_forgotten_still_holds(url: str) -> None:
+    with hansard.connect(url) as store:
+        store.forget(KEY)
+    assert verified(url) == Verified(events=8, erased=6, conversations=2, faults=())
+
+
+def test_events_of_a_newer_release_hold(url: str) -> None:
+    with hansard.connect(url) as store:
+        talk = store.conversation(KEY)
+        known = talk.draft(prompt())
+        header = replace(parse_header(known.header), type="message.superseded")
+        newer = replace(known, type=header.type, header=header_bytes(header))
+        talk.append_drafted((newer,))
+        talk.user("Go on.")
+        assert store.verify(KEY).faults == store.verify().faults == ()
+
+
+def test_a_flipped_byte_of_a_text_is_found(url: str, file: Path) -> None:
+    copy = file.with_name("copy.db")
+    shutil.copy(file, copy)
+    data = copy.read_bytes()
+    assert data.count(b"NW-20931") == 1
+    copy.write_bytes(data.replace(b"NW-20931", b"NW-20930"))
+    (fault,) = verified(f"sqlite:///{copy}").faults
+    assert (fault.version, fault.why) == (2, "its digest is not that of its salt and body")
+
+
+def test_a_flipped_byte_of_a_document_is_found(url: str, file: Path) -> None:
+    data = file.read_bytes()
+    assert data.count(b"the waybill") == 1
+    file.write_bytes(data.replace(b"the waybill", b"the waybull"))
+    (why,) = whys(url)
+    assert why.endswith("is missing or damaged")
+
+
+@pytest.mark.parametrize("byte", range(0, 200, 13))
+def test_a_flipped_byte_of_a_header_is_found(url: str, file: Path, byte: int) -> None:
+    data = bytearray(file.read_bytes())
+    start = data.find(b'{"codec":"json"')
+    data[start + byte] ^= 1
+    file.write_bytes(data)
+    assert "its leaf is not that of its header, place and digest" in whys(url)
+
+
+@pytest.mark.parametrize("columns", ["salt, body", "digest, salt, body", "header", "leaf"])
+def test_swapped_rows_are_found(url: str, by_hand: ByHand, columns: str) -> None:
+    for position, other in ((2, 8), (8, 2)):
+        by_hand.run(f"CREATE TEMP TABLE t{position} AS SELECT * FROM event WHERE position={other}")
+    for position in (2, 8):
+        by_hand.run(
+            f"UPDATE event SET ({columns}) = (SELECT {columns} FROM t{position}) "
+            f"WHERE position={position}"
+        )
+    assert {fault.version for fault in verified(url).faults} == {2, 6}
+
+
+def test_swapped_versions_are_found(url: str, by_hand: ByHand) -> None:
+    by_hand.run("UPDATE event SET version = 100 WHERE position = 4")
+    by_hand.run("UPDATE event SET version = 4 WHERE position = 7")
+    by_hand.run("UPDATE event SET version = 5 WHERE position = 4")
+    assert verified(url).faults != ()
+    assert verified(url, KEY).faults != ()
+
+
+def test_an_event_that_was_taken_out_is_found(url: str, by_hand: ByHand) -> None:
+    by_hand.run("DELETE FROM event WHERE position = 3")
+    assert any("position 4, the one before it at 2" in why for why in whys(url))
+    assert "version 3 should stand here" in [fault.why for fault in verified(url, KEY).faults]
+
+
+def test_a_last_event_that_was_taken_out_is_found(url: str, by_hand: ByHand) -> None:
+    by_hand.run("DELETE FROM event WHERE position = 8")
+    assert whys(url) == ["its head is not what its events come to: version, exchange"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "name"),
+    [
+        ("version", 99, "version"),
+        ("exchange", 1, "exchange"),
+        ("open_calls", '{"toolu_9":3}', "open_calls"),
+        ("closed", 1, "closed"),
+        ("input_tokens", 7, "input_tokens"),
+        ("tools", 2, "tools"),
+    ],
+)
+def test_a_head_that_is_not_what_the_events_come_to_is_found(
+    url: str, by_hand: ByHand, column: str, value: int | str, name: str
+) -> None:
+    by_hand.run(f"UPDATE conversation_head SET {column} = ? WHERE version = 6", value)
+    assert whys(url) == [f"its head is not what its events come to: {name}"]
+
+
+def test_a_conversation_of_which_no_event_is_left_is_found(url: str, by_hand: ByHand) -> None:
+    by_hand.run("DELETE FROM event WHERE position > 0 AND version < 99")
+    assert len(whys(url)) == 2
+
+
+def test_an_exchange_that_is_another_is_found(url: str, by_hand: ByHand) -> None:
+    by_hand.run("UPDATE event SET exchange = 2 WHERE position = 3")
+    assert "it is in exchange 2, not 1" in whys(url)
+
+
+def test_half_an_erasure_is_found(url: str, by_hand: ByHand) -> None:
+    by_hand.run("UPDATE event SET body = NULL WHERE position = 2")
+    assert whys(url) == ["its body and its salt are not erased together"]
+
+
+def test_the_command_says_that_all_holds(url: str, command: Command) -> None:
+    done = command("verify", "--url", url)
+    assert (done.code, done.out) == (0, "8 events of 2 conversations: all of it holds.\n")
+    told = command("verify", KEY, "--url", url, "--json").document
+    assert told == {"events": 6, "erased": 0, "conversations": 1, "faults": [], "whole": True}
+
+
+def test_the_command_fails_where_something_does_not_hold(
+    url: str, by_hand: ByHand, command: Command
+) -> None:
+    by_hand.run("UPDATE conversation_head SET closed = 1 WHERE version = 6")
+    done = command("verify", "--url", url)
+    assert done.code == 1
+    ((_, version, why),) = done.columns
+    assert (version, why) == ("", "its head is not what its events come to: closed")
+    assert done.err == "hansard: 8 events of 2 conversations: 1 fault\n"
+    told = command("verify", KEY, "--url", url, "--json")
+    assert (told.code, told.document["whole"]) == (1, False)

@@ -1,0 +1,79 @@
+"""Whatever a backend recorded, its heads are what the events come to, and every leaf holds."""
+
+from uuid import UUID, uuid4
+
+from hansard.adapters.verifying import Verified, verify_conversation, verify_log
+from hansard.domain import events
+from hansard.domain.content import Blob
+from hansard.domain.events import Event
+from hansard.domain.log import Backend, Recorded
+from tests.factories import (
+    TENANT,
+    answer,
+    appending,
+    attachment,
+    prompt,
+    started,
+    tool_call,
+    tool_result,
+)
+
+SIDE = UUID(int=7)
+
+
+def story(blob: Blob) -> list[Event]:
+    """Each kind of effect that an event can have, more than once."""
+    return [
+        started(),
+        events.InstructionsSet(content="Be brief."),
+        events.ToolsDefined(tools=()),
+        prompt("one"),
+        attachment(blob),
+        tool_call("toolu_1"),
+        tool_call("toolu_2"),
+        events.ResponseCompleted(
+            response=UUID(int=1), api="x", envelope={}, input_tokens=2**53 - 1, output_tokens=7
+        ),
+        tool_result("toolu_2"),
+        prompt("in the round"),
+        sent(),
+        tool_result("toolu_1"),
+        prompt("two"),
+        answer(),
+        events.ResponseInterrupted(response=UUID(int=2), api="x", reason="cut", input_tokens=9),
+        events.InstructionsSet(content="Be kind."),
+        events.MessageRecorded(role="user", content=(), line=SIDE),
+        tool_call("toolu_3"),
+        events.ConversationClosed(),
+        events.AnnotationAdded(labels={"a": "b"}),
+    ]
+
+
+def sent() -> Event:
+    template = events.Template(spans=(), sha256="", size=0)
+    return events.RequestSent(api="x", endpoint="/", template=template)
+
+
+def test_what_is_recorded_event_by_event_holds(backend: Backend) -> None:
+    conversation = uuid4()
+    told = story(backend.put_blob(TENANT, conversation, [b"report"]))
+    for event in told:
+        (verdict,) = backend.append([appending(conversation, event)])
+        assert isinstance(verdict, Recorded)
+    assert verify_log(backend, TENANT) == Verified(len(told), 0, 1, ())
+
+
+def test_what_is_recorded_at_once_holds(backend: Backend) -> None:
+    conversation, other = uuid4(), uuid4()
+    told = story(backend.put_blob(TENANT, conversation, [b"report"]))
+    backend.append([appending(conversation, *told), appending(other, *told[:4])])
+    assert verify_conversation(backend, conversation) == Verified(len(told), 0, 1, ())
+    assert verify_log(backend, TENANT) == Verified(len(told) + 4, 0, 2, ())
+
+
+def test_what_was_forgotten_holds(backend: Backend) -> None:
+    conversation = uuid4()
+    told = story(backend.put_blob(TENANT, conversation, [b"report"]))
+    backend.append([appending(conversation, *told)])
+    backend.forget(conversation)
+    assert verify_log(backend, TENANT) == Verified(len(told), len(told), 1, ())
