@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final, Self
 from uuid import UUID
 
 from hansard.adapters.capture.spool import Spool
+from hansard.adapters.reading import BEGINNING
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import ConversationNotFound, InvalidInput
-from hansard.domain.events import ConversationStarted
+from hansard.domain.events import ConversationForked, ConversationStarted
 from hansard.domain.head import Head
-from hansard.domain.log import Backend, Conversation, Cursor, RecordedEvent, Subscription
+from hansard.domain.log import Backend, Cursor, Subscription
 
 if TYPE_CHECKING:
     from hansard.adapters.verifying import Verified
@@ -26,17 +27,19 @@ GRACE: Final = timedelta(hours=24)
 """How long a document may wait for the event that refers to it."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
+_BEGINNINGS: Final = ("conversation.started", "conversation.forked")
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A conversation as a list shows it; `key` is None once it was forgotten.
 
-    Times are microseconds since 1970-01-01 UTC.
+    `origin` is the conversation that it was forked from, if it was. Times are microseconds since 1970-01-01 UTC.
     """
 
     key: str | None
     conversation_id: UUID
+    origin: UUID | None
     head: Head
     started_at: int
     recorded_at: int
@@ -93,9 +96,11 @@ class Store:
     def conversations(self) -> Iterator[Listed]:
         """Yield the conversations, the one that moved last first."""
         for found in self.backend.conversations(self.tenant):
+            key, origin = self._beginning(found.conversation_id)
             yield Listed(
-                key=self._key(found),
+                key=key,
                 conversation_id=found.conversation_id,
+                origin=origin,
                 head=found.head,
                 started_at=found.started_at,
                 recorded_at=found.recorded_at,
@@ -106,7 +111,8 @@ class Store:
 
         `which` is its key, or its id, which it keeps. Bodies, salts, blobs and the key go, and what
         still waits to be recorded; headers and leaves stay, so that the ledger still verifies.
-        ConversationNotFound if there is none of that key.
+        Forks of it stay too, with what was said in them: their `origin` is its id in
+        `conversations`. ConversationNotFound if there is none of that key.
         """
         found = self._id(which)
         self.spool.forget(found)
@@ -152,12 +158,17 @@ class Store:
     def _id(self, which: str | UUID) -> UUID:
         return which if isinstance(which, UUID) else self.existing(which).conversation_id
 
-    def _key(self, found: Conversation) -> str | None:
-        for recorded in self.backend.read(found.conversation_id, limit=1):
-            return _key_in(recorded)
-        return None
-
-
-def _key_in(recorded: RecordedEvent) -> str | None:
-    event = recorded.event()
-    return event.key if isinstance(event, ConversationStarted) else None
+    def _beginning(self, conversation_id: UUID) -> tuple[str | None, UUID | None]:
+        """Return the key that a conversation began with, and what it was forked from."""
+        key = origin = None
+        for recorded in self.backend.read(conversation_id, limit=BEGINNING):
+            if recorded.type not in _BEGINNINGS:
+                break
+            match recorded.event():
+                case ConversationStarted() as started:
+                    key = started.key
+                case ConversationForked() as forked:
+                    origin = forked.origin
+                case _:
+                    break
+        return key, origin

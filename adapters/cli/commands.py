@@ -131,7 +131,8 @@ def demo(
 def conversations(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
     """List the conversations, the one that moved last first.
 
-    Piped: key, version, exchanges, open calls, time of the last event.
+    Piped: key, version, exchanges, open calls, time of the last event, id of what it was forked
+    from.
 
     Example: `hansard conversations --url sqlite:///talks.db`
     """
@@ -254,7 +255,8 @@ def forget(
     """Erase what was said in a conversation, for good.
 
     Texts, documents and the key go; that something was recorded, and its digest, stay: the log
-    still verifies. Backups are not reached.
+    still verifies. Forks of it stay with what was said in them (`hansard conversations` marks
+    them): forget them too. Backups are not reached, nor what a provider keeps.
 
     Example: `hansard forget support/4711`
     """

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from hansard.adapters.cli import output
+from hansard.adapters.cli.naming import key_of
 from hansard.adapters.cli.quantities import ago
 from hansard.adapters.store import Listed, Store
 from hansard.domain.header import timestamp
@@ -34,6 +35,7 @@ def _print(listed: Iterable[Listed]) -> None:
             found.head.exchange,
             len(found.head.open_calls),
             timestamp(found.recorded_at),
+            found.origin,
         )
 
 
@@ -52,7 +54,7 @@ def _draw(store: Store) -> None:
         head = found.head
         style = "dim" if head.closed or found.key is None else "bold"
         table.add_row(
-            Text(output.flat(_name(found)), style=style),
+            Text.assemble((output.flat(_name(found)), style), (_fork_of(store, found), "dim")),
             f"{head.version:,}",
             f"{head.exchange:,}",
             f"{head.input_tokens + head.output_tokens:,}",
@@ -75,6 +77,13 @@ def _name(found: Listed) -> str:
     return found.key or f"{found.conversation_id} (forgotten)"
 
 
+def _fork_of(store: Store, found: Listed) -> str:
+    if found.origin is None:
+        return ""
+    key = key_of(store.backend, found.origin)
+    return f"  fork of {output.flat(key or str(found.origin))}"
+
+
 def _document(found: Listed) -> dict[str, object]:
     head = found.head
     return {
@@ -88,4 +97,5 @@ def _document(found: Listed) -> dict[str, object]:
         "output_tokens": head.output_tokens,
         "started_at": timestamp(found.started_at),
         "recorded_at": timestamp(found.recorded_at),
+        "origin": None if found.origin is None else str(found.origin),
     }

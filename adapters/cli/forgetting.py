@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 import typer
 
@@ -11,6 +12,11 @@ from hansard.adapters.cli.naming import named
 from hansard.adapters.cli.quantities import counted
 from hansard.adapters.store import Store
 from hansard.domain.errors import InvalidInput
+
+_PAGES: Final = (
+    "until PostgreSQL has vacuumed, pages on its disk hold what was erased: "
+    "VACUUM hansard.event, hansard.blob, hansard.blob_chunk, hansard.snapshot"
+)
 
 
 def forget(store: Store, key: str, *, sure: bool, as_json: bool) -> None:
@@ -25,6 +31,8 @@ def forget(store: Store, key: str, *, sure: bool, as_json: bool) -> None:
         sys.stdout.write(
             f"{counted(erased, 'event')} erased; {found.conversation_id} keeps their digests.\n"
         )
+    if store.url.startswith("postgres"):
+        output.told(f"hansard: {_PAGES}")
 
 
 def _ask(question: str) -> None:

@@ -43,6 +43,8 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),
+        "verify [KEY]": run("verify", KEY, "--json", "--url", url),
+        "sweep": run("sweep", "--json", "--url", url),
         "forget KEY": run("forget", KEY, "--yes", "--json", "--url", copy),
         "migrate": run("migrate", "--json", "--url", url),
         "demo": demo,

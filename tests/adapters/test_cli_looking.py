@@ -77,8 +77,26 @@ class TestConversations:
             "output_tokens",
             "started_at",
             "recorded_at",
+            "origin",
         ]
         assert (first["key"], first["version"]) == (KEY, 8)
+
+    def test_a_fork_says_what_it_goes_on_from(self, url: str, command: Command) -> None:
+        with hansard.connect(url) as store:
+            origin = store.conversation(KEY)
+            origin.fork("again", at=3).user("And?")
+            fork, listed, _ = store.conversations()
+            assert (fork.key, fork.origin) == ("again", origin.conversation_id)
+            assert listed.origin is None
+        assert [row[5] for row in command("conversations").columns] == [
+            str(fork.origin),
+            "",
+            "",
+        ]
+        assert command("conversations", "--json").documents[0]["origin"] == str(fork.origin)
+        assert f"fork of {KEY}" in on_a_terminal("conversations", columns=160)
+        command("forget", KEY, "--yes")
+        assert f"fork of {fork.origin}" in on_a_terminal("conversations", columns=160)
 
     def test_the_url_goes_before_or_after_the_command(
         self, url: str, command: Command, monkeypatch: pytest.MonkeyPatch

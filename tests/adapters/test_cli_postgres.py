@@ -50,7 +50,9 @@ def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
         store.conversation(KEY).user("Hello")
     assert [row[0] for row in command("conversations").columns] == [KEY]
     assert [row[6] for row in command("show", KEY).columns] == [KEY, "Hello"]
-    assert command("forget", KEY, "--yes").out.startswith("2 events erased")
+    forgotten = command("forget", KEY, "--yes")
+    assert forgotten.out.startswith("2 events erased")
+    assert "VACUUM hansard.event" in forgotten.err
     assert command("show", KEY).code == 1
 
 
