@@ -192,13 +192,15 @@ def _continuation(
 def _goes_on(sent: list[Piece], standing: Standing, version: int) -> bool:
     """Whether a request that was rendered at a version goes on from the main line's last one.
 
-    It does if it saw that request, or repeats it since it failed; not if it missed the answer.
+    It does if it saw that request, or repeats it since it failed; not if it missed the answer. What
+    says more without having seen it may go on from what another request had left out.
     """
     if standing.answered > version:
         return False
     if standing.head.request <= version:
         return True
-    return standing.has_failed and _begins_as_last(sent, standing)
+    is_same = standing.last is not None and len(sent) == standing.last.blocks
+    return standing.has_failed and is_same and _begins_as_last(sent, standing)
 
 
 def _begins_as_last(sent: list[Piece], standing: Standing) -> bool:
