@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
@@ -76,6 +77,7 @@ class Talk:
         self._origin: tuple[Stretch, ...] | None = None
         self._asked: deque[Asked] = deque(maxlen=_REMEMBERED)
         self._journal: Journal | None = None
+        self._lock = threading.Lock()
 
     @property
     def conversation_id(self) -> UUID:
@@ -256,9 +258,11 @@ class Talk:
 
         options = options_given(api=api, window=window, thinking=thinking, cache=cache, model=model)
         asked = ask(self.backend, self.lineage(version, head), options)
-        self._asked.append(asked)
-        if self._journal is not None:
-            self._journal.remember(asked)
+        with self._lock:
+            self._asked.append(asked)
+            journal = self._journal
+        if journal is not None:
+            journal.remember(asked)
         return asked.request
 
     def render(self, version: int, options: Options) -> Request:
@@ -287,10 +291,11 @@ class Talk:
         from hansard.adapters.capture import tee
         from hansard.adapters.journal import Journal
 
-        if self._journal is None:
-            self._journal = Journal(self, self._spool)
-            for asked in self._asked:
-                self._journal.remember(asked)
+        with self._lock:
+            if self._journal is None:
+                self._journal = Journal(self, self._spool)
+                for asked in self._asked:
+                    self._journal.remember(asked)
         return tee.record(client, self._journal)
 
     # -- within ------------------------------------------------------------------------------

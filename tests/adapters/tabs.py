@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 
 from uuid_utils.compat import uuid7
@@ -31,14 +30,13 @@ class Tab:
         spool = Spool(folder / "spool")
         self.talk = Talk(backend, "support/4711", tenant=TENANT, spool=spool)
         self.journal = Journal(self.talk, spool)
-        self._indexes = count()
 
     def render(self, at: int | None = None) -> Request:
         """What `talk.request` does: render, and remember the recipe."""
         version = self.talk.head().version if at is None else at
-        asked = ask(self.talk.backend, self.talk.lineage(version), Options())
-        self.journal.remember(asked)
-        return asked.request
+        self.asked = ask(self.talk.backend, self.talk.lineage(version), Options())
+        self.journal.remember(self.asked)
+        return self.asked.request
 
     def send(self, request: Request) -> Begun:
         return self.send_own(request["messages"])

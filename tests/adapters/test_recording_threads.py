@@ -1,0 +1,67 @@
+"""A conversation that threads share: nothing that one does disturbs another."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hansard.adapters import journal
+from hansard.adapters.asking import Asked
+from hansard.adapters.recording import Outgoing
+from hansard.adapters.storage.memory import Memory
+from hansard.domain import jsontext
+from hansard.projections.requests.request import Request
+from tests.adapters.recorded_calls import GREETING, Recorded, calling
+from tests.adapters.tabs import API, Tab
+
+
+def test_a_request_is_rendered_while_another_is_looked_for(tmp_path: Path) -> None:
+    tab = Tab(Memory(), tmp_path)
+    tab.talk.user("Hello")
+    tab.render()
+    compared: list[bool] = []
+
+    class Meddling(Request):
+        """Whoever asks for its parts finds that another request was rendered meanwhile."""
+
+        def body_parts(self) -> Any:
+            compared.append(True)
+            tab.render()
+            return super().body_parts()
+
+    request = tab.render()
+    asked = tab.asked
+    meddling = Meddling(dict(request), request.options, request.report)
+    tab.journal.remember(Asked(meddling, asked.recipe, asked.sources))
+    body = jsontext.write({"messages": [{"role": "user", "content": "something else"}]})
+    tab.journal.begin(Outgoing(API, "/v1/messages", body))
+    assert compared == [True]
+
+
+def test_threads_that_record_clients_at_once_share_what_was_rendered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Recorded(tmp_path)
+    made: list[journal.Journal] = []
+    everyone = threading.Barrier(6)
+    plain = journal.Journal
+
+    def slow(*given: Any) -> journal.Journal:
+        threading.Event().wait(0.05)  # So that all would get in, if they could.
+        made.append(plain(*given))
+        return made[-1]
+
+    monkeypatch.setattr(journal, "Journal", slow)
+    with calling(recorded, [GREETING]) as calls:
+
+        def record() -> None:
+            everyone.wait()
+            recorded.talk.record(calls.plain)
+
+        threads = [threading.Thread(target=record) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(made) == 1
