@@ -111,8 +111,8 @@ class Store:
 
         `which` is its key, or its id, which it keeps. Bodies, salts, blobs and the key go, and what
         still waits to be recorded; headers and leaves stay, so that the ledger still verifies.
-        Forks of it stay too, with what was said in them: their `origin` is its id in
-        `conversations`. ConversationNotFound if there is none of that key.
+        Forks of it stay too, with what was said in them and what their requests repeat: their
+        `origin` is its id in `conversations`. ConversationNotFound if there is none of that key.
         """
         found = self._id(which)
         self.spool.forget(found)

@@ -1,7 +1,8 @@
 """The head of a conversation: what an append or a window has to know without reading the stream.
 
-The log keeps it in the same transaction as the events, and can rebuild it from them. What an
-event does to the head is its `Effect`; `advance` is the rule, and every backend follows it.
+The log keeps it in the same transaction as the events; it says nothing that they do not, and
+`hansard verify` compares the two. What an event does to the head is its `Effect`; `advance` is the
+rule, and every backend follows it.
 """
 
 from __future__ import annotations
