@@ -21,16 +21,18 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
+from hansard.adapters.answers import record_answer
 from hansard.adapters.capture.unstored import Unstored, decoded, encoded
+from hansard.adapters.writing import append_to
 from hansard.domain.errors import (
-    CorruptRecord,
     StorageBusy,
     StorageError,
     StorageFull,
     StorageReadOnly,
     StorageUnavailable,
 )
-from hansard.domain.log import Backend, Mismatch
+from hansard.domain.header import parse_header
+from hansard.domain.log import Backend
 
 logger = logging.getLogger("hansard")
 
@@ -236,9 +238,12 @@ def _record(backend: Backend, unstored: Unstored) -> None:
     append = unstored.append
     for data in unstored.blobs.values():
         backend.put_blob(append.tenant, append.conversation_id, (data,))
-    (verdict,) = backend.append((append,))
-    if isinstance(verdict, Mismatch):
-        raise CorruptRecord("the log has other content under an id of a spooled event")
+    request = parse_header(append.events[0].header).causation_id
+    if request is None:
+        append_to(backend, append)
+    else:
+        # It may have been overtaken while it waited; what the log has by now is found by its ids.
+        record_answer(backend, append, request, version=0)
 
 
 def _flush_folder(folder: Path) -> None:

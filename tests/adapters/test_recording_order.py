@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from hansard.adapters.capture.spool import RecordingWarning
 from hansard.adapters.storage.memory import Memory
 from hansard.domain import events
+from hansard.domain.errors import StorageError
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Verdict
 from tests.adapters.recorded_calls import GREETING, Recorded, calling, requests_of
@@ -259,3 +261,36 @@ def test_two_holders_that_ask_at_once_get_one_answer_into_the_history(tab: Tab, 
         thread.join()
     assert sorted(told(tab).values()) == [False, True]
     assert len(words(tab.render())) == 2
+
+
+def test_an_answer_that_was_overtaken_while_the_store_was_away_is_taken_in_aside(
+    tab: Tab, store: Busy, tmp_path: Path
+) -> None:
+    tab.talk.user("one")
+    first = tab.send(tab.render())
+    store.others = [unreachable]
+    tab.answer(first, "first answer")
+    other = Tab(store, tmp_path / "another machine")
+    other.talk.user("two")
+    other.answer(other.send(other.render()), "second answer")
+    with pytest.warns(RecordingWarning):
+        tab.journal.spool.take_in(store)
+    assert told(tab) == {"first answer": False, "second answer": True}
+
+
+def test_an_answer_is_history_though_the_store_was_away_when_it_came(
+    tab: Tab, store: Busy, tmp_path: Path
+) -> None:
+    tab.talk.user("one")
+    first = tab.send(tab.render())
+    store.others = [unreachable]
+    tab.answer(first, "answer")
+    other = Tab(store, tmp_path / "another machine")
+    other.talk.user("two")
+    with pytest.warns(RecordingWarning):
+        tab.journal.spool.take_in(store)
+    assert words(tab.render()) == ["one", "answer", "two"]
+
+
+def unreachable() -> None:
+    raise StorageError("the store is away")
