@@ -92,6 +92,7 @@ class Journal:
         self._lock = threading.Lock()
         self._remembering = threading.Lock()
         self._rendered: deque[Rendered] = deque(maxlen=_REMEMBERED)
+        self._accounts: set[str] = set()
         self._last: Parent | None = None
         self._standings = Standings(talk)
 
@@ -100,6 +101,17 @@ class Journal:
         rendered = Rendered(asked.recipe, asked.request.body_parts, asked.sources)
         with self._remembering:
             self._rendered.append(rendered)
+
+    def expect(self, key: str | None) -> None:
+        """Take note of the key under which a recorded client sends; None: it has none of its own."""
+        if key:
+            self._know(self.digest(key).hex())
+
+    @property
+    def account(self) -> str | None:
+        """The account that the next request goes out under, if only one is known here."""
+        with self._remembering:
+            return next(iter(self._accounts)) if len(self._accounts) == 1 else None
 
     def digest(self, text: str) -> bytes:
         """Return the store's keyed digest of a text."""
@@ -114,6 +126,8 @@ class Journal:
             asked, is_readable = read_request(outgoing.body), True
         except InvalidContent:
             asked, is_readable = _unread(outgoing.body), False
+        if outgoing.account is not None:
+            self._know(outgoing.account)
         with self._lock:
             self.spool.take_in(self.talk.backend)
             begun = self._record(outgoing, asked, aside=not is_readable)
@@ -190,6 +204,10 @@ class Journal:
         template, spans = split(outgoing.body, known=known, parent=self._last, cut=outgoing.cut)
         sent = self.talk.draft(decided.sent(template), event_id=decided.request)
         return (*before, sent), {**decided.blobs, **spans}
+
+    def _know(self, account: str) -> None:
+        with self._remembering:
+            self._accounts.add(account)
 
     def _remembered(self) -> tuple[Rendered, ...]:
         with self._remembering:

@@ -249,14 +249,18 @@ class Talk:
 
         `at` is the version to render it at (what would have been sent then), `window` says which
         exchanges it keeps, `thinking="drop"` leaves out signed reasoning, `cache` places cache
-        marks, `model` is whom the request is for, if not the model that answered before. Its
-        `.report` says what was repaired, left out, moved or translated.
+        marks, `model` is whom the request is for, if not the model that answered before. What is
+        bound to another key than that of the client recorded here is left out. Its `.report` says
+        what was repaired, left out, moved or translated.
         """
         head = self.head()
         version = _version(head, at)
         from hansard.adapters.asking import ask, options_given
 
-        options = options_given(api=api, window=window, thinking=thinking, cache=cache, model=model)
+        account = self._journal.account if self._journal else None
+        options = options_given(
+            api=api, window=window, thinking=thinking, cache=cache, model=model, account=account
+        )
         asked = ask(self.backend, self.lineage(version, head), options)
         with self._lock:
             self._asked.append(asked)

@@ -44,6 +44,7 @@ def _recorded(
 
     from hansard.adapters.capture import http_clients
 
+    journal.expect(client.api_key or client.auth_token)
     if http_clients.is_recorded_in(client._client, journal):  # pyright: ignore[reportPrivateUsage]  # the SDK has no other way to it
         return client
     turns = Turns(journal, _refusal())

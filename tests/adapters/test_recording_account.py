@@ -1,0 +1,61 @@
+"""What an account's model signed goes back under the same key only."""
+
+from pathlib import Path
+from typing import Any
+
+import anthropic
+
+from hansard.adapters.demo.scenes import Answer
+from hansard.adapters.talk import Talk
+from tests.adapters.recorded_calls import KEY, Calls, Recorded, calling
+from tests.factories import TENANT
+
+THOUGHT = Answer(
+    content=(
+        {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+        {"type": "text", "text": "Hello!"},
+    )
+)
+
+
+def asked(calls: Calls, talk: Talk, key: str) -> Any:
+    """Hold the conversation anew, with a client that sends a key; return what it would send."""
+    recorded = calls.recorded
+    held = Talk(recorded.store, talk.key, tenant=TENANT, spool=recorded.spool)
+    with anthropic.Anthropic(api_key=key, base_url=calls.server.url) as client:
+        held.record(client)
+        return held.request("anthropic-messages")
+
+
+def kinds(request: Any) -> list[str]:
+    content: list[dict[str, Any]] = request["messages"][1]["content"]
+    return [block["type"] for block in content]
+
+
+def test_thinking_goes_back_under_the_key_that_it_was_made_under(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    with calling(recorded, [THOUGHT]) as calls:
+        calls.ask()
+        recorded.talk.user("And then?")
+        assert kinds(asked(calls, recorded.talk, KEY)) == ["thinking", "text"]
+        request = asked(calls, recorded.talk, "sk-ant-of-another-account")
+        assert kinds(request) == ["text"]
+        assert [note.rule for note in request.report] == ["R9"]
+
+
+def test_nothing_is_left_out_where_several_keys_may_be_used(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    talk = recorded.talk
+    with calling(recorded, [THOUGHT]) as calls:
+        calls.ask()
+        talk.user("And then?")
+        for key in ("sk-ant-one", "sk-ant-two"):
+            with anthropic.Anthropic(api_key=key, base_url=calls.server.url) as client:
+                talk.record(client)
+        assert kinds(talk.request("anthropic-messages")) == ["thinking", "text"]
+
+
+def test_a_client_without_a_key_of_its_own_says_nothing_of_an_account(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.journal.expect(None)
+    assert recorded.journal.account is None
