@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit, urlunsplit
+import re
+from typing import Final
+from urllib.parse import urlsplit
 
 from hansard.adapters.arguments import text_if_given
 from hansard.adapters.capture.spool import Spool, spool_folder
@@ -11,6 +13,9 @@ from hansard.adapters.storage.sqlite_url import path_of
 from hansard.adapters.store import Store
 from hansard.domain.errors import InvalidInput
 from hansard.domain.log import Backend
+
+_PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
+"""PostgreSQL takes passwords among the parameters too (libpq, "Connection URIs")."""
 
 
 def connect(url: str | None = None) -> Store:
@@ -87,6 +92,4 @@ def _shown(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return f"sqlite:///{path_of(url)}"
-    if parts.password is None:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@", 1)))
+    return _PASSWORD.sub("", url.replace(f":{parts.password}@", "@", 1))

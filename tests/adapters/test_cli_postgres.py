@@ -56,6 +56,17 @@ def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
     assert command("show", KEY).code == 1
 
 
+@pytest.mark.parametrize("secret", ["password=hush", "sslpassword=hush&application_name=talks"])
+def test_a_password_beside_the_address_is_not_shown(
+    url: str, secret: str, command: Command
+) -> None:
+    place = f"{url}{'&' if '?' in url else '?'}{secret}"
+    with hansard.connect(place) as store:
+        assert "hush" not in store.url
+        assert ("application_name=talks" in store.url) == ("application_name" in secret)
+    assert "hush" not in command("show", "nothing", "--url", place).err
+
+
 def test_a_schema_is_made_by_migrating(command: Command) -> None:
     place = server(VERSION).create("empty", lambda _: None)
     assert command("migrate", "--url", place, "--json").document["steps"] > 0
