@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from hansard.domain.content import Blob
@@ -14,13 +15,15 @@ from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.verification import (
     Fault,
     Folded,
+    Happened,
     event_faults,
     fold_event,
+    happened_in,
     head_faults,
     position_fault,
 )
 
-_PAGE = 256
+_PAGE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +100,18 @@ class _Check:
     def _take(self, event: RecordedEvent) -> None:
         self._events += 1
         self._erased += event.body is None
-        self._faults += event_faults(event)
+        happened = happened_in(event)
+        self._faults += event_faults(event, happened)
         self.begin(event.conversation_id)
-        folded, fault = fold_event(self._folds[event.conversation_id], event)
+        folded, fault = fold_event(self._folds[event.conversation_id], event, happened)
         self._folds[event.conversation_id] = folded
         self._add(fault)
-        self._documents(event)
+        self._documents(event, happened)
 
-    def _documents(self, event: RecordedEvent) -> None:
-        for blob in _blobs(event):
+    def _documents(self, event: RecordedEvent, happened: Happened | None) -> None:
+        if happened is None or isinstance(happened, Erased | Unrecognised):
+            return
+        for blob in blobs_of(happened):
             place = (event.conversation_id, blob)
             if place in self._blobs:
                 continue
@@ -130,11 +136,3 @@ def _shard(backend: Backend, last: Cursor) -> Iterator[RecordedEvent]:
             return
         yield from page
         after = Cursor(last.incarnation, last.shard, page[-1].position)
-
-
-def _blobs(event: RecordedEvent) -> tuple[Blob, ...]:
-    try:
-        happened = event.event()
-    except CorruptRecord:
-        return ()
-    return () if isinstance(happened, Erased | Unrecognised) else blobs_of(happened)

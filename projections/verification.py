@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from hansard.domain.errors import CorruptRecord
+from hansard.domain.events import Event
 from hansard.domain.head import Head, advance, effect_of
 from hansard.domain.header import body_digest, leaf, recorded_header
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
+
+Happened: TypeAlias = Event | Unrecognised | Erased
+"""What an event tells, as far as it can be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,15 @@ class Folded:
 _CERTAIN: Final = ("version", "exchange")
 
 
-def event_faults(event: RecordedEvent) -> Iterator[Fault]:
+def happened_in(event: RecordedEvent) -> Happened | None:
+    """Return what happened; None where the body does not have the shape of its type."""
+    try:
+        return event.event()
+    except CorruptRecord:
+        return None
+
+
+def event_faults(event: RecordedEvent, happened: Happened | None) -> Iterator[Fault]:
     """Yield what does not hold of an event alone: its leaf, its digest, its header, its body."""
     committed = recorded_header(event.header, event.version, event.position, event.recorded_at)
     if event.leaf != leaf(committed, event.digest):
@@ -52,7 +64,7 @@ def event_faults(event: RecordedEvent) -> Iterator[Fault]:
     elif event.body is not None and event.salt is not None:
         if event.digest != body_digest(event.salt, event.body):
             yield _fault(event, "its digest is not that of its salt and body")
-        elif not _can_be_read(event):
+        elif happened is None:
             yield _fault(event, "its body does not have the shape of its type")
     yield from _header_faults(event)
 
@@ -64,15 +76,16 @@ def position_fault(event: RecordedEvent, before: int) -> Fault | None:
     return _fault(event, f"it is at position {event.position}, the one before it at {before}")
 
 
-def fold_event(folded: Folded, event: RecordedEvent) -> tuple[Folded, Fault | None]:
+def fold_event(
+    folded: Folded, event: RecordedEvent, happened: Happened | None
+) -> tuple[Folded, Fault | None]:
     """Return the conversation after its next event, and what is wrong with the event's place."""
     expected = folded.head.version + 1
     fault = None
     if event.version != expected:
         fault = _fault(event, f"version {expected} should stand here")
         folded = replace(folded, head=replace(folded.head, version=event.version - 1))
-    happened = event.event() if _can_be_read(event) else Erased(event.type)
-    if isinstance(happened, Erased | Unrecognised):
+    if happened is None or isinstance(happened, Erased | Unrecognised):
         head = replace(folded.head, version=event.version, exchange=event.exchange)
         return replace(folded, head=head, is_known=False), fault
     head = advance(folded.head, effect_of(happened))
@@ -101,14 +114,6 @@ def _header_faults(event: RecordedEvent) -> Iterator[Fault]:
     told = (header.event_id, header.conversation_id, header.type, header.schema_version)
     if told != (event.event_id, event.conversation_id, event.type, event.schema_version):
         yield _fault(event, "its header is that of another event")
-
-
-def _can_be_read(event: RecordedEvent) -> bool:
-    try:
-        event.event()
-    except CorruptRecord:
-        return False
-    return True
 
 
 def _fault(event: RecordedEvent, why: str) -> Fault:
