@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -15,6 +15,7 @@ from hansard.adapters.export import blobs_in
 from hansard.adapters.exported import Beginning, Line, Piece, read_export
 from hansard.domain.draft import Stamp, draft, once_of
 from hansard.domain.errors import (
+    ConversationForgotten,
     IdempotencyMismatch,
     InvalidExport,
     InvalidInput,
@@ -27,6 +28,7 @@ from hansard.domain.log import (
     Backend,
     Conflict,
     Duplicate,
+    Forgotten,
     Mismatch,
     NewEvent,
     Recorded,
@@ -258,6 +260,10 @@ def _commit(backend: Backend, request: Append) -> int:
                 f"the {request.events[verdict.ordinal].type} event is in this store already, "
                 "with other content or in another conversation"
             )
+        case Forgotten():
+            raise ConversationForgotten
+        case _:
+            assert_never(verdict)
 
 
 def _again(recorded: RecordedEvent) -> NewEvent:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from hansard.domain.draft import Stamp, draft
-from hansard.domain.errors import IdempotencyMismatch, VersionConflict
+from hansard.domain.errors import ConversationForgotten, IdempotencyMismatch, VersionConflict
 from hansard.domain.events import Event
 from hansard.domain.header import SALT_SIZE
-from hansard.domain.log import Append, Conflict, Duplicate, Log, Mismatch, NewEvent, Recorded
+from hansard.domain.log import (
+    Append,
+    Conflict,
+    Duplicate,
+    Forgotten,
+    Log,
+    Mismatch,
+    NewEvent,
+    Recorded,
+)
 
 Done: TypeAlias = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
@@ -42,7 +51,10 @@ def stamped(
 
 
 def append_to(log: Log, append: Append) -> Done:
-    """Append, and return what was done; VersionConflict or IdempotencyMismatch if nothing was."""
+    """Append, and return what was done.
+
+    VersionConflict, IdempotencyMismatch or ConversationForgotten if nothing was.
+    """
     (verdict,) = log.append((append,))
     match verdict:
         case Recorded() | Duplicate():
@@ -54,3 +66,7 @@ def append_to(log: Log, append: Append) -> Done:
                 f"a {append.events[verdict.ordinal].type} of the same id was recorded before, "
                 "with other content: use a new id for a new fact"
             )
+        case Forgotten():
+            raise ConversationForgotten
+        case _:
+            assert_never(verdict)

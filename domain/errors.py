@@ -12,6 +12,7 @@
     │   └── UnsupportedClient       an object that is no client whose wire can be recorded
     ├── ConversationNotFound        no conversation has that key or id
     ├── ConversationClosed          it was closed; a closed conversation takes no new facts
+    ├── ConversationForgotten       it was erased; a forgotten conversation takes nothing any more
     ├── VersionConflict             someone else appended first
     ├── IdempotencyMismatch         the same id was recorded before, with other content
     ├── NotRecorded                 the prompt could not be made durable, so no call was made
@@ -69,6 +70,14 @@ class ConversationNotFound(HansardError, LookupError):
 
 class ConversationClosed(HansardError):
     """The conversation was closed; start another, or fork it."""
+
+
+class ConversationForgotten(HansardError):
+    """The conversation was forgotten: what is left of it takes nothing any more."""
+
+    def __init__(self, message: str = "the conversation was forgotten: start another") -> None:
+        """Say what to do."""
+        super().__init__(message)
 
 
 class VersionConflict(HansardError):

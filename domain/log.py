@@ -156,7 +156,12 @@ class Mismatch:
     ordinal: int
 
 
-Verdict = Recorded | Duplicate | Conflict | Mismatch
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The conversation was forgotten, and takes nothing any more; nothing changed."""
+
+
+Verdict = Recorded | Duplicate | Conflict | Mismatch | Forgotten
 """What became of an Append."""
 
 
@@ -256,6 +261,7 @@ class Catalogue(Protocol):
         """Return the id of the conversation of that key, made now if the key is new.
 
         `conversation_id` is the id to give to a new key: what an import brings has one already.
+        ConversationForgotten if that was forgotten here.
         """
         ...
 
@@ -272,7 +278,10 @@ class Blobs(Protocol):
     """Large bytes, stored once in the conversation that owns them."""
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
-        """Store bytes, durably, and return the reference; storing them again changes nothing."""
+        """Store bytes, durably, and return the reference; storing them again changes nothing.
+
+        ConversationForgotten if the conversation was forgotten.
+        """
         ...
 
     def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
@@ -293,7 +302,8 @@ class Erasure(Protocol):
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events.
 
-        Headers, digests and leaves stay, so the ledger still verifies.
+        Headers, digests and leaves stay, so the ledger still verifies. From then on it takes
+        nothing any more. Forgetting again finishes what could not be, and is free otherwise.
         """
         ...
 

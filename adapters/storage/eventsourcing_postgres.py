@@ -40,7 +40,7 @@ from hansard.adapters.storage.eventsourcing_recorders import (
 from hansard.adapters.storage.postgres import Postgres, open_postgres
 from hansard.adapters.storage.postgres_batch import parameters_of, verdict_of
 from hansard.adapters.storage.postgres_connections import fetched
-from hansard.domain.errors import StorageError
+from hansard.domain.errors import ConversationForgotten, StorageError
 
 _FIRST: Final = -1
 _LAST: Final = 2**63 - 1
@@ -53,6 +53,8 @@ T = TypeVar("T", bound="PostgresTrackingRecorder")
 def _in_their_words() -> Generator[None]:
     try:
         yield
+    except ConversationForgotten as error:
+        raise IntegrityError(str(error)) from error
     except StorageError as error:
         raise OperationalError(str(error)) from error
 
@@ -118,6 +120,7 @@ class PostgresSnapshotRecorder(AggregateRecorder):
         with _in_their_words(), self.log.connections.transaction() as connection:
             for stored in stored_events:
                 place = (self.tenant, conversation_of(stored.originator_id))
+                fetched(connection, "must_take", place)
                 kept = (Int8(stored.originator_version), stored.topic, stored.state)
                 if not fetched(connection, "insert_snapshot", (*place, *kept)):
                     raise IntegrityError("there is a snapshot of that version already")

@@ -30,7 +30,7 @@ from hansard.domain.draft import blobs_of, once_of
 from hansard.domain.encoding import decode
 from hansard.domain.head import NOTHING, effect_of
 from hansard.domain.header import CODEC, SALT_SIZE, ClientHeader, header_bytes
-from hansard.domain.log import Append, NewEvent, Recorded, Verdict
+from hansard.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
 from hansard.domain.registry import VERSIONS, Unrecognised
 
 OTHER_CODEC: Final = "eventsourcing"
@@ -142,6 +142,8 @@ def _new_event(tenant: UUID, conversation_id: UUID, stored: StoredEvent) -> NewE
 
 
 def _positions(verdict: Verdict) -> Iterator[int]:
+    if isinstance(verdict, Forgotten):
+        raise IntegrityError("the originator was forgotten: use another id")
     if not isinstance(verdict, Recorded):
         raise IntegrityError("the originator has other events at these versions")
     events = verdict.last - verdict.first + 1

@@ -36,12 +36,12 @@ from hansard.adapters.storage.eventsourcing_recorders import (
     must_be_recorded,
 )
 from hansard.adapters.storage.sqlite import Sqlite, open_sqlite
-from hansard.adapters.storage.sqlite_append import append_all
+from hansard.adapters.storage.sqlite_append import append_all, must_take
 from hansard.adapters.storage.sqlite_connection import Session
 from hansard.adapters.storage.sqlite_file import Tail
 from hansard.adapters.storage.sqlite_rows import HIGHEST
 from hansard.adapters.storage.sqlite_url import path_of
-from hansard.domain.errors import StorageError
+from hansard.domain.errors import ConversationForgotten, StorageError
 
 _FIRST: Final = -1
 _ONLY_TENANT: Final = UUID(int=0)
@@ -53,6 +53,8 @@ T = TypeVar("T", bound="SqliteTrackingRecorder")
 def _in_their_words() -> Generator[None]:
     try:
         yield
+    except ConversationForgotten as error:
+        raise IntegrityError(str(error)) from error
     except StorageError as error:
         raise OperationalError(str(error)) from error
 
@@ -109,8 +111,13 @@ class SqliteSnapshotRecorder(AggregateRecorder):
         """Keep snapshots, all or none; IntegrityError where there is one of that version."""
         with _in_their_words(), self.log.file.writing() as session:
             for stored in stored_events:
-                place = conversation_of(stored.originator_id).bytes, stored.originator_version
-                if not session.one("insert_snapshot", *place, stored.topic, stored.state):
+                originator, version = (
+                    conversation_of(stored.originator_id),
+                    stored.originator_version,
+                )
+                must_take(session, self.tenant, originator)
+                kept = (originator.bytes, version, stored.topic, stored.state)
+                if not session.one("insert_snapshot", *kept):
                     raise IntegrityError("there is a snapshot of that version already")
         return None
 

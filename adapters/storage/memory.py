@@ -18,7 +18,14 @@ from uuid_utils.compat import uuid4, uuid7
 
 from hansard.adapters.storage.keyed_digest import keyed_digest, new_digest_key
 from hansard.adapters.storage.pieces import pieces, verified
-from hansard.adapters.storage.recording import Known, Recording, record, refusal
+from hansard.adapters.storage.recording import (
+    Known,
+    Place,
+    Recording,
+    another_tenants,
+    record,
+    refusal,
+)
 from hansard.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
@@ -26,7 +33,7 @@ from hansard.adapters.storage.subscription import (
 )
 from hansard.domain.blobs import blob_of
 from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord, StorageUnavailable
+from hansard.domain.errors import ConversationForgotten, CorruptRecord, StorageUnavailable
 from hansard.domain.head import Head, Pointer
 from hansard.domain.log import (
     Append,
@@ -53,6 +60,7 @@ class _Stream:
     onces: dict[bytes, int] = field(default_factory=dict[bytes, int])
     pointed: dict[Pointer, list[int]] = field(default_factory=lambda: defaultdict(list))
     exchanges: list[int] = field(default_factory=list[int])
+    forgotten: bool = False
 
 
 @dataclass(slots=True)
@@ -82,6 +90,7 @@ class Memory:
         """Record what can be recorded and return a verdict for each request, in order."""
         with self._lock:
             self._must_be_open()
+            self._must_be_own(appends)
             self._recorded_at = max(self._recorded_at, _now())
             verdicts = [self._append(append) for append in appends]
         self._wakeups.appended()
@@ -160,7 +169,10 @@ class Memory:
         """Return the id of the conversation of that key, made now if the key is new."""
         with self._lock:
             self._must_be_open()
-            return self._keys.setdefault((tenant, self.digest(key)), conversation_id or uuid7())
+            name, made = (tenant, self.digest(key)), conversation_id or uuid7()
+            if name not in self._keys:
+                self._must_take(tenant, made)
+            return self._keys.setdefault(name, made)
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
@@ -195,6 +207,7 @@ class Memory:
         blob = blob_of(b"".join(data))
         with self._lock:
             self._must_be_open()
+            self._must_take(tenant, conversation_id)
             stored = self._blobs.setdefault(
                 (conversation_id, blob.sha256), _StoredBlob(data, _now())
             )
@@ -234,6 +247,7 @@ class Memory:
                 return 0
             erased = sum(event.body is not None for event in stream.events)
             stream.events = [event._replace(salt=None, body=None) for event in stream.events]
+            stream.forgotten = True
             stream.onces.clear()
             stream.head = replace(stream.head, open_calls={})
             return erased
@@ -247,13 +261,13 @@ class Memory:
         self._wakeups.close()
 
     def _append(self, append: Append) -> Verdict:
-        head = self._head(append.conversation_id)
+        place = self._place(append.conversation_id)
         known = [self._known(append.conversation_id, event) for event in append.events]
-        if (refused := refusal(append, known, head.version)) is not None:
+        if (refused := refusal(append, known, place)) is not None:
             return refused
         recording = record(
             append,
-            head,
+            place.head,
             shard=_SHARD,
             position=len(self._log),
             recorded_at=self._recorded_at,
@@ -294,8 +308,27 @@ class Memory:
                 stored.referenced = True
 
     def _head(self, conversation_id: UUID) -> Head:
+        return self._place(conversation_id).head
+
+    def _place(self, conversation_id: UUID) -> Place:
         stream = self._streams.get(conversation_id)
-        return _NO_HEAD if stream is None else stream.head
+        return Place(_NO_HEAD) if stream is None else Place(stream.head, stream.forgotten)
+
+    def _must_be_own(self, appends: Sequence[Append]) -> None:
+        """Refuse all requests if one is for another tenant's conversation, begun here or before."""
+        owners: dict[UUID, UUID] = {}
+        for append in appends:
+            stream = self._streams.get(append.conversation_id)
+            owner = append.tenant if stream is None else stream.tenant
+            if owners.setdefault(append.conversation_id, owner) != append.tenant:
+                raise another_tenants()
+
+    def _must_take(self, tenant: UUID, conversation_id: UUID) -> None:
+        stream = self._streams.get(conversation_id)
+        if stream is not None and stream.tenant != tenant:
+            raise another_tenants()
+        if stream is not None and stream.forgotten:
+            raise ConversationForgotten
 
     def _must_be_open(self) -> None:
         if self._wakeups.closed:

@@ -20,6 +20,7 @@ from hansard.domain.log import (
     Append,
     Conflict,
     Duplicate,
+    Forgotten,
     Mismatch,
     NewEvent,
     Recorded,
@@ -84,6 +85,8 @@ def verdict_of(row: TupleRow) -> Verdict:
             return Recorded(first, last, position)
         case ("duplicate", first, last, _):
             return Duplicate(first, last)
+        case ("forgotten", *_):
+            return Forgotten()
         case ("conflict", current, _, _):
             return Conflict(current)
         case ("mismatch", ordinal, _, _):

@@ -11,10 +11,11 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from hansard.domain.errors import (
+    ConversationForgotten,
     CorruptRecord,
     ForeignDatabase,
+    HansardError,
     StorageBusy,
-    StorageError,
     StorageFull,
     StorageReadOnly,
     StorageUnavailable,
@@ -22,7 +23,7 @@ from hansard.domain.errors import (
 
 
 class _Meaning(NamedTuple):
-    error: type[StorageError]
+    error: type[HansardError]
     advice: str
 
 
@@ -81,6 +82,11 @@ _BY_STATE: Final = {
     "42": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
     "3F": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
     "XX": _Meaning(CorruptRecord, "PostgreSQL found its files damaged: see its log, restore"),
+    # Our own: 003_verbs.sql raises them.
+    "ZH001": _Meaning(
+        StorageReadOnly, "the conversation is another tenant's: connect as that tenant"
+    ),
+    "ZH002": _Meaning(ConversationForgotten, "the conversation was forgotten: start another"),
     "P0002": _Meaning(StorageBusy, "the blob was swept while it came in: store it again"),
 }
 
@@ -98,13 +104,13 @@ _BY_MESSAGE: Final = (
 _OF_THE_POOL: Final = (PoolClosed, PoolTimeout, TooManyRequests)
 
 
-def translated(error: psycopg.Error) -> StorageError:
+def translated(error: psycopg.Error) -> HansardError:
     """Return the store's error for a driver's: raise it from the driver's."""
     meaning = _meaning(error)
     return meaning.error(meaning.advice)
 
 
-def translated_again(error: psycopg.Error) -> StorageError:
+def translated_again(error: psycopg.Error) -> HansardError:
     """Return the store's error for one that came when a lost connection had been replaced."""
     return _ENDED.error(_ENDED.advice) if _is_unreachable(error) else translated(error)
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
+from hansard.domain.errors import StorageReadOnly
 from hansard.domain.head import Head, advance
 from hansard.domain.header import body_digest, leaf, recorded_header
 from hansard.domain.log import (
     Append,
     Conflict,
     Duplicate,
+    Forgotten,
     Mismatch,
     NewEvent,
     Recorded,
@@ -46,19 +48,34 @@ class Recording:
         return Recorded(self.events[0].version, last.version, last.position)
 
 
+class Place(NamedTuple):
+    """A conversation as the log has it: where it stands, and whether it was forgotten."""
+
+    head: Head
+    forgotten: bool = False
+
+
 def refusal(
-    append: Append, known: Sequence[Known | None], current: int
-) -> Duplicate | Mismatch | Conflict | None:
+    append: Append, known: Sequence[Known | None], place: Place
+) -> Duplicate | Mismatch | Forgotten | Conflict | None:
     """Return why nothing is to be recorded, or None.
 
-    `known` says for each event what the log has of it, `current` is the conversation's version.
-    What was said before is looked at first: a retry is told so whatever version it expected.
+    `known` says for each event what the log has of it. What was said before is looked at first: a
+    retry is told so whatever version it expected, and whatever became of the conversation.
     """
     if (repeated := _repeated(append, known)) is not None:
         return repeated
+    if place.forgotten:
+        return Forgotten()
+    current = place.head.version
     if append.expected_version is not None and append.expected_version != current:
         return Conflict(current)
     return None
+
+
+def another_tenants() -> StorageReadOnly:
+    """Return the error for a conversation that its tenant alone may write to."""
+    return StorageReadOnly("the conversation is another tenant's: connect as that tenant")
 
 
 def record(append: Append, head: Head, *, shard: int, position: int, recorded_at: int) -> Recording:

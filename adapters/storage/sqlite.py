@@ -16,7 +16,7 @@ from uuid_utils.compat import uuid7
 
 from hansard.adapters.storage import sqlite_blobs
 from hansard.adapters.storage.keyed_digest import keyed_digest
-from hansard.adapters.storage.sqlite_append import append_all, read_head
+from hansard.adapters.storage.sqlite_append import append_all, must_take, read_head
 from hansard.adapters.storage.sqlite_connection import Row, Value
 from hansard.adapters.storage.sqlite_file import SqliteFile, migrate_sqlite, open_file
 from hansard.adapters.storage.sqlite_rows import HIGHEST, SHARD, catalogue_line, recorded_event
@@ -142,6 +142,7 @@ class Sqlite:
             return found
         made, name = conversation_id or uuid7(), (tenant.bytes, self.digest(key))
         with self.file.writing() as session:
+            must_take(session, tenant, made)
             session.run("insert_key", *name, made.bytes)
             (found,) = session.one("select_key", *name) or (made.bytes,)
             return UUID(bytes=found)
@@ -174,7 +175,7 @@ class Sqlite:
         with self.file.erasing() as session:
             session.run("forget_events", conversation_id.bytes)
             erased = session.changed()
-            for query in ("forget_blobs", "forget_key", "forget_calls", "forget_snapshots"):
+            for query in ("forget_head", "forget_blobs", "forget_key", "forget_snapshots"):
                 session.run(query, conversation_id.bytes)
         return erased
 

@@ -7,10 +7,18 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from hansard.adapters.storage.keyed_digest import keyed_digest
-from hansard.adapters.storage.recording import Known, Recording, record, refusal
+from hansard.adapters.storage.recording import (
+    Known,
+    Place,
+    Recording,
+    another_tenants,
+    record,
+    refusal,
+)
 from hansard.adapters.storage.sqlite_connection import Session
 from hansard.adapters.storage.sqlite_file import Tail
 from hansard.adapters.storage.sqlite_rows import SHARD, event_row, head_of, head_row
+from hansard.domain.errors import ConversationForgotten
 from hansard.domain.head import Head
 from hansard.domain.log import Append, NewEvent, Verdict
 
@@ -24,26 +32,46 @@ def append_all(
 
 
 def _append(session: Session, digest_key: bytes, tail: Tail, append: Append) -> Verdict:
-    head = _head_before(session, append)
+    place = _place(session, append)
     onces = [_once(digest_key, event) for event in append.events]
     known = [
         _known(session, append.conversation_id, event, once)
         for event, once in zip(append.events, onces, strict=True)
     ]
-    if (refused := refusal(append, known, head.version)) is not None:
+    if (refused := refusal(append, known, place)) is not None:
         return refused
     recording = record(
-        append, head, shard=SHARD, position=tail.position, recorded_at=tail.recorded_at
+        append, place.head, shard=SHARD, position=tail.position, recorded_at=tail.recorded_at
     )
     write(session, append, recording, onces)
     tail.position = recording.events[-1].position
     return recording.verdict()
 
 
-def _head_before(session: Session, append: Append) -> Head:
-    """Return the head; applications of `eventsourcing` may begin with version 0, expecting -1."""
-    row = session.one("select_head", append.conversation_id.bytes)
-    return Head(version=-1) if row is None and append.expected_version == -1 else head_of(row)
+def _place(session: Session, append: Append) -> Place:
+    """Return where it goes; applications of `eventsourcing` may begin with version 0, expecting -1.
+
+    Raises StorageReadOnly where that is another tenant's.
+    """
+    row = session.one("select_place", append.conversation_id.bytes)
+    if row is None:
+        return Place(Head(version=-1) if append.expected_version == -1 else Head())
+    owner, forgotten, *head = row
+    if owner != append.tenant.bytes:
+        raise another_tenants()
+    return Place(head_of(tuple(head)), bool(forgotten))
+
+
+def must_take(session: Session, tenant: UUID, conversation_id: UUID) -> None:
+    """Raise unless a conversation takes what a tenant brings; a new one takes anybody's.
+
+    StorageReadOnly where it is another tenant's, ConversationForgotten where it was forgotten.
+    """
+    row = session.one("select_place", conversation_id.bytes)
+    if row is not None and row[0] != tenant.bytes:
+        raise another_tenants()
+    if row is not None and row[1]:
+        raise ConversationForgotten
 
 
 def read_head(session: Session, conversation_id: UUID) -> Head:

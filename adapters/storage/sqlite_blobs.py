@@ -9,6 +9,7 @@ from itertools import chain
 from uuid import UUID
 
 from hansard.adapters.storage.pieces import PIECE_SIZE, pieces, verified
+from hansard.adapters.storage.sqlite_append import must_take
 from hansard.adapters.storage.sqlite_connection import Session
 from hansard.adapters.storage.sqlite_file import SqliteFile
 from hansard.domain.blobs import blob_of
@@ -46,6 +47,7 @@ def sweep_blobs(file: SqliteFile, older_than: int) -> int:
 def _put_small(file: SqliteFile, tenant: UUID, conversation_id: UUID, data: bytes) -> Blob:
     blob = blob_of(data)
     with file.writing() as session:
+        must_take(session, tenant, conversation_id)
         if not _keep(session, conversation_id, blob):
             number = _begin(session, tenant, conversation_id)
             if data:
@@ -59,15 +61,18 @@ def _put_large(
 ) -> Blob:
     digest, size = hashlib.sha256(), 0
     with file.writing() as session:
+        must_take(session, tenant, conversation_id)
         number = _begin(session, tenant, conversation_id)
     for ordinal, piece in enumerate(arriving):
         digest.update(piece)
         size += len(piece)
         with file.writing() as session:
+            must_take(session, tenant, conversation_id)
             session.run("insert_piece", number, ordinal, piece)
             session.run("touch_blob", _now(), number)
     blob = Blob(sha256=digest.hexdigest(), size=size)
     with file.writing() as session:
+        must_take(session, tenant, conversation_id)
         if _keep(session, conversation_id, blob):
             session.run("delete_blob", number)
         else:

@@ -11,6 +11,7 @@ from hansard.adapters.talk import Talk
 from hansard.domain.content import Document, Native, Text
 from hansard.domain.errors import (
     ConversationClosed,
+    ConversationForgotten,
     ConversationNotFound,
     CorruptRecord,
     ForeignDatabase,
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ConversationClosed",
+    "ConversationForgotten",
     "ConversationNotFound",
     "CorruptRecord",
     "Document",

@@ -1,12 +1,15 @@
 """forget: what was said goes, that something was said stays provable."""
 
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
 from uuid_utils.compat import uuid7
 
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.log import Backend, Duplicate, Mismatch, Recorded
+from hansard.domain.errors import ConversationForgotten, CorruptRecord, HansardError
+from hansard.domain.log import Backend, Duplicate, Forgotten, Mismatch, Recorded, Verdict
 from hansard.domain.registry import Erased
 from tests.contract.places import Place
 from tests.factories import (
@@ -21,6 +24,9 @@ from tests.factories import (
     tool_result,
 )
 from tests.ledger import verified_log
+
+WRITERS = 4
+APPENDS = 15
 
 
 def test_bodies_and_salts_go_and_leaves_still_verify(backend: Backend) -> None:
@@ -88,21 +94,86 @@ def test_an_erased_event_counts_as_the_same_content(backend: Backend) -> None:
     assert backend.append([appending(conversation, of_another_type)]) == [Mismatch(0)]
 
 
-def test_the_names_of_erased_facts_are_free_again(backend: Backend) -> None:
+def test_a_forgotten_conversation_takes_nothing_any_more(backend: Backend) -> None:
+    gone, kept = uuid4(), uuid4()
+    backend.append([appending(gone, started(), tool_result("c1", "old"))])
+    backend.forget(gone)
+    before = list(backend.read(gone))
+    verdicts = backend.append(
+        [
+            appending(gone, answer()),
+            appending(gone, tool_result("c1", "new")),
+            appending(gone, answer(), expected_version=2),
+            appending(gone, answer(), expected_version=7),
+            appending(kept, started(), prompt()),
+        ]
+    )
+    assert verdicts == [Forgotten(), Forgotten(), Forgotten(), Forgotten(), Recorded(1, 2, 4)]
+    assert list(backend.read(gone)) == before
+    assert backend.head(gone).version == 2
+    assert backend.forget(gone) == 0
+
+
+def test_a_forgotten_conversation_takes_no_document(backend: Backend) -> None:
     conversation = uuid4()
-    backend.append([appending(conversation, tool_result("c1", "old"))])
+    stored = backend.put_blob(TENANT, conversation, [b"report"])
+    backend.append([appending(conversation, started(), attachment(stored))])
     backend.forget(conversation)
-    again = appending(conversation, tool_result("c1", "new"))
-    assert backend.append([again]) == [Recorded(2, 2, 2)]
+    for data in (b"", b"report", b"long" * 1024 * 1024):
+        with pytest.raises(ConversationForgotten, match="start another"):
+            backend.put_blob(TENANT, conversation, [data])
+    with pytest.raises(CorruptRecord):
+        list(backend.get_blob(conversation, stored))
 
 
-def test_events_after_an_erasure_can_be_erased_too(backend: Backend) -> None:
+def test_a_document_that_is_arriving_does_not_outlive_the_forgetting(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, started())])
+
+    def arriving() -> Iterator[bytes]:
+        for _ in range(2):
+            yield bytes(2 * 1024 * 1024)
+        backend.forget(conversation)
+        yield bytes(2 * 1024 * 1024)
+
+    with pytest.raises(HansardError):
+        backend.put_blob(TENANT, conversation, arriving())
+    assert backend.sweep_blobs(2**62) == 0
+
+
+def test_no_key_leads_to_a_forgotten_conversation_again(backend: Backend) -> None:
     conversation = uuid4()
     backend.append([appending(conversation, started())])
     backend.forget(conversation)
-    backend.append([appending(conversation, prompt())])
-    assert backend.forget(conversation) == 1
-    assert len(verified_log(backend)) == 2
+    with pytest.raises(ConversationForgotten, match="start another"):
+        backend.open(TENANT, "ada", conversation)
+    assert backend.find(TENANT, "ada") is None
+
+
+def test_no_append_comes_between_when_many_write(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, started())])
+    begun = threading.Barrier(WRITERS + 1)
+
+    def write(_: int) -> Verdict:
+        begun.wait()
+        verdict: Verdict = Duplicate(0, 0)
+        for _ in range(APPENDS):
+            (verdict,) = backend.append([appending(conversation, answer())])
+        return verdict
+
+    def forget() -> int:
+        begun.wait()
+        return backend.forget(conversation)
+
+    with ThreadPoolExecutor(WRITERS + 1) as pool:
+        writing = pool.map(write, range(WRITERS))
+        erased = pool.submit(forget).result(timeout=60)
+        list(writing)
+    events = list(backend.read(conversation))
+    assert {event.body for event in events} == {None}
+    assert erased == len(events) == len(verified_log(backend))
+    assert backend.append([appending(conversation, answer())]) == [Forgotten()]
 
 
 def test_what_is_forgotten_stays_forgotten(durable_place: Place) -> None:
@@ -114,5 +185,6 @@ def test_what_is_forgotten_stays_forgotten(durable_place: Place) -> None:
     again = durable_place.open()
     assert again.find(TENANT, "ada") is None
     assert {event.body for event in again.read(conversation)} == {None}
+    assert again.append([appending(conversation, prompt())]) == [Forgotten()]
     verified_log(again)
     again.close()

@@ -16,6 +16,7 @@ from hansard.domain.log import (
     Backend,
     Conflict,
     Duplicate,
+    Forgotten,
     Mismatch,
     NewEvent,
     Recorded,
@@ -59,6 +60,7 @@ class Told:
 
     head: Head = field(default_factory=Head)
     said: list[Said] = field(default_factory=list[Said])
+    forgotten: bool = False
 
 
 class Rules:
@@ -84,6 +86,8 @@ class Rules:
         for ordinal, once in enumerate(onces):
             if once is not None and once in onces[:ordinal]:
                 return Mismatch(ordinal)
+        if told.forgotten:
+            return Forgotten()
         if append.expected_version not in (None, told.head.version):
             return Conflict(told.head.version)
         first = told.head.version + 1
@@ -117,6 +121,7 @@ class Rules:
         for said in erased:
             said.body = said.once = None
         told.head = replace(told.head, open_calls={})
+        told.forgotten = bool(told.said)
         return len(erased)
 
 

@@ -20,7 +20,7 @@
 -- READ COMMITTED only: an older snapshot would not see the last position.
 --
 -- ERASING. hansard.forget(...) sets the bodies, salts and once-names of a conversation to null and
--- deletes its blobs and its key. Headers, digests and leaves stay, so that what remains can still
+-- deletes its blobs and its key; from then on it takes nothing any more. Headers, digests and leaves stay, so that what remains can still
 -- be proven. Triggers refuse any other UPDATE, and every DELETE and TRUNCATE, to everyone.
 --
 -- ROLES. Whoever migrates owns everything here. An application should log in as another role,
@@ -95,7 +95,8 @@ CREATE INDEX event_exchange ON hansard.event (shard, conversation_id, exchange)
 CREATE INDEX event_pointer ON hansard.event (shard, conversation_id, pointer, version)
     WHERE pointer IS NOT NULL;
 
--- Where each conversation stands (domain/head.py), written with the events and folded from them.
+-- Where each conversation stands (domain/head.py), written with the events and folded from them;
+-- only `forgotten` is not. Who stores a blob holds its row FOR KEY SHARE, which no append waits for.
 -- No index holds a column that an append changes, so its UPDATE stays within the page.
 CREATE TABLE hansard.conversation_head (
     conversation_id uuid NOT NULL,
@@ -114,6 +115,7 @@ CREATE TABLE hansard.conversation_head (
     recorded_at bigint NOT NULL,
     open_calls bytea[] NOT NULL,            -- ids of calls, and below the versions of their events
     open_since bigint[] NOT NULL,
+    forgotten boolean NOT NULL DEFAULT false, -- it was erased, and takes nothing any more
     PRIMARY KEY (shard, conversation_id)
 ) WITH (fillfactor = 70);
 CREATE INDEX conversation_head_id ON hansard.conversation_head (conversation_id) INCLUDE (shard);

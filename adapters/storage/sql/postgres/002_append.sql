@@ -126,6 +126,7 @@ END $$;
 -- Record what can be recorded; a row for each request, in order. What it says:
 --   recorded   first and last version, position of the last event
 --   duplicate  first and last version that the events have
+--   forgotten  the conversation was, and takes nothing any more
 --   conflict   first: the version at which the conversation is
 --   mismatch   first: the ordinal (from 0) of the event that stands for other content
 -- A shard's writers wait for each other, and every expression costs them time: so there are few, and
@@ -182,7 +183,7 @@ BEGIN
         -- One statement, each of its parts an index lookup; `known` is about the last event.
         SELECT tail.position, greatest(tail.recorded_at, hansard.clock()) AS recorded_at,
             h.tenant, h.version, h.exchange, h.open_calls, h.open_since, h.closed,
-            h.instructions, h.tools, h.request,
+            h.instructions, h.tools, h.request, h.forgotten,
             EXISTS (
                 SELECT FROM hansard.event AS e
                 WHERE e.shard = at_shard AND e.tenant = asked.tenant
@@ -201,16 +202,6 @@ BEGIN
         LEFT JOIN hansard.conversation_head AS h
             ON h.shard = at_shard AND h.conversation_id = asked.conversation_id;
 
-        IF last.known OR cardinality(digests) <> 1 THEN
-            SELECT r.* INTO verdict, first_version, last_version
-            FROM hansard.repetition(at_shard, asked) AS r;
-            IF verdict IS NOT NULL THEN
-                last_position := NULL;
-                RETURN NEXT;
-                CONTINUE;
-            END IF;
-        END IF;
-
         begun := last.tenant IS NOT NULL;
         IF NOT begun THEN
             SELECT h.tenant INTO last.tenant FROM hansard.conversation_head AS h
@@ -226,7 +217,26 @@ BEGIN
             last.request := 0;
         END IF;
         IF last.tenant <> asked.tenant THEN
-            RAISE insufficient_privilege USING MESSAGE = 'the conversation is another tenant''s';
+            RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
+        END IF;
+
+        IF last.known OR cardinality(digests) <> 1 THEN
+            SELECT r.* INTO verdict, first_version, last_version
+            FROM hansard.repetition(at_shard, asked) AS r;
+            IF verdict IS NOT NULL THEN
+                last_position := NULL;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+        END IF;
+
+        IF last.forgotten THEN
+            verdict := 'forgotten';
+            first_version := NULL;
+            last_version := NULL;
+            last_position := NULL;
+            RETURN NEXT;
+            CONTINUE;
         END IF;
         IF asked.expected <> last.version THEN
             verdict := 'conflict';

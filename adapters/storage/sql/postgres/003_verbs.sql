@@ -5,6 +5,23 @@ CREATE FUNCTION hansard.bound_tenant() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 RETURN (SELECT c.tenant FROM hansard.caller AS c WHERE c.role = session_user);
 
+-- Raise unless a conversation takes what a tenant brings; it is not forgotten before the caller's
+-- transaction ends. A new conversation takes anybody's.
+CREATE FUNCTION hansard.must_take(of_tenant uuid, of_conversation uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    known record;
+BEGIN
+    SELECT h.tenant, h.forgotten INTO known FROM hansard.conversation_head AS h
+    WHERE h.conversation_id = of_conversation FOR KEY SHARE;
+    IF known.tenant <> of_tenant THEN
+        RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
+    END IF;
+    IF known.forgotten THEN
+        RAISE SQLSTATE 'ZH002' USING MESSAGE = 'the conversation was forgotten';
+    END IF;
+END $$;
+
 ---------------------------------------------------------------------------------------------------
 -- Catalogue
 ---------------------------------------------------------------------------------------------------
@@ -16,6 +33,7 @@ DECLARE
     of_shard smallint := hansard.shard_of(of_tenant);
     found_id uuid;
 BEGIN
+    PERFORM hansard.must_take(of_tenant, proposed);
     INSERT INTO hansard.conversation_key (shard, tenant, key, conversation_id)
     VALUES (of_shard, of_tenant, of_key, proposed)
     ON CONFLICT DO NOTHING;
@@ -36,6 +54,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     of_shard smallint := hansard.shard_of(of_tenant);
 BEGIN
+    PERFORM hansard.must_take(of_tenant, of_conversation);
     IF chunk_number = 0 THEN
         INSERT INTO hansard.blob (shard, conversation_id, blob_id, tenant)
         VALUES (of_shard, of_conversation, of_blob, of_tenant)
@@ -62,6 +81,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     of_shard smallint := hansard.shard_of(of_tenant);
 BEGIN
+    PERFORM hansard.must_take(of_tenant, of_conversation);
     UPDATE hansard.blob AS b SET digest = of_digest, size = of_size, stored_at = hansard.clock()
     WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.blob_id = of_blob
         AND b.tenant = of_tenant;
@@ -103,7 +123,8 @@ END $$;
 -- Erasure
 ---------------------------------------------------------------------------------------------------
 
--- Erase what a conversation says, its blobs and its key; how many events were erased.
+-- Erase what a conversation says, its blobs and its key; how many events were erased. It looks under
+-- the lock of the shard, so that no append comes between; and once nobody stores a blob in it.
 CREATE FUNCTION hansard.forget(of_conversation uuid) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
@@ -112,6 +133,42 @@ DECLARE
     at_shard smallint;
     erased bigint;
 BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE feature_not_supported
+            USING MESSAGE = 'hansard.forget runs in READ COMMITTED transactions only';
+    END IF;
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    SELECT known.shard INTO at_shard FROM (
+        SELECT h.shard FROM hansard.conversation_head AS h
+        WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
+        UNION ALL
+        SELECT k.shard FROM hansard.conversation_key AS k
+        WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
+        UNION ALL
+        SELECT b.shard FROM hansard.blob AS b
+        WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
+    ) AS known LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    PERFORM pg_advisory_xact_lock(1212239443, at_shard);
+    PERFORM FROM hansard.conversation_head AS h
+    WHERE h.shard = at_shard AND h.conversation_id = of_conversation
+        AND h.tenant = coalesce(bound, h.tenant)
+    FOR UPDATE;
+    UPDATE hansard.conversation_head AS h
+    SET forgotten = true, open_calls = '{}', open_since = '{}'
+    WHERE h.shard = at_shard AND h.conversation_id = of_conversation
+        AND h.tenant = coalesce(bound, h.tenant);
+    PERFORM set_config('hansard.erasing', 'on', true);
+    UPDATE hansard.event AS e SET salt = NULL, body = NULL, once = NULL
+    WHERE e.shard = at_shard AND e.conversation_id = of_conversation AND e.body IS NOT NULL
+        AND e.tenant = coalesce(bound, e.tenant);
+    GET DIAGNOSTICS erased = ROW_COUNT;
+    PERFORM set_config('hansard.erasing', 'off', true);
+
     WITH gone AS (
         DELETE FROM hansard.blob AS b
         WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
@@ -123,21 +180,6 @@ BEGIN
     WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant);
     DELETE FROM hansard.snapshot AS s
     WHERE s.conversation_id = of_conversation AND s.tenant = coalesce(bound, s.tenant);
-
-    SELECT h.shard INTO at_shard FROM hansard.conversation_head AS h
-    WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant);
-    IF NOT FOUND THEN
-        RETURN 0;
-    END IF;
-    PERFORM set_config('hansard.erasing', 'on', true);
-    UPDATE hansard.event AS e SET salt = NULL, body = NULL, once = NULL
-    WHERE e.shard = at_shard AND e.conversation_id = of_conversation AND e.body IS NOT NULL;
-    GET DIAGNOSTICS erased = ROW_COUNT;
-    PERFORM set_config('hansard.erasing', 'off', true);
-    -- An append reads the head under this lock and writes it back.
-    PERFORM pg_advisory_xact_lock(1212239443, at_shard);
-    UPDATE hansard.conversation_head AS h SET open_calls = '{}', open_since = '{}'
-    WHERE h.shard = at_shard AND h.conversation_id = of_conversation;
     RETURN erased;
 END $$;
 

@@ -174,6 +174,10 @@ RETURNING position
 -- One row an application.
 SELECT position FROM hansard.tracking WHERE recorder = $1 AND application = $2
 
+-- name: must_take
+-- Before what no function of ours stores.
+SELECT hansard.must_take($1, $2)
+
 -- name: insert_snapshot
 -- No row comes back where there is one of that version.
 INSERT INTO hansard.snapshot (tenant, conversation_id, version, type, body)

@@ -8,7 +8,7 @@
 -- three and to the place in the log, so the ledger verifies after an erasure as before it.
 --
 -- `conversation_head` says where each conversation stands; it is written with the events, in the
--- same transaction, and follows from them. `conversation_key` maps the callers' names, as keyed
+-- same transaction, and follows from them, but for `forgotten`. `conversation_key` maps the callers' names, as keyed
 -- digests, to conversations. `blob` and `blob_piece` hold large bytes, each once in the
 -- conversation that owns it; a blob without `sha256` is still arriving, or never did.
 -- `tracking` and `snapshot` serve applications of the `eventsourcing` library.
@@ -94,7 +94,8 @@ CREATE TABLE conversation_head (
   request INTEGER NOT NULL,
   closed INTEGER NOT NULL,
   input_tokens INTEGER NOT NULL,
-  output_tokens INTEGER NOT NULL
+  output_tokens INTEGER NOT NULL,
+  forgotten INTEGER NOT NULL DEFAULT 0 -- it was erased, and takes nothing any more
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX conversation_head_tenant ON conversation_head (tenant);

@@ -65,9 +65,15 @@ SELECT version, exchange, open_calls, instructions, tools, request, closed,
   input_tokens, output_tokens
 FROM conversation_head WHERE conversation_id = ?;
 
+-- name: select_place
+-- The same for a writer: whose it is, and whether it takes anything.
+SELECT tenant, forgotten, version, exchange, open_calls, instructions, tools, request, closed,
+  input_tokens, output_tokens
+FROM conversation_head WHERE conversation_id = ?;
+
 -- name: upsert_head
 -- In the transaction of the events that moved it; tenant and start stay as they were.
-INSERT INTO conversation_head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO conversation_head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
 ON CONFLICT (conversation_id) DO UPDATE SET
   position = excluded.position,
   recorded_at = excluded.recorded_at,
@@ -187,9 +193,9 @@ DELETE FROM blob WHERE conversation_id = ?;
 -- The name may be used again, for another conversation.
 DELETE FROM conversation_key WHERE conversation_id = ?;
 
--- name: forget_calls
--- The ids of calls are content.
-UPDATE conversation_head SET open_calls = '{}' WHERE conversation_id = ?;
+-- name: forget_head
+-- The ids of calls are content; the mark refuses what would come later.
+UPDATE conversation_head SET forgotten = 1, open_calls = '{}' WHERE conversation_id = ?;
 
 -- name: forget_snapshots
 -- They repeat what the events said.
