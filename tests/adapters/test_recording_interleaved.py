@@ -9,12 +9,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from hansard.adapters.replaying import replays
 from hansard.adapters.standing import Begun
 from hansard.adapters.storage.memory import Memory
 from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.request import Request
-from tests.adapters.tabs import Tab, flat, told, words
+from tests.adapters.tabs import API, Tab, flat, told, words
 from tests.projections.happenings import tool_use
 
 places = st.sampled_from([0, 1])
@@ -40,6 +41,8 @@ class Interleaved(RuleBasedStateMachine):
         self.tabs[0].talk.user("said 0")
 
     def teardown(self) -> None:
+        replayed = [(once.is_whole, once.is_rendered) for once in replays(self.tabs[0].talk)]
+        assert set(replayed) <= {(True, True)}
         self.folder.cleanup()
 
     def name(self, what: str) -> str:
@@ -110,7 +113,7 @@ class Interleaved(RuleBasedStateMachine):
 
     @invariant()
     def the_next_request_begins_with_what_was_sent(self) -> None:
-        now = flat(self.tabs[0].render())
+        now = flat(self.tabs[0].talk.request(API))
         assert now[: len(self.sent)] == self.sent
 
     @invariant()
@@ -119,7 +122,7 @@ class Interleaved(RuleBasedStateMachine):
 
     @invariant()
     def all_prompts_and_whole_answers_of_the_main_line_are_in_the_next_request(self) -> None:
-        now = words(self.tabs[1].render())
+        now = words(self.tabs[1].talk.request(API))
         whole = {
             text
             for text, is_history in told(self.tabs[0]).items()
