@@ -17,7 +17,7 @@ from hansard.adapters.answers import record_answer
 from hansard.adapters.capture.anthropic_events import Recording
 from hansard.adapters.capture.anthropic_requests import Sent, read_request
 from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.spool import Spool
+from hansard.adapters.capture.spool import Spool, say_dropped
 from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.reading import Stretch
 from hansard.adapters.recording import Outgoing, Plan, Rendered, Standing, matching, plan
@@ -25,6 +25,7 @@ from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
 from hansard.adapters.writing import Done, append_to
 from hansard.domain import conversation
 from hansard.domain.errors import (
+    ConversationForgotten,
     HansardError,
     IdempotencyMismatch,
     InvalidContent,
@@ -142,7 +143,8 @@ class Journal:
         """Make an answer, or a failed attempt, durable; spool it where the store cannot take it.
 
         It is history as long as its request is the main line's last one, else it is kept on a side
-        line. Raises nothing of its own: the answer is on its way to the caller.
+        line. It is dropped if the conversation was forgotten meanwhile. Raises nothing of its own:
+        the answer is on its way to the caller.
         """
         events, blobs = recording
         talk = self.talk
@@ -162,6 +164,8 @@ class Journal:
                 record_answer(talk.backend, append, begun.request, begun.version)
             else:
                 append_to(talk.backend, append)
+        except ConversationForgotten:
+            say_dropped()
         except BaseException as exc:
             # Interrupted or not, the log may have it: what is spooled is recorded once.
             self.spool.put(Unstored(append, blobs), exc)

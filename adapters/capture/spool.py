@@ -25,6 +25,7 @@ from hansard.adapters.answers import record_answer
 from hansard.adapters.capture.unstored import Unstored, decoded, encoded
 from hansard.adapters.writing import append_to
 from hansard.domain.errors import (
+    ConversationForgotten,
     StorageBusy,
     StorageError,
     StorageFull,
@@ -84,13 +85,14 @@ class Spool:
         """Record what waits, oldest first, and return how many answers (or failures) it was.
 
         Says so with a RecordingWarning. What can never be recorded is moved aside, loudly, and
-        stops nothing else. Raises the store's StorageError where it still takes nothing.
+        stops nothing else; what comes too late, for a forgotten conversation, is deleted. Raises
+        the store's StorageError where it still takes nothing.
         """
         taken: list[bool] = []
         try:
             with self._lock:
                 for unstored in tuple(self._held):
-                    taken.append(self._take_held(backend, unstored))
+                    taken.extend(self._take_held(backend, unstored))
                 for path in self._waiting():
                     taken.extend(self._take_file(backend, path))
         finally:
@@ -126,23 +128,24 @@ class Spool:
                     "delete it by hand, or forget again when it can be"
                 ) from exc
 
-    def _take_held(self, backend: Backend, unstored: Unstored) -> bool:
-        """Record what is held in memory, or move it aside; return whether it was recorded."""
+    def _take_held(self, backend: Backend, unstored: Unstored) -> Iterator[bool]:
+        """Record what is held in memory, or move it aside; yield whether it was recorded."""
         try:
             _record(backend, unstored)
         except _TAKES_NOTHING:
             raise
+        except ConversationForgotten:
+            say_dropped()
         except Exception as exc:  # noqa: BLE001 - named only: its text may quote
             _refused(f"what is held for {self._folder}", exc)
+            yield False
             try:
                 self._write(unstored, _REFUSED)
             except OSError:
-                return False  # It stays where it is: nothing else holds it.
-            recorded = False
+                return  # It stays where it is: nothing else holds it.
         else:
-            recorded = True
+            yield True
         self._held = [held for held in self._held if held is not unstored]
-        return recorded
 
     def _take_file(self, backend: Backend, path: Path) -> Iterator[bool]:
         """Record what a file holds, or move it aside; yield whether it was recorded."""
@@ -153,6 +156,9 @@ class Spool:
             return  # Another process was quicker.
         except _TAKES_NOTHING:
             raise
+        except ConversationForgotten:
+            say_dropped()
+            path.unlink(missing_ok=True)
         except Exception as exc:  # noqa: BLE001 - named only: its text may quote
             _refused(str(path), exc)
             with contextlib.suppress(OSError):
@@ -213,6 +219,14 @@ def _store_name(url: str) -> str:
         return uuid4().hex
     server = f"{parts.scheme}://{parts.hostname}:{parts.port}{parts.path}"
     return hashlib.sha256(server.encode()).hexdigest()[:16]
+
+
+def say_dropped() -> None:
+    """Say that an answer was dropped, for its conversation was forgotten; raises nothing."""
+    said = "an answer came for a conversation that was forgotten meanwhile: it was dropped"
+    logger.warning(said)
+    with contextlib.suppress(RecordingWarning):
+        warnings.warn(said, RecordingWarning, stacklevel=4)
 
 
 def _say(taken: int, refused: int) -> None:

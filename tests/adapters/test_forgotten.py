@@ -1,0 +1,111 @@
+"""What becomes of a conversation's holders, calls and answers when it is forgotten meanwhile."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import pytest
+
+from hansard.adapters.app import connect
+from hansard.adapters.capture.spool import RecordingWarning, Spool
+from hansard.adapters.demo.scenes import Answer, JsonObject
+from hansard.adapters.demo.server import DemoServer
+from hansard.adapters.storage.memory import Memory
+from hansard.adapters.talk import Talk
+from hansard.domain.errors import ConversationForgotten, ConversationNotFound, NotRecorded
+from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
+from tests.adapters.spooled_events import FULL, unstored
+from tests.factories import answer, appending
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def test_a_holder_of_a_forgotten_conversation_says_no_more_in_it(recorded: Recorded) -> None:
+    recorded.talk.user("Hello")
+    recorded.store.forget(recorded.talk.conversation_id)
+    left = list(recorded.talk.read())
+    other = Talk(
+        recorded.store, recorded.talk.key, tenant=recorded.talk.tenant, spool=recorded.spool
+    )
+    says: list[Callable[[], object]] = [
+        lambda: recorded.talk.user("More"),
+        lambda: recorded.talk.user("More", documents=[b"%PDF-1.7 more"]),
+        lambda: recorded.talk.instruct("Be brief."),
+        lambda: recorded.talk.close(),
+    ]
+    for say in says:
+        with pytest.raises(ConversationForgotten, match="start another"):
+            say()
+    assert list(recorded.talk.read()) == left
+    other.user("Hello again")
+    assert other.conversation_id != recorded.talk.conversation_id
+
+
+def test_a_forgotten_conversation_takes_no_call(recorded: Recorded) -> None:
+    recorded.talk.user("Hello")
+    recorded.store.forget(recorded.talk.conversation_id)
+    with calling(recorded, [GREETING]) as calls:
+        with pytest.raises(NotRecorded, match="forgotten: start another"):
+            calls.ask()
+        assert calls.server.requests == ()
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("aside", [True, False])
+def test_the_answer_to_a_call_in_flight_is_dropped(
+    tmp_path: Path, streamed: bool, aside: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorded = Recorded(tmp_path)
+
+    def forgetting(_: JsonObject) -> Answer:
+        if aside:
+            recorded.talk.append(answer("said meanwhile"))
+        recorded.store.forget(recorded.talk.conversation_id)
+        return GREETING
+
+    with calling(recorded, forgetting) as calls:
+        with pytest.warns(RecordingWarning, match="forgotten"):
+            message = calls.stream() if streamed else calls.ask()
+        assert message.content
+    assert {event.body for event in recorded.talk.read()} == {None}
+    assert not list(tmp_path.rglob("*.json"))
+    assert "forgotten" in caplog.text
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_what_waits_for_a_forgotten_conversation_is_deleted(tmp_path: Path, held: bool) -> None:
+    waiting, store, folder = unstored("swordfish", blob=b"report"), Memory(), tmp_path / "spool"
+    conversation = waiting.append.conversation_id
+    store.append([appending(conversation, answer())])
+    store.forget(conversation)
+    if held:
+        folder.write_text("not a folder")
+    spool = Spool(folder)
+    spool.put(waiting, FULL)
+    if held:
+        folder.unlink()
+    with pytest.warns(RecordingWarning, match="forgotten"):
+        assert spool.take_in(store) == 0
+    assert not folder.exists() or list(folder.iterdir()) == []
+    assert spool.take_in(store) == 0
+
+
+def test_a_call_during_which_the_store_forgets_leaves_nothing(tmp_path: Path) -> None:
+    def forgetting(_: JsonObject) -> Answer:
+        store.forget("support/4711")
+        return GREETING
+
+    with connect(f"sqlite:///{tmp_path / 'talks.db'}") as store, DemoServer(forgetting) as server:
+        talk = store.conversation("support/4711")
+        with anthropic.Anthropic(api_key=KEY, base_url=server.url, max_retries=0) as client:
+            messages: Any = HELLO
+            with pytest.warns(RecordingWarning, match="forgotten"):
+                talk.record(client).messages.create(model=MODEL, max_tokens=9, messages=messages)
+        assert {event.body for event in talk.read()} == {None}
+        with pytest.raises(ConversationNotFound):
+            store.forget("support/4711")
+        assert store.verify().is_whole
