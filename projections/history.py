@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Discriminator, TypeAdapter
+from pydantic import ConfigDict, Discriminator, TypeAdapter
 
 from hansard.domain.content import (
     Document,
@@ -26,7 +26,9 @@ from hansard.projections.responses import Responses
 Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
 """What a block holds: an API's own JSON, or a neutral form."""
 
-_CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Annotated[Content, Discriminator("kind")])
+_CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(
+    Annotated[Content, Discriminator("kind")], config=ConfigDict(hide_input_in_errors=True)
+)
 
 Mark = Literal["", "note", "call", "unawaited", "result", "missing", "late", "document"]
 """What a block is in its turn.

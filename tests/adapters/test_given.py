@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 import hansard
 from hansard.domain import encoding, errors
 from hansard.domain.content import ToolResult
+from tests.factories import prompt
 
 Deed = Callable[[Any], object]
 
@@ -127,6 +129,16 @@ def test_a_value_of_the_wrong_kind_is_not_shown() -> None:
 def test_a_damaged_body_is_not_shown(body: bytes) -> None:
     with pytest.raises(errors.CorruptRecord) as caught:
         encoding.decode("message.recorded", 1, body)
+    assert "Ada" not in shown(caught.value)
+
+
+@pytest.mark.parametrize("block", [b'{"kind":"Ada"}', b'{"kind":"text","text":["Ada"]}', b'"Ada"'])
+def test_a_request_of_a_damaged_body_does_not_show_it(block: bytes) -> None:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    known = talk.draft(prompt())
+    talk.append_drafted((replace(known, body=b'{"role":"user","content":[%s]}' % block),))
+    with pytest.raises(errors.CorruptRecord) as caught:
+        talk.request("anthropic-messages")
     assert "Ada" not in shown(caught.value)
 
 
