@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 from urllib.parse import urlsplit
+from uuid import UUID
 
-from hansard.adapters.arguments import text_if_given
+from hansard.adapters.arguments import id_given, text_if_given
 from hansard.adapters.capture.spool import Spool, spool_folder
 from hansard.adapters.settings import settings
 from hansard.adapters.storage.sqlite_url import path_of
-from hansard.adapters.store import Store
+from hansard.adapters.store import NO_TENANT, Store
 from hansard.domain.errors import InvalidInput
 from hansard.domain.log import Backend
 
@@ -18,19 +19,23 @@ _PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
 """PostgreSQL takes passwords among the parameters too (libpq, "Connection URIs")."""
 
 
-def connect(url: str | None = None) -> Store:
+def connect(url: str | None = None, *, tenant: UUID = NO_TENANT) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
     `sqlite:///talks.db` is a file in this folder (`sqlite:////var/talks.db` an absolute path),
     `postgresql://…` a server, `memory://` a store that ends with the process. Without an URL it
     is `$HANSARD_URL`, else `sqlite:///hansard.db`.
+
+    Where a store serves several parties, `tenant` is the id of the one that this is for: it meets
+    no other's conversations.
     """
     found = settings()
+    party = id_given("a tenant", tenant)
     place = text_if_given("a store's URL", url) or found.url
     backend = _backend(place)
     shown = _shown(place)
     spool = Spool(spool_folder(shown))
-    return Store(backend, shown, spool=spool, actor=found.actor)
+    return Store(backend, shown, spool=spool, tenant=party, actor=found.actor)
 
 
 def is_there(url: str | None = None) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import cast
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -31,6 +32,13 @@ def text_given(what: str, given: object) -> str:
 def text_if_given(what: str, given: object) -> str | None:
     """Return the text, or None for None; InvalidContent for anything else."""
     return None if given is None else text_given(what, given)
+
+
+def id_given(what: str, given: object) -> UUID:
+    """Return the id; InvalidContent for anything but a UUID."""
+    if isinstance(given, UUID):
+        return given
+    raise InvalidContent(f"{what} is named by an id (uuid.UUID), not {kind_of(given)}")
 
 
 def version_given(given: object) -> int:

@@ -80,13 +80,21 @@ def check(path: Path, progress: Progress = unheeded) -> Checked:
         beginning = _beginning(lines)
         for line in lines:
             if isinstance(line, RecordedEvent):
-                tenant = line.client_header().tenant
+                tenant = _of_one(tenant, line)
                 erased += line.body is None
                 fork = fork or _fork(line)
                 progress(line.version, beginning.events)
     if tenant is None:
         raise InvalidExport("the file holds no event")
     return Checked(beginning, tenant, erased, fork)
+
+
+def _of_one(tenant: UUID | None, recorded: RecordedEvent) -> UUID:
+    """Return the tenant of an event, who is that of the events before it."""
+    found = recorded.client_header().tenant
+    if tenant is not None and found != tenant:
+        raise InvalidExport(f"version {recorded.version} is of another tenant than those before it")
+    return found
 
 
 def import_file(
@@ -107,7 +115,7 @@ def import_file(
     checked = check(path, lambda done, total: progress(done, 2 * total))
     beginning = checked.beginning
     _must_be_whole(checked, tenant)
-    _must_have_origin(backend, checked.fork)
+    _must_have_origin(backend, tenant, checked.fork)
     name = key or beginning.key
     if name is None:
         raise InvalidInput("the file names no key: give one with --as KEY")
@@ -145,9 +153,12 @@ def _fork(recorded: RecordedEvent) -> ConversationForked | None:
     return event if isinstance(event, ConversationForked) else None
 
 
-def _must_have_origin(backend: Backend, fork: ConversationForked | None) -> None:
+def _must_have_origin(backend: Backend, tenant: UUID, fork: ConversationForked | None) -> None:
     """Refuse a fork whose origin is not here: its requests would lack what was said before."""
-    if fork is not None and backend.head(fork.origin).version < fork.version:
+    if fork is None:
+        return
+    is_own = backend.owner(fork.origin) == tenant
+    if not is_own or backend.head(fork.origin).version < fork.version:
         raise InvalidInput(
             f"the conversation is a fork of {fork.origin} at version {fork.version}, which is not "
             "in this store: import that one first"

@@ -148,15 +148,19 @@ class Store:
         return self.backend.cursors()
 
     def subscribe(self, after: Cursor) -> Subscription:
-        """Return the events after a cursor, those to come included."""
-        return self.backend.subscribe(after)
+        """Return the tenant's events after a cursor, those to come included."""
+        return self.backend.subscribe(after, self.tenant)
 
     def close(self) -> None:
         """Let go of files and connections."""
         self.backend.close()
 
     def _id(self, which: str | UUID) -> UUID:
-        return which if isinstance(which, UUID) else self.existing(which).conversation_id
+        if not isinstance(which, UUID):
+            return self.existing(which).conversation_id
+        if self.backend.owner(which) != self.tenant:
+            raise ConversationNotFound("no conversation has that id: list them to see which do")
+        return which
 
     def _beginning(self, conversation_id: UUID) -> tuple[str | None, UUID | None]:
         """Return the key that a conversation began with, and what it was forked from."""

@@ -199,7 +199,8 @@ class Log(Protocol):
         """Record what can be recorded and return a verdict for each request, in order.
 
         When it returns, what is recorded is durable. Only a StorageError is raised, and then
-        nothing of any request is recorded.
+        nothing of any request is recorded: StorageReadOnly if one is for a conversation of another
+        tenant.
         """
         ...
 
@@ -231,8 +232,11 @@ class Log(Protocol):
         """
         ...
 
-    def subscribe(self, after: Cursor) -> Subscription:
-        """Return the events of a shard after a cursor, those to come included."""
+    def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
+        """Return the events of a shard after a cursor, those to come included.
+
+        With a `tenant`, only those of its conversations.
+        """
         ...
 
     def cursors(self) -> list[Cursor]:
@@ -261,12 +265,16 @@ class Catalogue(Protocol):
         """Return the id of the conversation of that key, made now if the key is new.
 
         `conversation_id` is the id to give to a new key: what an import brings has one already.
-        ConversationForgotten if that was forgotten here.
+        ConversationForgotten if that was forgotten here, StorageReadOnly if it is another tenant's.
         """
         ...
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
+        ...
+
+    def owner(self, conversation_id: UUID) -> UUID | None:
+        """Return the tenant whose conversation it is, forgotten or not; None if it has not begun."""
         ...
 
     def conversations(self, tenant: UUID) -> Iterator[Conversation]:
@@ -280,7 +288,8 @@ class Blobs(Protocol):
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing.
 
-        ConversationForgotten if the conversation was forgotten.
+        ConversationForgotten if the conversation was forgotten, StorageReadOnly if it is another
+        tenant's.
         """
         ...
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -13,7 +12,7 @@ from hansard.adapters.store import Store
 from hansard.domain.errors import ConversationNotFound
 from hansard.domain.events import ConversationStarted
 from hansard.domain.head import Head
-from hansard.domain.log import Backend, RecordedEvent
+from hansard.domain.log import Backend
 
 _KEYS_TO_COMPARE: Final = 1000
 
@@ -41,7 +40,7 @@ def named(store: Store, name: str) -> Named:
     if found is not None and (head := backend.head(found)).version:
         return Named(name, found, head)
     meant = _id(name)
-    if meant is not None and _is_own(store, meant):
+    if meant is not None and backend.owner(meant) == store.tenant:
         return Named(key_of(backend, meant), meant, backend.head(meant))
     raise ConversationNotFound(f"no conversation has the key {name!r}{_advice(store, name)}")
 
@@ -52,16 +51,6 @@ def key_of(backend: Backend, conversation_id: UUID) -> str | None:
         event = first.event()
         return event.key if isinstance(event, ConversationStarted) else None
     return None
-
-
-def of_tenant(tenant: UUID, recorded: Iterator[RecordedEvent]) -> Iterator[RecordedEvent]:
-    """Yield the events that are a tenant's own."""
-    return (event for event in recorded if event.client_header().tenant == tenant)
-
-
-def _is_own(store: Store, conversation_id: UUID) -> bool:
-    first = store.backend.read(conversation_id, limit=1)
-    return next(of_tenant(store.tenant, first), None) is not None
 
 
 def _id(name: str) -> UUID | None:

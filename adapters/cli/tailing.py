@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import key_of, of_tenant
+from hansard.adapters.cli.naming import key_of
 from hansard.adapters.cli.timeline import columns, document, draw_row
 from hansard.adapters.store import Store
 from hansard.domain.errors import HansardError
@@ -31,7 +31,7 @@ def tail(store: Store, *, from_start: bool, as_json: bool) -> None:
     show = _as_json if as_json else _Shown(store).show
     try:
         with ExitStack() as stack:
-            for event in of_tenant(store.tenant, _merged(store, cursors, stack)):
+            for event in _merged(store, cursors, stack):
                 show(event)
                 sys.stdout.flush()
     except KeyboardInterrupt:

@@ -30,6 +30,7 @@ from hansard.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
     must_be_current,
+    owned_by,
 )
 from hansard.domain.blobs import blob_of
 from hansard.domain.content import Blob
@@ -127,10 +128,11 @@ class Memory:
             places = self._log[after.position : after.position + limit]
             return [self._streams[owner].events[version - 1] for owner, version in places]
 
-    def subscribe(self, after: Cursor) -> Subscription:
+    def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
         """Return the events after a cursor, those to come included."""
         self.read_log(after, 1)
-        return PollingSubscription(self.read_log, after, self._wakeups)
+        wanted = owned_by(tenant, self.owner)
+        return PollingSubscription(self.read_log, after, self._wakeups, wanted)
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position; there is one shard."""
@@ -179,6 +181,13 @@ class Memory:
         with self._lock:
             self._must_be_open()
             return self._keys.get((tenant, self.digest(key)))
+
+    def owner(self, conversation_id: UUID) -> UUID | None:
+        """Return the tenant whose conversation it is; None if it has not begun."""
+        with self._lock:
+            self._must_be_open()
+            stream = self._streams.get(conversation_id)
+            return None if stream is None else stream.tenant
 
     def conversations(self, tenant: UUID) -> Iterator[Conversation]:
         """Yield the conversations that have begun, the one that moved last first."""

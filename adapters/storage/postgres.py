@@ -23,6 +23,7 @@ from hansard.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
     must_be_current,
+    owned_by,
 )
 from hansard.domain.content import Blob
 from hansard.domain.errors import CorruptRecord
@@ -142,10 +143,11 @@ class Postgres:
         must_be_current(after, Cursor(self.connections.incarnation(), after.shard, last))
         return found
 
-    def subscribe(self, after: Cursor) -> Subscription:
+    def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
         """Return the events of a shard after a cursor, those to come included."""
         self.read_log(after, 1)
-        return PollingSubscription(self.read_log, after, self.wakeups)
+        wanted = owned_by(tenant, self.owner)
+        return PollingSubscription(self.read_log, after, self.wakeups, wanted)
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position of each shard."""
@@ -182,6 +184,11 @@ class Postgres:
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
         rows = self.connections.ask("find_conversation", (tenant, self.digest(key)))
+        return _uuid(rows) if rows else None
+
+    def owner(self, conversation_id: UUID) -> UUID | None:
+        """Return the tenant whose conversation it is; None if it has not begun."""
+        rows = self.connections.ask("owner", (conversation_id,))
         return _uuid(rows) if rows else None
 
     def conversations(self, tenant: UUID) -> Iterator[Conversation]:

@@ -24,6 +24,7 @@ from hansard.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
     must_be_current,
+    owned_by,
 )
 from hansard.domain.content import Blob
 from hansard.domain.head import Head, Pointer
@@ -109,10 +110,11 @@ class Sqlite:
             must_be_current(after, self._last())
         return found
 
-    def subscribe(self, after: Cursor) -> Subscription:
+    def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
         """Return the events after a cursor, those to come included."""
         self.read_log(after, 1)
-        return PollingSubscription(self.read_log, after, self.wakeups)
+        wanted = owned_by(tenant, self.owner)
+        return PollingSubscription(self.read_log, after, self.wakeups, wanted)
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position; there is one shard."""
@@ -150,6 +152,11 @@ class Sqlite:
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
         found = self._row("select_key", tenant.bytes, self.digest(key))
+        return None if found is None else UUID(bytes=found[0])
+
+    def owner(self, conversation_id: UUID) -> UUID | None:
+        """Return the tenant whose conversation it is; None if it has not begun."""
+        found = self._row("select_place", conversation_id.bytes)
         return None if found is None else UUID(bytes=found[0])
 
     def conversations(self, tenant: UUID) -> Iterator[Conversation]:

@@ -10,8 +10,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from types import TracebackType
 from typing import Final, Self
+from uuid import UUID
 from weakref import WeakSet
 
 from hansard.domain.errors import StaleCursor, StorageUnavailable
@@ -19,6 +21,8 @@ from hansard.domain.log import Cursor, RecordedEvent
 
 PAGE: Final = 500
 """How many events one read brings at most."""
+
+_REMEMBERED: Final = 4096
 
 POLL_SECONDS: Final = 0.1
 """How long an idle subscription waits before it looks for other processes' events."""
@@ -92,9 +96,14 @@ class PollingSubscription:
         read_log: Callable[[Cursor, int], list[RecordedEvent]],
         after: Cursor,
         wakeups: Wakeups,
+        is_wanted: Callable[[UUID], bool],
     ) -> None:
-        """Follow the log from a cursor; the first read may raise StaleCursor."""
+        """Follow the log from a cursor, where the conversation is wanted.
+
+        The first read may raise StaleCursor.
+        """
         self._read_log = read_log
+        self._is_wanted = is_wanted
         self._after = after
         self._wakeups = wakeups
         self._ready: deque[RecordedEvent] = deque()
@@ -137,6 +146,7 @@ class PollingSubscription:
         seen = self._wakeups.seen()
         try:
             found = self._read_log(self._after, PAGE)
+            wanted = [event for event in found if self._is_wanted(event.conversation_id)]
         except StorageUnavailable:
             if self._ended():  # The backend was closed while this thread was reading.
                 return
@@ -144,8 +154,23 @@ class PollingSubscription:
         if not found:
             self._wakeups.wait(seen, lambda: self._stopped)
             return
-        self._ready.extend(found)
+        self._ready.extend(wanted)
         self._after = Cursor(self._after.incarnation, self._after.shard, found[-1].position)
+
+
+def owned_by(tenant: UUID | None, owner: Callable[[UUID], UUID | None]) -> Callable[[UUID], bool]:
+    """Return whether a conversation is a tenant's, as a question; None stands for all tenants.
+
+    Who owns a conversation never changes, so the answers are kept in mind.
+    """
+    if tenant is None:
+        return lambda _: True
+
+    @lru_cache(_REMEMBERED)
+    def is_owned(conversation_id: UUID) -> bool:
+        return owner(conversation_id) == tenant
+
+    return is_owned
 
 
 def must_be_current(cursor: Cursor, last: Cursor) -> None:

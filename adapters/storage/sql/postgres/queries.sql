@@ -105,6 +105,10 @@ SELECT hansard.open_conversation($1, $2, $3)
 SELECT conversation_id FROM hansard.conversation_key
 WHERE shard = (SELECT shard FROM hansard.tenant WHERE tenant = $1) AND tenant = $1 AND key = $2
 
+-- name: owner
+-- Of a forgotten conversation too; a bound role sees its own tenant only.
+SELECT tenant FROM hansard.conversation_head WHERE conversation_id = $1
+
 -- name: conversations
 -- A tenant's events are in one shard, so positions say which conversation moved last.
 SELECT version, exchange, open_calls, open_since, instructions, tools, request, closed,

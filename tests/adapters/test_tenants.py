@@ -1,0 +1,108 @@
+"""Stores of several tenants in one place: by its face, none meets another's conversations."""
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import hansard
+from hansard.adapters.app import connect
+from hansard.adapters.cli.naming import named
+from hansard.adapters.store import NO_TENANT, Store
+from hansard.domain.errors import (
+    ConversationNotFound,
+    InvalidContent,
+    InvalidExport,
+    InvalidInput,
+    StorageReadOnly,
+)
+from hansard.domain.events import ConversationForked, ConversationStarted
+from hansard.domain.log import Append
+from tests.adapters.exports import taken_in, written
+from tests.factories import OTHER_TENANT, TENANT, drafted, prompt, started
+
+
+def two(folder: Path) -> tuple[Store, Store]:
+    url = f"sqlite:///{folder / 'talks.db'}"
+    return connect(url, tenant=TENANT), connect(url, tenant=OTHER_TENANT)
+
+
+def test_the_same_key_is_another_conversation_for_another_tenant(tmp_path: Path) -> None:
+    ours, theirs = two(tmp_path)
+    ours.conversation("ada").user("Hello")
+    assert theirs.conversation("ada").head().version == 0
+    theirs.conversation("ada").user("Good evening")
+    (listed,) = theirs.conversations()
+    assert listed.conversation_id != ours.existing("ada").conversation_id
+
+
+def test_a_store_brings_its_own_tenants_events_only(tmp_path: Path) -> None:
+    ours, theirs = two(tmp_path)
+    theirs.conversation("bob").user("Good evening")
+    talk = ours.conversation("ada")
+    talk.user("Hello")
+    (end,) = ours.cursors()
+    with ours.subscribe(replace(end, position=0)) as subscription:
+        found = list(islice(subscription, 2))
+    assert {event.conversation_id for event in found} == {talk.conversation_id}
+    assert end.position == 4
+
+
+def test_an_id_of_another_tenant_names_nothing(tmp_path: Path) -> None:
+    ours, theirs = two(tmp_path)
+    talk = ours.conversation("ada")
+    talk.user("Hello")
+    for ask in (theirs.forget, theirs.verify):
+        with pytest.raises(ConversationNotFound):
+            ask(talk.conversation_id)
+    with pytest.raises(ConversationNotFound):
+        named(theirs, str(talk.conversation_id))
+    assert ours.forget(talk.conversation_id) == 2
+
+
+def test_an_event_of_another_tenants_conversation_is_refused(tmp_path: Path) -> None:
+    ours, theirs = two(tmp_path)
+    talk, other = ours.conversation("ada"), theirs.conversation("ada")
+    talk.user("Hello")
+    event = other.draft(ConversationStarted(key="ada"))
+    with pytest.raises(StorageReadOnly, match="another tenant's"):
+        theirs.backend.append([Append(OTHER_TENANT, talk.conversation_id, (event,))])
+
+
+def test_a_file_of_several_tenants_is_refused(tmp_path: Path) -> None:
+    ours, conversation = connect("memory://", tenant=TENANT), uuid4()
+    mixed = (
+        drafted(started(), conversation),
+        drafted(prompt(), conversation, tenant=OTHER_TENANT),
+    )
+    ours.backend.append([Append(TENANT, conversation, mixed)])
+    path = written(ours, conversation, tmp_path / "talk.jsonl")
+    other = connect("memory://", tenant=TENANT)
+    with pytest.raises(InvalidExport, match="another tenant"):
+        taken_in(other, path)
+    assert list(other.conversations()) == []
+
+
+def test_a_file_that_goes_on_from_another_tenants_conversation_is_refused(tmp_path: Path) -> None:
+    ours, theirs = two(tmp_path)
+    origin = theirs.conversation("ada")
+    origin.user("Good evening")
+    elsewhere = connect("memory://", tenant=TENANT)
+    fork = elsewhere.conversation("fork")
+    fork.append(
+        ConversationStarted(key="fork"),
+        ConversationForked(origin=origin.conversation_id, version=1),
+    )
+    path = written(elsewhere, fork.conversation_id, tmp_path / "fork.jsonl", "fork")
+    with pytest.raises(InvalidInput, match="not in this store"):
+        taken_in(ours, path)
+
+
+def test_a_store_is_of_no_tenant_unless_it_is_told() -> None:
+    assert hansard.connect("memory://").tenant == NO_TENANT
+    tenant: Any = "acme"
+    with pytest.raises(InvalidContent, match="UUID"):
+        hansard.connect("memory://", tenant=tenant)
