@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from hansard.adapters.capture.anthropic_events import Recording, events_of
 from hansard.adapters.capture.anthropic_messages import read_body
 from hansard.adapters.capture.anthropic_stream import Loss, MessageStream
 from hansard.adapters.capture.compression import Unpacking
-from hansard.adapters.capture.secrets import Digest, cut_all
+from hansard.adapters.capture.credentials import Credentials
 from hansard.domain.events import AttemptFailed
 
 _ANSWERED: Final = range(200, 300)
@@ -39,13 +40,16 @@ class Attempt:
         self,
         request: UUID,
         line: UUID | None,
-        digest: Digest,
+        credentials: Callable[[], Credentials],
         close: Callable[[Recording, bool], None],
     ) -> None:
-        """Begin to wait for what the request is answered."""
+        """Begin to wait for what the request is answered.
+
+        What it went out with is asked for where it may come back: not in what a model says.
+        """
         self._request = request
         self._line = line
-        self._digest = digest
+        self._credentials = credentials
         self._close = close
         self._lock = threading.Lock()
         self._status = 0
@@ -125,8 +129,11 @@ class Attempt:
         body = b"".join(self._read)
         if not body:  # A client that tries again does not read it.
             return AttemptFailed(request=self._request, status=self._status, line=self._line)
-        failed = attempt_failed(self._status, body, request=self._request, line=self._line)
-        return failed.model_copy(update={"error": cut_all(failed.error, self._digest)})
+        secret = self._credentials()
+        failed = attempt_failed(
+            self._status, secret.out_of_bytes(body), request=self._request, line=self._line
+        )
+        return failed.model_copy(update={"error": secret.out_of_error(failed.error)})
 
     def _answer(self, loss: Loss) -> Answer:
         failure = self._unpacking.failure
@@ -137,8 +144,12 @@ class Attempt:
         return read_body(b"".join(self._read), loss, failure)
 
     def _recording(self, answer: Answer) -> Recording:
-        chunks = self._read if self._unpacking.failure is None else self._packed
-        raw = b"".join(chunks) if answer.needs_raw else None
+        raw = None
+        if answer.needs_raw:
+            secret = self._credentials()
+            raw = self._raw(secret)
+            detail = None if answer.detail is None else secret.out_of_text(answer.detail)
+            answer = replace(answer, detail=detail, error=secret.out_of_error(answer.error))
         return events_of(
             answer,
             response=uuid7(),
@@ -147,3 +158,10 @@ class Attempt:
             line=self._line,
             raw=raw,
         )
+
+    def _raw(self, secret: Credentials) -> bytes:
+        """Return the bytes of the answer; as they came packed if that is all that can be kept."""
+        read = b"".join(self._read)
+        clean = secret.out_of_answer(read, streamed=self.is_stream)
+        is_packed = self._unpacking.failure is not None and clean == read
+        return b"".join(self._packed) if is_packed else clean

@@ -1,16 +1,18 @@
 """Secrets are cut out of what is stored; a keyed digest stays, so that equal ones stay equal.
 
-What people and models say (messages, instructions) is the record and is kept as it is. Everything
-else of a request is searched for members whose name says that they are secret, and for URLs that
-carry a key.
+What people and models say is the record and is kept as it is. All else of a request, and all of an
+error, is searched for members whose name says that they are secret, and for URLs that carry a key
+(secret_names.py has the rules).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias, cast
 
+from hansard.adapters.capture.secret_names import SAID, is_secret, is_secret_parameter
+from hansard.domain import jsontext
 from hansard.domain.jsontext import JsonObject
 
 Digest: TypeAlias = Callable[[str], bytes]
@@ -18,28 +20,22 @@ Digest: TypeAlias = Callable[[str], bytes]
 
 PLACEHOLDER: Final = "$hansard.cut:"
 
-SAID: Final[dict[str, frozenset[str]]] = {
-    "anthropic-messages": frozenset({"messages", "system"}),
-}
-"""The members of a request that hold what was said, by API."""
-
-# mcp_servers[].authorization_token (Anthropic), headers of tools, and what people call such things.
-_SECRET_NAMES: Final = frozenset(
-    {
-        *("accesstoken", "apikey", "authorization", "authorizationtoken", "authtoken"),
-        *("bearertoken", "clientsecret", "cookie", "password", "passwd", "proxyauthorization"),
-        *("refreshtoken", "secret", "secretkey", "sessiontoken", "xapikey"),
-    }
+_PARAMETER: Final = re.compile(r"(?P<lead>[?&;#](?P<name>[^=?&;#\s]+)=)(?P<value>[^&;#\s\"<>]+)")
+_USER_INFO: Final = re.compile(
+    r"(?P<lead>\b[a-z][a-z0-9+.-]*://)(?P<value>[^/?#\s@]+)(?=@)", re.IGNORECASE
 )
-_SECRET_PARAMETERS: Final = re.compile(
-    r"(?P<name>[?&;#](?:api[-_]?key|key|(?:access|auth|refresh|session)?[-_]?token|sig|signature"
-    r"|secret|client[-_]?secret|password|auth|authorization|x-amz-signature"
-    r"|x-amz-security-token|x-amz-credential|x-goog-signature)=)(?P<value>[^&;#\s]+)",
+_NAMED: Final = re.compile(
+    r"(?P<lead>(?<![\w-])(?P<name>[A-Za-z][\w-]*)\\?[\"']?\s*[:=]\s*\\?[\"']?"
+    r"(?:(?:Bearer|Basic|Token)\s+)?)(?P<value>[^\s\"'&;,<>\\(){}\[\]]{8,})",
     re.IGNORECASE,
 )
-_USER_INFO: Final = re.compile(
-    r"(?P<name>\b[a-z][a-z0-9+.-]*://)(?P<value>[^/?#\s@]+)(?=@)", re.IGNORECASE
+_SCHEME: Final = re.compile(
+    r"(?P<lead>\b(?:Bearer|Basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE
 )
+_MEMBER: Final = re.compile(r"\"(?P<name>[^\"\\]+)\"\s*:")
+_LONGEST_WORD: Final = 16
+
+_Path: TypeAlias = tuple[str, ...]
 
 
 def cut(request: JsonObject, api: str, digest: Digest) -> tuple[JsonObject, tuple[str, ...]]:
@@ -47,64 +43,154 @@ def cut(request: JsonObject, api: str, digest: Digest) -> tuple[JsonObject, tupl
 
     The request itself is not changed; without a secret it is returned as it is.
     """
-    kept = SAID.get(api, frozenset())
-    places: list[str] = []
-    members = {
-        name: value if name in kept else _cut(value, name, f"/{_escaped(name)}", digest, places)
-        for name, value in request.items()
-    }
-    return (members, tuple(places)) if places else (request, ())
+    cutting = _Cutting(digest, cut_url, SAID.get(api, frozenset()))
+    clean = cutting.walk(request)
+    return (clean, tuple(cutting.places)) if cutting.places else (request, ())
+
+
+def secrets_of(request: JsonObject, api: str) -> list[str]:
+    """Return the texts that are cut out of a request."""
+    found: list[str] = []
+
+    def digest(secret: str) -> bytes:
+        found.append(secret)
+        return b""
+
+    cutting = _Cutting(digest, cut_url, SAID.get(api, frozenset()))
+    cutting.walk(request)
+    return found + cutting.leaves
 
 
 def cut_url(text: str, digest: Digest) -> str:
     """Return a text with the keys that URLs in it carry replaced by their digests."""
-
-    def replaced(found: re.Match[str]) -> str:
-        return found["name"] + _stands_for(found["value"], digest)
-
     if "=" not in text and "@" not in text:
         return text
-    return _USER_INFO.sub(replaced, _SECRET_PARAMETERS.sub(replaced, text))
+    parameters = _replaced(_PARAMETER, text, digest, lambda it: is_secret_parameter(it["name"]))
+    return _replaced(_USER_INFO, parameters, digest, lambda _: True)
+
+
+def cut_text(text: str, digest: Digest) -> str:
+    """Return a text that is an error with what it calls a secret replaced, and keys in URLs."""
+    named = _replaced(
+        _NAMED,
+        cut_url(text, digest),
+        digest,
+        lambda it: is_secret(it["name"]) and _is_no_word(it["value"]),
+    )
+    return _replaced(_SCHEME, named, digest, lambda it: _is_no_word(it["value"]))
+
+
+def cut_broken(text: str, digest: Digest) -> str:
+    """Return an error's JSON that broke off, up to its first secret: nobody knows where that ends.
+
+    What is no JSON is cut as `cut_text` does.
+    """
+    if text.lstrip().startswith("{"):
+        for found in _MEMBER.finditer(text):
+            if is_secret(found["name"]):
+                text = text[: found.end()] + stand_in(text[found.end() :], digest)
+                break
+    return cut_text(text, digest)
 
 
 def cut_all(value: Any, digest: Digest) -> Any:
     """Return a value, such as the body of an error, with secrets cut wherever they stand."""
-    return _cut(value, "", "", digest, [])
+    return _Cutting(digest, cut_text).walk(value)
 
 
-def _cut(value: Any, name: str, place: str, digest: Digest, places: list[str]) -> Any:
-    match value:
-        case str() if _is_secret(name) and value:
-            places.append(place)
-            return _stands_for(value, digest)
-        case str():
-            clean = cut_url(value, digest)
-            if clean != value:
-                places.append(place)
-            return clean
-        case dict():
-            return {
-                key: _cut(held, key, f"{place}/{_escaped(key)}", digest, places)
-                for key, held in cast("JsonObject", value).items()
-            }
-        case list():
-            return [
-                _cut(held, name, f"{place}/{index}", digest, places)
-                for index, held in _numbered(value)
-            ]
-        case _:
+class _Cutting:
+    """One walk through a value: `places` and `leaves` are what was cut, as pointers and texts."""
+
+    def __init__(
+        self,
+        digest: Digest,
+        clean: Callable[[str, Digest], str],
+        said: frozenset[str] = frozenset(),
+    ) -> None:
+        self._digest = digest
+        self._clean = clean
+        self._said = {tuple(path.split("/")) for path in said}
+        self.places: list[str] = []
+        self.leaves: list[str] = []
+
+    def walk(self, value: Any, place: str = "", path: _Path = ("",)) -> Any:
+        """Return a value without its secrets; `path` is its place with `*` for any index."""
+        match value:
+            case _ if path in self._said:
+                return value
+            case str():
+                clean = self._clean(value, self._digest)
+                if clean != value:
+                    self.places.append(place)
+                return clean
+            case dict():
+                return self._object(cast("JsonObject", value), place, path)
+            case list():
+                items = enumerate(cast("list[Any]", value))
+                return [self.walk(held, f"{place}/{at}", (*path, "*")) for at, held in items]
+            case _:
+                return value
+
+    def _object(self, members: JsonObject, place: str, path: _Path) -> JsonObject:
+        names_its_value = _is_named_secret(members)
+        clean: JsonObject = {}
+        for name, value in members.items():
+            at, within = f"{place}/{_escaped(name)}", (*path, name)
+            secret = is_secret(name) or (name == "value" and names_its_value)
+            if secret and within not in self._said:
+                clean[name] = self._secret(value, at)
+            else:
+                clean[name] = self.walk(value, at, within)
+        return clean
+
+    def _secret(self, value: Any, place: str) -> Any:
+        """Return what stands for a secret, all of it; nothing, yes and no are none."""
+        if value is None or isinstance(value, bool) or value in ("", [], {}):
             return value
+        if isinstance(value, str) and value.startswith(PLACEHOLDER):
+            return value
+        self.places.append(place)
+        self.leaves += _leaves(value)
+        spelled = value if isinstance(value, str) else jsontext.write(value).decode()
+        return stand_in(spelled, self._digest)
 
 
-def _numbered(value: Any) -> Iterator[tuple[int, Any]]:
-    return enumerate(cast("list[Any]", value))
+def _is_named_secret(members: JsonObject) -> bool:
+    """Whether an object is a header or a variable spelled as a pair, and a secret one."""
+    names = (members.get(member) for member in ("name", "key"))
+    return "value" in members and any(isinstance(name, str) and is_secret(name) for name in names)
 
 
-def _is_secret(name: str) -> bool:
-    return re.sub(r"[^a-z]", "", name.lower()) in _SECRET_NAMES
+def _leaves(value: Any) -> list[str]:
+    """Return the texts and numbers in a value."""
+    match value:
+        case dict():
+            held = cast("JsonObject", value).values()
+            return [leaf for member in held for leaf in _leaves(member)]
+        case list():
+            return [leaf for item in cast("list[Any]", value) for leaf in _leaves(item)]
+        case None | bool():
+            return []
+        case _:
+            return [str(value)]
 
 
-def _stands_for(secret: str, digest: Digest) -> str:
+def _replaced(
+    pattern: re.Pattern[str], text: str, digest: Digest, is_meant: Callable[[re.Match[str]], bool]
+) -> str:
+    def stand(found: re.Match[str]) -> str:
+        return found["lead"] + stand_in(found["value"], digest) if is_meant(found) else found[0]
+
+    return pattern.sub(stand, text)
+
+
+def _is_no_word(value: str) -> bool:
+    """Tell a secret from the next word of a sentence."""
+    return any(letter.isdigit() for letter in value) or len(value) >= _LONGEST_WORD
+
+
+def stand_in(secret: str, digest: Digest) -> str:
+    """Return what is stored in place of a secret; what stands for one already stays."""
     return secret if secret.startswith(PLACEHOLDER) else PLACEHOLDER + digest(secret).hex()
 
 

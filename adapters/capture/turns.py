@@ -6,11 +6,13 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping
+from functools import partial
 from typing import Any, Final
 
 from hansard.adapters.capture import secrets
 from hansard.adapters.capture.anthropic_events import Recording
 from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.credentials import Credentials, credentials_of
 from hansard.adapters.capture.endpoints import endpoint_of
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.journal import Journal
@@ -58,12 +60,16 @@ class Turns:
         """
         tried = (hashlib.sha256(body).digest(), _count(headers))
         begun = extensions.get(_MARK) or self._retried(tried)
+        api = endpoint_of("POST", path).api
         if begun is None:
-            begun = self._begin(endpoint_of("POST", path).api, target, headers, body)
+            begun = self._begin(api, target, headers, body)
         else:
             self.journal.resume(begun)
         extensions[_MARK] = begun
-        return self._attempt(begun, tried)
+        digest = self.journal.digest
+        # Copied: they are set anew for the next attempt.
+        credentials = partial(credentials_of, dict(headers), target, body, api, digest)
+        return self._attempt(begun, tried, credentials)
 
     def _begin(self, api: str, target: str, headers: Mapping[str, str], body: bytes) -> Begun:
         try:
@@ -87,13 +93,15 @@ class Turns:
             headers={name: headers[name] for name in _KEPT_HEADERS if name in headers},
         )
 
-    def _attempt(self, begun: Begun, tried: tuple[bytes, int]) -> Attempt:
+    def _attempt(
+        self, begun: Begun, tried: tuple[bytes, int], credentials: Callable[[], Credentials]
+    ) -> Attempt:
         def close(recording: Recording, failed: bool) -> None:
             if failed:
                 self._may_be_retried(begun, tried)
             self.journal.conclude(begun, recording)
 
-        return Attempt(begun.request, begun.line, self.journal.digest, close)
+        return Attempt(begun.request, begun.line, credentials, close)
 
     def _may_be_retried(self, begun: Begun, tried: tuple[bytes, int]) -> None:
         body, count = tried

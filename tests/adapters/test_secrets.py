@@ -7,6 +7,7 @@ from typing import Any, cast
 import anthropic
 import pytest
 
+from hansard.adapters.capture.secret_names import is_secret
 from hansard.adapters.capture.secrets import PLACEHOLDER, cut, cut_all, cut_url
 from hansard.adapters.demo.scenes import JsonObject
 from hansard.adapters.storage.sqlite import open_sqlite
@@ -69,16 +70,78 @@ def test_members_with_a_secret_name_are_cut_wherever_they_are(name: str) -> None
     assert places == (f"/tools/0/headers/{name}",)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("X-Auth-Token", "x-goog-api-key", "Ocp-Apim-Subscription-Key", "x-acme-key", "auth"),
+        *("token", "private_key", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "STRIPE_KEY", "DB_PASS"),
+        *("authorizationToken", "APIKey", "apikey", "API_KEY_2", "Set-Cookie", "credentials"),
+        *("client_secrets", "access_tokens", "PGPASSWORD", "jwt", "proxyAuthorization"),
+    ],
+)
+def test_secrets_are_known_by_the_last_of_their_names_words(name: str) -> None:
+    assert is_secret(name)
+    assert is_secret(name.upper() if "_" in name or "-" in name else name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("max_tokens", "input_tokens", "tokens", "token_count", "key", "monkey", "author"),
+        *(
+            "idempotency-key",
+            "prompt_cache_key",
+            "public_key",
+            "pass",
+            "secretary",
+            "name",
+            "",
+            "7",
+        ),
+    ],
+)
+def test_other_names_are_not_taken_for_secrets(name: str) -> None:
+    assert not is_secret(name)
+
+
+def test_all_that_stands_under_a_secret_name_is_cut() -> None:
+    server: dict[str, Any] = {
+        "authorization": {"type": "bearer", "value": ["canary"]},
+        "password": 12345678,
+        "tokens": 7,
+        "auth": None,
+        "use_token": True,
+        "headers": [{"name": "X-Api-Key", "value": "canary"}, {"name": "Accept", "value": "x"}],
+    }
+    clean, places = cut({"mcp_servers": [server]}, API, digest)
+    assert clean["mcp_servers"][0] == {
+        **server,
+        "authorization": marked('{"type":"bearer","value":["canary"]}'),
+        "password": marked("12345678"),
+        "headers": [{"name": "X-Api-Key", "value": marked("canary")}, server["headers"][1]],
+    }
+    assert places == (
+        "/mcp_servers/0/authorization",
+        "/mcp_servers/0/password",
+        "/mcp_servers/0/headers/0/value",
+    )
+    assert cut(clean, API, digest) == (clean, ())
+
+
 def test_a_schema_may_speak_of_secrets() -> None:
     tool = {
         "name": "log_in",
+        "description": "GET https://example.org?token=yours",
+        "input_examples": [{"password": "hunter2", "api_key": "none"}],
         "input_schema": {
             "type": "object",
             "properties": {"password": {"type": "string"}, "api_key": {"type": "string"}},
             "required": ["password", "api_key"],
         },
     }
-    request = {"tools": [tool], "messages": HELLO}
+    toolset = {"type": "mcp_toolset", "configs": {"get_token": {"enabled": True}}}
+    format = {"type": "json_schema", "schema": tool["input_schema"]}
+    request = {"tools": [tool, toolset], "output_config": {"format": format}, "messages": HELLO}
     assert cut(request, API, digest) == (request, ())
 
 
@@ -119,6 +182,22 @@ def test_errors_are_searched_as_well() -> None:
     assert "abc" not in json.dumps(cut_all(error, digest))
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("refused header x-api-key: abc-1234567", f"refused header x-api-key: {marked(11 * 'x')}"),
+        ("got Bearer abc-1234567, no", f"got Bearer {marked(11 * 'x')}, no"),
+        ("env GITHUB_TOKEN=abc-1234567", f"env GITHUB_TOKEN={marked(11 * 'x')}"),
+        ('{\\"token\\": \\"abc-1234567\\"}', '{\\"token\\": \\"' + marked(11 * "x") + '\\"}'),
+        ("invalid token: expired", "invalid token: expired"),
+        ("Bearer authentication needed", "Bearer authentication needed"),
+        ("max_tokens: 123456789 is too many", "max_tokens: 123456789 is too many"),
+    ],
+)
+def test_an_error_that_quotes_a_header_loses_what_is_secret_in_it(said: str, kept: str) -> None:
+    assert cut_all({"message": said}, digest) == {"message": kept}
+
+
 def test_no_file_of_the_store_holds_a_secret(tmp_path: Path) -> None:
     store = open_sqlite(tmp_path / "talks.db")
     recorded = Recorded(tmp_path, store)
@@ -157,9 +236,9 @@ def spooled(recorded: Recorded, asked: Any) -> None:
 
     with calling(recorded, [GREETING]) as calls:
         with calls.client.beta.messages.stream(**asked) as stream:
-            vars(recorded.talk)["append_drafted"] = full
+            vars(recorded.store)["append"] = full
             stream.get_final_message()
-        del vars(recorded.talk)["append_drafted"]
+        del vars(recorded.store)["append"]
     assert list(recorded.folder.rglob("*.spooled.json"))
 
 

@@ -276,7 +276,7 @@ def test_a_request_that_was_redirected_once_is_not_taken_for_a_later_one(
 
     def answer(_: httpx2.Request) -> httpx2.Response:
         status = next(scenes)
-        body = {"type": "message", "id": "m", "content": [], "stop_reason": "end_turn"}
+        body: Any = {"type": "message", "id": "m", "content": [], "stop_reason": "end_turn"}
         return httpx2.Response(
             status, headers={"location": "/v1/messages"}, json=body if status == 200 else {}
         )

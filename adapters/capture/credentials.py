@@ -1,0 +1,168 @@
+"""What a request went out with is cut wherever its answer repeats it.
+
+Proxies and services quote the key that they refuse, in errors of any shape. Content is not looked
+at: what a model says is the record.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, cast
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from hansard.adapters.capture.nesting import read, read_object
+from hansard.adapters.capture.secret_names import is_secret, is_secret_parameter
+from hansard.adapters.capture.secrets import (
+    PLACEHOLDER,
+    Digest,
+    cut_all,
+    cut_broken,
+    secrets_of,
+    stand_in,
+)
+from hansard.domain import jsontext
+from hansard.domain.errors import MalformedJson
+from hansard.domain.jsontext import JsonObject
+
+_SHORTEST: Final = 8
+"""How long a text must be to be looked for: a shorter one is found in half of all words."""
+
+_DATA: Final = b"data:"
+
+
+class Credentials:
+    """The secrets of one request, and how they are cut out of what it is answered."""
+
+    def __init__(self, secrets: Iterable[str], digest: Digest) -> None:
+        """Look for these; what is too short to be told from other text is left out."""
+        known = {secret for secret in secrets if _is_sought(secret)}
+        self._digest = digest
+        self._stand_ins = {
+            spelling: stand_in(secret, digest)
+            for secret in sorted(known, key=lambda secret: (-len(secret), secret))
+            for spelling in _spellings(secret)
+        }
+
+    def out_of_text(self, text: str) -> str:
+        """Return a text without the secrets of the request."""
+        for spelling, mark in self._stand_ins.items():
+            text = text.replace(spelling, mark)
+        return text
+
+    def out_of_bytes(self, data: bytes) -> bytes:
+        """Return bytes without the secrets of the request."""
+        for spelling, mark in self._stand_ins.items():
+            data = data.replace(spelling.encode("utf-8", "surrogatepass"), mark.encode())
+        return data
+
+    def out_of_error(self, error: Any) -> Any:
+        """Return what an error says without the request's secrets, nor any that it names."""
+        known = self._out_of(error)
+        cut = cut_broken if isinstance(known, str) else cut_all
+        return self._out_of(cut(known, self._digest))
+
+    def out_of_answer(self, body: bytes, *, streamed: bool) -> bytes:
+        """Return the bytes of an answer without the request's secrets, nor any its errors name."""
+        clean = self.out_of_bytes(body)
+        if not streamed:
+            return self._piece(clean)
+        return b"\n".join(self._line(line) for line in clean.split(b"\n"))
+
+    def _out_of(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self.out_of_text(value)
+            case dict():
+                members = cast("JsonObject", value).items()
+                return {self.out_of_text(name): self._out_of(held) for name, held in members}
+            case list():
+                return [self._out_of(item) for item in cast("list[Any]", value)]
+            case _:
+                return value
+
+    def _line(self, line: bytes) -> bytes:
+        """Return a line of an event stream, which may hold an error."""
+        if not line.startswith(_DATA):
+            return line
+        data = line.removeprefix(_DATA)
+        clean = self._piece(data)
+        return line if clean is data else _DATA + b" " + clean
+
+    def _piece(self, data: bytes) -> bytes:
+        """Return a JSON text that may be an error, the page of a proxy, or broken off."""
+        try:
+            value = read(data)
+        except MalformedJson:
+            return self._broken(data)
+        if not _is_error(value):
+            return data
+        clean = self.out_of_error(value)
+        return data if clean == value else jsontext.write(clean)
+
+    def _broken(self, data: bytes) -> bytes:
+        """Return what is no JSON; of an answer that broke off, what was said stays."""
+        if data.lstrip().startswith(b"{") and b'"error"' not in data:
+            return data
+        text = data.decode("utf-8", "surrogateescape")
+        clean = cut_broken(text, self._digest)
+        return data if clean == text else clean.encode("utf-8", "surrogateescape")
+
+
+def credentials_of(
+    headers: Mapping[str, str], target: str, body: bytes, api: str, digest: Digest
+) -> Credentials:
+    """Return the secrets of a request: those of its headers, of its target's query, of its body."""
+    with suppress(MalformedJson):
+        return Credentials(
+            (*_in_headers(headers), *_in_query(target), *secrets_of(read_object(body), api)), digest
+        )
+    return Credentials((*_in_headers(headers), *_in_query(target)), digest)
+
+
+def _in_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    for name, value in headers.items():
+        if not is_secret(name):
+            continue
+        if "cookie" in name.lower():
+            yield from (pair.partition("=")[2].strip() for pair in value.split(";"))
+        scheme, _, token = value.partition(" ")
+        yield token.strip() or scheme
+        if scheme.lower() == "basic":
+            yield from _in_basic(token)
+
+
+def _in_basic(token: str) -> Iterator[str]:
+    """Yield the user with its password, and the password (RFC 7617)."""
+    with suppress(binascii.Error, UnicodeDecodeError, ValueError):
+        pair = base64.b64decode(token.strip()).decode()
+        yield pair
+        yield pair.partition(":")[2]
+
+
+def _in_query(target: str) -> Iterator[str]:
+    for name, value in parse_qsl(urlsplit(target).query):
+        if is_secret_parameter(name):
+            yield value
+
+
+def _is_sought(secret: str) -> bool:
+    return len(secret) >= _SHORTEST and not secret.startswith(PLACEHOLDER)
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """Yield a text as it is, as JSON spells it, and as URLs do; each once."""
+    in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
+    spelled = (secret, in_json, json.dumps(secret)[1:-1], in_json.replace("/", r"\/"))
+    yield from dict.fromkeys((*spelled, quote(secret, safe="")))
+
+
+def _is_error(value: Any) -> bool:
+    """Whether a value is an error, not a message or an event of one."""
+    if not isinstance(value, dict):
+        return True
+    members = cast("JsonObject", value)
+    return members.get("type") == "error" or "error" in members
