@@ -179,7 +179,7 @@ class Sqlite:
 
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
-        with self.file.erasing() as session:
+        with self.file.erasing(conversation_id) as session:
             session.run("forget_events", conversation_id.bytes)
             erased = session.changed()
             for query in ("forget_head", "forget_blobs", "forget_key", "forget_snapshots"):

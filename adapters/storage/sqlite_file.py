@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,7 @@ from hansard.domain.errors import (
     SchemaNewer,
     SchemaOlder,
     StorageBusy,
+    StorageError,
     StorageReadOnly,
     StorageUnavailable,
 )
@@ -39,9 +40,12 @@ _SCHEMA: Final = len(load_migrations("sqlite"))
 _INODE: Final = struct.Struct(">Q")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SqliteFile:
-    """An open file: who it is, and how to read it and write to it."""
+    """An open file: who it is, and how to read it and write to it.
+
+    `_unemptied` says, to whoever has the turn, that the write-ahead log may hold what was erased.
+    """
 
     path: Path
     connections: Connections
@@ -50,6 +54,7 @@ class SqliteFile:
     _lock: LockFile
     _wait: float
     _inode: int
+    _unemptied: bool = False
 
     @contextmanager
     def writing(self) -> Generator[Session]:
@@ -60,22 +65,24 @@ class SqliteFile:
                 yield session
 
     @contextmanager
-    def erasing(self) -> Generator[Session]:
+    def erasing(self, conversation_id: UUID) -> Generator[Session]:
         """Lend a connection as `writing` does; afterwards no file holds what was erased.
 
-        Raises StorageBusy when it is erased, but a reader still needs the pages as they were.
+        Raises StorageBusy when it is erased, but a reader still needs the pages as they were; then
+        appends and whoever opens the file try again.
         """
         with self._lock.turn(self._wait):
             self._must_be_in_place()
             with self.connections.transaction() as session:
                 yield session
-            with self.connections.borrowed() as session:
-                busy, _, _ = session.one("empty_wal") or (1, 0, 0)
-        if busy:
-            raise StorageBusy(
-                "what was erased is still in the write-ahead log, for a program reads from it: "
-                "end that program, then forget the conversation again"
-            )
+                session.run("mark_unemptied")
+            self._unemptied = True
+            if self._emptied(self.connections):
+                return
+        raise StorageBusy(
+            f"{conversation_id} is erased, but the write-ahead log still holds it, for a program "
+            f"reads from it: end that program, then run `hansard forget {conversation_id}`"
+        )
 
     @contextmanager
     def appending(self) -> Generator[tuple[Session, Tail]]:
@@ -86,6 +93,32 @@ class SqliteFile:
                 tail = Tail(*(session.one("last_event") or (0, 0)))
                 yield session, tail
             self._lock.set_mark(tail.position)
+            if self._unemptied:
+                self._try_to_empty()
+
+    def finish_erasing(self) -> None:
+        """Empty the write-ahead log if an erasure could not, and nobody reads from it by now."""
+        with self.connections.borrowed() as session:
+            (unemptied,) = session.one("is_unemptied") or (0,)
+        if unemptied:
+            with self._lock.turn(self._wait):
+                self._unemptied = True
+                self._try_to_empty()
+
+    def _try_to_empty(self) -> None:
+        """Empty the write-ahead log without waiting for those who read from it."""
+        with closing(Connections(str(self.path), 0.0)) as impatient, suppress(StorageError):
+            self._emptied(impatient)
+
+    def _emptied(self, connections: Connections) -> bool:
+        """Empty the write-ahead log; False if a reader still needs it."""
+        with connections.borrowed() as session:
+            busy, _, _ = session.one("empty_wal") or (1, 0, 0)
+        if not busy:
+            with self.connections.transaction() as session:
+                session.run("unmark_unemptied")
+            self._unemptied = False
+        return not busy
 
     def _must_be_in_place(self) -> None:
         """Refuse to write to a file that nobody will find: it would be lost when closed."""
@@ -117,7 +150,10 @@ def open_file(path: Path, wait: float) -> SqliteFile:
     except BaseException:
         connections.close()
         raise
-    return SqliteFile(path, connections, incarnation, digest_key, lock, wait, path.stat().st_ino)
+    inode = path.stat().st_ino
+    file = SqliteFile(path, connections, incarnation, digest_key, lock, wait, inode)
+    file.finish_erasing()
+    return file
 
 
 def migrate_sqlite(path: Path, *, wait: float = 30.0) -> int:

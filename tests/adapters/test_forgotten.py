@@ -9,14 +9,23 @@ import pytest
 
 from hansard.adapters.app import connect
 from hansard.adapters.capture.spool import RecordingWarning, Spool
+from hansard.adapters.cli import forgetting
 from hansard.adapters.demo.scenes import Answer, JsonObject
 from hansard.adapters.demo.server import DemoServer
 from hansard.adapters.storage.memory import Memory
+from hansard.adapters.storage.sqlite import open_sqlite
+from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
-from hansard.domain.errors import ConversationForgotten, ConversationNotFound, NotRecorded
+from hansard.domain.errors import (
+    ConversationForgotten,
+    ConversationNotFound,
+    NotRecorded,
+    StorageBusy,
+)
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
 from tests.adapters.spooled_events import FULL, unstored
 from tests.factories import answer, appending
+from tests.sqlite_by_hand import ByHand
 
 
 @pytest.fixture
@@ -109,3 +118,23 @@ def test_a_call_during_which_the_store_forgets_leaves_nothing(tmp_path: Path) ->
         with pytest.raises(ConversationNotFound):
             store.forget("support/4711")
         assert store.verify().is_whole
+
+
+def test_forgetting_goes_on_by_id_where_it_could_not_be_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "talks.db"
+    store = Store(open_sqlite(path, wait=0.05), str(path), spool=Spool(tmp_path / "spool"))
+    talk = store.conversation("support/4711")
+    talk.user("swordfish")
+    reader = ByHand.open(path)
+    reader.run("BEGIN")
+    reader.run("SELECT * FROM event")
+    with pytest.raises(StorageBusy, match=f"hansard forget {talk.conversation_id}"):
+        store.forget("support/4711")
+    reader.close()
+    forgetting.forget(store, str(talk.conversation_id), sure=True, as_json=False)
+    assert capsys.readouterr().out.startswith("0 events erased")
+    assert store.forget(talk.conversation_id) == 0
+    assert all(b"swordfish" not in file.read_bytes() for file in tmp_path.iterdir())
+    store.close()

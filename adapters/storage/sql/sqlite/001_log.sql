@@ -27,7 +27,8 @@ CREATE TABLE meta (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   incarnation BLOB NOT NULL, -- another one after a copy or a restore: cursors do not survive that
   identity BLOB NOT NULL,    -- of this file and its lock file: what a copy does not share
-  digest_key BLOB NOT NULL
+  digest_key BLOB NOT NULL,
+  unemptied INTEGER NOT NULL DEFAULT 0 -- the write-ahead log may hold what was erased
 ) STRICT;
 
 CREATE TABLE event (

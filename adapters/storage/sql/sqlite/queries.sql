@@ -34,6 +34,18 @@ PRAGMA wal_checkpoint(TRUNCATE);
 -- Once, when the file is made.
 INSERT INTO meta (one, incarnation, identity, digest_key) VALUES (1, ?, ?, ?);
 
+-- name: mark_unemptied
+-- With the erasure itself: whoever opens the file next finishes what could not be.
+UPDATE meta SET unemptied = 1;
+
+-- name: unmark_unemptied
+-- When the write-ahead log was emptied.
+UPDATE meta SET unemptied = 0;
+
+-- name: is_unemptied
+-- Whether something is left to finish.
+SELECT unemptied FROM meta;
+
 -- name: select_meta
 -- Whose file this is, and the key of its digests.
 SELECT incarnation, identity, digest_key FROM meta;
