@@ -21,9 +21,7 @@ Digest: TypeAlias = Callable[[str], bytes]
 PLACEHOLDER: Final = "$hansard.cut:"
 
 _PARAMETER: Final = re.compile(r"(?P<lead>[?&;#](?P<name>[^=?&;#\s]+)=)(?P<value>[^&;#\s\"<>]+)")
-_USER_INFO: Final = re.compile(
-    r"(?P<lead>\b[a-z][a-z0-9+.-]*://)(?P<value>[^/?#\s@]+)(?=@)", re.IGNORECASE
-)
+_USER_INFO: Final = re.compile(r"(?P<lead>://)(?P<value>[^/?#\s@]+)(?=@)")
 _NAMED: Final = re.compile(
     r"(?P<lead>(?<![\w-])(?P<name>[A-Za-z][\w-]*)\\?[\"']?\s*[:=]\s*\\?[\"']?"
     r"(?:(?:Bearer|Basic|Token)\s+)?)(?P<value>[^\s\"'&;,<>\\(){}\[\]]{8,})",

@@ -167,6 +167,7 @@ def test_what_was_said_is_the_record_and_stays() -> None:
         ("https://x/y?key=abc&z=1", f"https://x/y?key={marked('abc')}&z=1"),
         ("/v1/messages?beta=true", "/v1/messages?beta=true"),
         ("https://u:p@x/y", f"https://{marked('u:p')}@x/y"),
+        ("--from-git+ssh://u:p@x", f"--from-git+ssh://{marked('u:p')}@x"),
         ("https://x/y?monkey=abc", "https://x/y?monkey=abc"),
         ("https://x/?X-Amz-Signature=00ff", f"https://x/?X-Amz-Signature={marked('00ff')}"),
         ("mail me@example.com: a=b", "mail me@example.com: a=b"),
