@@ -17,6 +17,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid4, uuid7
 
 from hansard.adapters.storage.keyed_digest import keyed_digest, new_digest_key
+from hansard.adapters.storage.memory_blobs import MemoryBlobs
 from hansard.adapters.storage.pieces import pieces, verified
 from hansard.adapters.storage.recording import (
     Known,
@@ -64,13 +65,6 @@ class _Stream:
     forgotten: bool = False
 
 
-@dataclass(slots=True)
-class _StoredBlob:
-    data: tuple[bytes, ...]
-    stored_at: int
-    referenced: bool = False
-
-
 class Memory:
     """A log, a catalogue and blobs that live as long as the process; safe for many threads."""
 
@@ -85,7 +79,7 @@ class Memory:
         self._recorded_at = 0
         self._ids: dict[UUID, tuple[UUID, int]] = {}
         self._keys: dict[tuple[UUID, bytes], UUID] = {}
-        self._blobs: dict[tuple[UUID, str], _StoredBlob] = {}
+        self._blobs = MemoryBlobs()
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order."""
@@ -217,40 +211,30 @@ class Memory:
         with self._lock:
             self._must_be_open()
             self._must_take(tenant, conversation_id)
-            stored = self._blobs.setdefault(
-                (conversation_id, blob.sha256), _StoredBlob(data, _now())
-            )
-            stored.stored_at = _now()
+            self._blobs.put(conversation_id, blob, data)
         return blob
 
     def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB."""
         with self._lock:
             self._must_be_open()
-            stored = self._blobs.get((conversation_id, blob.sha256))
-        if stored is None:
+            data = self._blobs.get(conversation_id, blob)
+        if data is None:
             raise CorruptRecord("a blob is missing: restore it from a backup")
-        yield from verified(stored.data, blob)
+        yield from verified(data, blob)
 
     def sweep_blobs(self, older_than: int) -> int:
         """Delete blobs that no event refers to and that were stored before a time."""
         with self._lock:
             self._must_be_open()
-            orphans = [
-                place
-                for place, stored in self._blobs.items()
-                if not stored.referenced and stored.stored_at < older_than
-            ]
-            for place in orphans:
-                del self._blobs[place]
-            return len(orphans)
+            return self._blobs.sweep(older_than)
 
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
         with self._lock:
             self._must_be_open()
             self._keys = {k: owner for k, owner in self._keys.items() if owner != conversation_id}
-            self._blobs = {k: blob for k, blob in self._blobs.items() if k[0] != conversation_id}
+            self._blobs.forget(conversation_id)
             stream = self._streams.get(conversation_id)
             if stream is None:
                 return 0
@@ -308,13 +292,8 @@ class Memory:
                 stream.pointed[new.effect.points].append(event.version)
             if event.exchange > len(stream.exchanges):
                 stream.exchanges.append(event.version)
-            self._refer(append.conversation_id, new.blobs)
+            self._blobs.refer(append.conversation_id, new.blobs)
         stream.head = recording.head
-
-    def _refer(self, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
-        for blob in blobs:
-            if (stored := self._blobs.get((conversation_id, blob.sha256))) is not None:
-                stored.referenced = True
 
     def _head(self, conversation_id: UUID) -> Head:
         return self._place(conversation_id).head

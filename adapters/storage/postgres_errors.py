@@ -76,7 +76,7 @@ _BY_STATE: Final = {
     ),
     "0A000": _Meaning(
         StorageUnavailable,
-        "appends need READ COMMITTED transactions: ALTER ROLE the role SET "
+        "writing needs READ COMMITTED transactions: ALTER ROLE the role SET "
         "default_transaction_isolation = 'read committed'",
     ),
     "42": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
