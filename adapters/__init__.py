@@ -1,1 +1,8 @@
 """Everything that touches the world: capture, storage, the command line and the wiring."""
+
+import os
+
+from hansard.domain.content import build_models
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=build_models)

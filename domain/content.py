@@ -22,6 +22,17 @@ class Value(BaseModel):
     )
 
 
+def build_models(root: type[Value] = Value) -> None:
+    """Build the validators of every kind of value that is loaded, as their first use would.
+
+    They are built late, for importing to be quick. That takes a lock of pydantic's, which a forked
+    child would find held for ever if another thread was building at that moment.
+    """
+    for kind in root.__subclasses__():
+        kind.model_rebuild()
+        build_models(kind)
+
+
 class Native(Value):
     """A block in the spelling of the API that made it: same keys, same order, null is not absent.
 
