@@ -11,7 +11,7 @@ from hansard.adapters.arguments import id_given, text_if_given
 from hansard.adapters.capture.spool import Spool, spool_folder
 from hansard.adapters.settings import settings
 from hansard.adapters.storage.sqlite_url import path_of
-from hansard.adapters.store import NO_TENANT, Store
+from hansard.adapters.store import Store
 from hansard.domain.errors import InvalidInput
 from hansard.domain.log import Backend
 
@@ -19,7 +19,7 @@ _PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
 """PostgreSQL takes passwords among the parameters too (libpq, "Connection URIs")."""
 
 
-def connect(url: str | None = None, *, tenant: UUID = NO_TENANT) -> Store:
+def connect(url: str | None = None, *, tenant: UUID | None = None) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
     `sqlite:///talks.db` is a file in this folder (`sqlite:////var/talks.db` an absolute path),
@@ -27,10 +27,10 @@ def connect(url: str | None = None, *, tenant: UUID = NO_TENANT) -> Store:
     is `$HANSARD_URL`, else `sqlite:///hansard.db`.
 
     Where a store serves several parties, `tenant` is the id of the one that this is for: it meets
-    no other's conversations.
+    no other's conversations. Without it, it is `$HANSARD_TENANT`, else nobody's in particular.
     """
     found = settings()
-    party = id_given("a tenant", tenant)
+    party = found.tenant if tenant is None else id_given("a tenant", tenant)
     place = text_if_given("a store's URL", url) or found.url
     backend = _backend(place)
     shown = _shown(place)

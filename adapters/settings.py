@@ -6,8 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
+
+from hansard.domain.errors import InvalidInput
 
 DEFAULT_URL: Final = "sqlite:///hansard.db"
+NO_TENANT: Final = UUID(int=0)
+"""The tenant of a store that serves one party only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +20,28 @@ class Settings:
     """What the environment says.
 
     `url` is where the store is (`HANSARD_URL`), `actor` who acts (`HANSARD_ACTOR`; only a keyed
-    digest of it is stored).
+    digest of it is stored), `tenant` whose conversations these are (`HANSARD_TENANT`, a UUID).
     """
 
     url: str = DEFAULT_URL
     actor: str | None = None
+    tenant: UUID = NO_TENANT
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Return the settings that an environment holds; what it does not name is at its default."""
+    """Return the settings that an environment holds; what it does not name is at its default.
+
+    InvalidInput where `HANSARD_TENANT` is no UUID.
+    """
     return Settings(
         url=environment.get("HANSARD_URL") or DEFAULT_URL,
         actor=environment.get("HANSARD_ACTOR") or None,
+        tenant=_tenant(environment.get("HANSARD_TENANT")),
     )
+
+
+def _tenant(text: str | None) -> UUID:
+    try:
+        return UUID(text) if text else NO_TENANT
+    except ValueError:
+        raise InvalidInput("HANSARD_TENANT is no UUID: write it as 8-4-4-4-12 digits") from None

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from hansard.adapters.capture.spool import Spool
 from hansard.adapters.reading import BEGINNING
+from hansard.adapters.settings import NO_TENANT
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import ConversationNotFound, InvalidInput
 from hansard.domain.events import ConversationForked, ConversationStarted
@@ -19,9 +20,6 @@ from hansard.domain.log import Backend, Cursor, Subscription
 
 if TYPE_CHECKING:
     from hansard.adapters.verifying import Verified
-
-NO_TENANT: Final = UUID(int=0)
-"""The tenant of a store that serves one party only."""
 
 GRACE: Final = timedelta(hours=24)
 """How long a document may wait for the event that refers to it."""

@@ -14,7 +14,7 @@ from uuid import UUID
 from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import Mapper, StoredEvent
 
-from hansard.adapters.storage.eventsourcing_recorders import conversation_of
+from hansard.adapters.storage.eventsourcing_appends import conversation_of
 from hansard.domain.encoding import decode, encode
 from hansard.domain.events import Event
 from hansard.domain.registry import NAMES, VERSIONS, name_of

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from hansard.adapters.export import export
 from hansard.adapters.importing import Imported, import_file
-from hansard.adapters.store import NO_TENANT, Store
+from hansard.adapters.settings import NO_TENANT
+from hansard.adapters.store import Store
 from hansard.domain.blobs import spill
 from hansard.domain.content import Document, Native
 from hansard.domain.events import EncodedSpan, MessageRecorded, RequestSent, Template

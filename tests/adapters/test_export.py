@@ -10,7 +10,8 @@ import hansard
 from hansard.adapters.export import export
 from hansard.adapters.exported import read_export
 from hansard.adapters.importing import Imported, check, import_file
-from hansard.adapters.store import NO_TENANT, Store
+from hansard.adapters.settings import NO_TENANT
+from hansard.adapters.store import Store
 from hansard.domain.content import Document
 from hansard.domain.errors import (
     IdempotencyMismatch,

@@ -246,6 +246,20 @@ def test_an_url_of_no_store_is_refused_with_advice(url: str) -> None:
         hansard.connect(url)
 
 
+def test_a_tenant_of_the_environment_sees_its_own_conversations_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/talks.db"
+    with hansard.connect(url) as store:
+        store.conversation(KEY).user("Hello")
+    monkeypatch.setenv("HANSARD_TENANT", "018f0000-0000-7000-8000-000000000001")
+    with hansard.connect(url) as store:
+        assert list(store.conversations()) == []
+    monkeypatch.setenv("HANSARD_TENANT", "me")
+    with pytest.raises(hansard.InvalidInput, match="no UUID"):
+        hansard.connect(url)
+
+
 def test_a_store_says_where_it_writes_without_a_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

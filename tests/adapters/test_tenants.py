@@ -11,7 +11,8 @@ import pytest
 import hansard
 from hansard.adapters.app import connect
 from hansard.adapters.cli.naming import named
-from hansard.adapters.store import NO_TENANT, Store
+from hansard.adapters.settings import NO_TENANT
+from hansard.adapters.store import Store
 from hansard.domain.errors import (
     ConversationNotFound,
     InvalidContent,
