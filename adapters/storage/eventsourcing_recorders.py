@@ -1,150 +1,213 @@
-"""What the `eventsourcing` recorders of all backends share: stored events as events of the log.
+"""The recorders of the `eventsourcing` library over any store that holds a log.
 
-A stored event's topic is the event's type, its state the body, its originator the conversation.
-Where the topic is a stored name of ours, the event does to the head what it always does.
+An application is a tenant of the log, an aggregate a conversation, a notification's id the
+event's position. Snapshots and tracking are no events: a store keeps them beside the log.
 """
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections import deque
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import Final
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Generic
 from uuid import UUID
 
 from eventsourcing.persistence import (
+    AggregateRecorder,
     ApplicationRecorder,
     IntegrityError,
     Notification,
     OperationalError,
-    ProgrammingError,
+    ProcessRecorder,
     StoredEvent,
     Subscription,
+    Tracking,
+    TrackingRecorder,
 )
-from uuid_utils.compat import uuid7
 
-from hansard.adapters.storage.subscription import PAGE, Wakeups
-from hansard.domain.draft import blobs_of, once_of
-from hansard.domain.encoding import decode
-from hansard.domain.head import NOTHING, effect_of
-from hansard.domain.header import CODEC, SALT_SIZE, ClientHeader, header_bytes
-from hansard.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
-from hansard.domain.registry import VERSIONS, Unrecognised
+from hansard.adapters.storage.eventsourcing_appends import (
+    appends_of,
+    conversation_of,
+    must_be_recorded,
+)
+from hansard.adapters.storage.eventsourcing_store import Appender, Store, Transaction, Within
+from hansard.adapters.storage.eventsourcing_subscription import NotificationSubscription
+from hansard.domain.errors import ConversationForgotten, StorageError
 
-OTHER_CODEC: Final = "eventsourcing"
-"""Says that a body is the state that a mapper of the library made, in whatever form."""
-
-
-def conversation_of(originator_id: UUID | str) -> UUID:
-    """Return the conversation of an originator; ProgrammingError unless its id is a UUID."""
-    if isinstance(originator_id, UUID):
-        return originator_id
-    raise ProgrammingError("an originator needs a UUID as its id: leave ORIGINATOR_ID_TYPE at uuid")
+_BEFORE_ALL: Final = -1
+_HIGHEST: Final = 2**63 - 1
 
 
-def appends_of(tenant: UUID, stored_events: Sequence[StoredEvent]) -> list[Append]:
-    """Return stored events as requests to append, in their order.
+class LogAggregateRecorder(AggregateRecorder, Generic[Transaction]):
+    """Events of aggregates, each aggregate a conversation."""
 
-    The first version of a conversation is 0 or 1: a request that begins at 0 expects -1.
-    IntegrityError where versions that stand together are not dense.
-    """
-    return [
-        _append(tenant, conversation_of(originator_id), list(together))
-        for originator_id, together in groupby(stored_events, lambda event: event.originator_id)
-    ]
+    def __init__(self, store: Store[Transaction], tenant: UUID) -> None:
+        """Record for one tenant of a store's log."""
+        self.store = store
+        self.tenant = tenant
 
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Record events, all or none; IntegrityError where a version is taken."""
+        with _recording(self.store) as (_, append):
+            must_be_recorded(append(appends_of(self.tenant, stored_events)))
+        return None
 
-def must_be_recorded(verdicts: Sequence[Verdict]) -> list[int]:
-    """Return the positions of all events that were recorded; IntegrityError unless all were."""
-    return [position for verdict in verdicts for position in _positions(verdict)]
-
-
-class NotificationSubscription(Subscription[ApplicationRecorder]):
-    """The notifications of a recorder after an id, those to come included; never skips one."""
-
-    def __init__(
+    def select_events(
         self,
-        recorder: ApplicationRecorder,
-        wakeups: Wakeups,
+        originator_id: UUID | str,
+        *,
         gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """Return the events of an aggregate, in order of version or the last first."""
+        place, within = conversation_of(originator_id), _within(gt, lte, limit)
+        with _in_their_words():
+            rows = self.store.stored_events(place, within, desc=desc)
+        return [StoredEvent(originator_id, *row) for row in rows]
+
+
+class LogSnapshotRecorder(AggregateRecorder, Generic[Transaction]):
+    """Snapshots of aggregates: no facts, in a table of their own, gone with the conversation."""
+
+    def __init__(self, store: Store[Transaction], tenant: UUID) -> None:
+        """Record for one tenant of a store's log."""
+        self.store = store
+        self.tenant = tenant
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Keep snapshots, all or none; IntegrityError where there is one of that version."""
+        with _in_their_words(), self.store.writing() as transaction:
+            for stored in stored_events:
+                if not self.store.keep_snapshot(transaction, self.tenant, stored):
+                    raise IntegrityError("there is a snapshot of that version already")
+        return None
+
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """Return the snapshots of an aggregate, in order of version or the last first."""
+        place, within = conversation_of(originator_id), _within(gt, lte, limit)
+        with _in_their_words():
+            rows = self.store.snapshots(self.tenant, place, within, desc=desc)
+        return [StoredEvent(originator_id, *row) for row in rows]
+
+
+class LogApplicationRecorder(LogAggregateRecorder[Transaction], ApplicationRecorder):
+    """Events of aggregates, and all of them in the order of the log."""
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Record events, all or none, and return their positions."""
+        with _recording(self.store) as (_, append):
+            return must_be_recorded(append(appends_of(self.tenant, stored_events)))
+
+    def select_notifications(
+        self,
+        start: int | None,
+        limit: int,
+        stop: int | None = None,
         topics: Sequence[str] = (),
-    ) -> None:
-        """Follow a recorder; an append in this process wakes it up, else it polls."""
-        super().__init__(recorder=recorder, gt=gt, topics=topics)
-        self._wakeups = wakeups
-        self._ready: deque[Notification] = deque()
+        *,
+        inclusive_of_start: bool = True,
+    ) -> Sequence[Notification]:
+        """Return the tenant's events from a position on, in order."""
+        after = 0 if start is None else start - inclusive_of_start
+        with _in_their_words():
+            return self.store.notifications(self.tenant, _within(after, stop, limit), topics)
 
-    def stop(self) -> None:
-        """End the iteration, from any thread."""
-        super().stop()
-        self._wakeups.stir()
+    def max_notification_id(self) -> int | None:
+        """Return the position of the tenant's last event."""
+        with _in_their_words():
+            return self.store.last_notification(self.tenant)
 
-    def __next__(self) -> Notification:
-        """Return the next notification, waiting for it; end the iteration once stopped."""
-        while not self._has_been_stopped and not self._wakeups.closed:
-            if self._ready:
-                return self._ready.popleft()
-            self._fetch()
-        raise StopIteration
-
-    def _fetch(self) -> None:
-        seen = self._wakeups.seen()
-        try:
-            found = self._recorder.select_notifications(
-                self._last_notification_id, PAGE, topics=self._topics, inclusive_of_start=False
-            )
-        except OperationalError:
-            if self._wakeups.closed:  # While this thread was reading: the iteration ends.
-                return
-            raise
-        if not found:
-            self._wakeups.wait(seen, lambda: self._has_been_stopped)
-            return
-        self._ready.extend(found)
-        self._last_notification_id = found[-1].id
+    def subscribe(
+        self, gt: int | None = None, topics: Sequence[str] = ()
+    ) -> Subscription[ApplicationRecorder]:
+        """Return the tenant's events after a position, those to come included."""
+        return NotificationSubscription(self, self.store.wakeups, gt, topics)
 
 
-def _append(tenant: UUID, conversation_id: UUID, together: list[StoredEvent]) -> Append:
-    versions = [event.originator_version for event in together]
-    first = versions[0]
-    if versions != list(range(first, first + len(versions))) or first < 0:
-        raise IntegrityError("versions of an originator must follow one another")
-    new = tuple(_new_event(tenant, conversation_id, event) for event in together)
-    return Append(tenant, conversation_id, new, expected_version=first - 1)
+class LogTrackingRecorder(TrackingRecorder, Generic[Transaction]):
+    """How far a projection got, by the applications that it follows.
+
+    A subclass writes its view in `store.writing()`, and calls `track` in it.
+    """
+
+    def __init__(self, store: Store[Transaction], name: str) -> None:
+        """Track for the projection of that name."""
+        self.store = store
+        self.name = name
+
+    def insert_tracking(self, tracking: Tracking) -> None:
+        """Record how far an application was followed; IntegrityError unless it is further."""
+        with _in_their_words(), self.store.writing() as transaction:
+            self.track(transaction, tracking)
+
+    def track(self, transaction: Transaction, tracking: Tracking) -> None:
+        """Record it in a transaction."""
+        if not self.store.keep_tracking(transaction, self.name, tracking):
+            raise IntegrityError("that position, or a later one, was tracked already")
+
+    def max_tracking_id(self, application_name: str) -> int | None:
+        """Return how far an application was followed."""
+        with _in_their_words():
+            return self.store.tracked(self.name, application_name)
 
 
-def _new_event(tenant: UUID, conversation_id: UUID, stored: StoredEvent) -> NewEvent:
-    schema_version = VERSIONS.get(stored.topic, 1)
-    event = decode(stored.topic, schema_version, stored.state)
-    foreign = isinstance(event, Unrecognised)
-    header = ClientHeader(
-        event_id=uuid7(),
-        tenant=tenant,
-        conversation_id=conversation_id,
-        type=stored.topic,
-        schema_version=schema_version,
-        occurred_at=time.time_ns() // 1000,
-        codec=OTHER_CODEC if foreign else CODEC,
+class LogProcessRecorder(
+    LogTrackingRecorder[Transaction], LogApplicationRecorder[Transaction], ProcessRecorder
+):
+    """Events and tracking, in one transaction."""
+
+    def __init__(self, store: Store[Transaction], tenant: UUID, name: str) -> None:
+        """Record for one tenant of a store's log, and track under a name."""
+        self.store = store
+        self.tenant = tenant
+        self.name = name
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Record events and, with `tracking=`, what they came from: all or none."""
+        tracking: Tracking | None = kwargs.get("tracking")
+        with _recording(self.store) as (transaction, append):
+            if tracking is not None:
+                self.track(transaction, tracking)
+            return must_be_recorded(append(appends_of(self.tenant, stored_events)))
+
+
+@contextmanager
+def _recording(store: Store[Transaction]) -> Generator[tuple[Transaction, Appender]]:
+    with _in_their_words(), store.appending() as opened:
+        yield opened
+    store.wakeups.appended()
+
+
+@contextmanager
+def _in_their_words() -> Generator[None]:
+    try:
+        yield
+    except ConversationForgotten as error:
+        raise IntegrityError(str(error)) from error
+    except StorageError as error:
+        raise OperationalError(str(error)) from error
+
+
+def _within(after: int | None, until: int | None, limit: int | None) -> Within:
+    return Within(
+        _BEFORE_ALL if after is None else after,
+        _HIGHEST if until is None else until,
+        _HIGHEST if limit is None else limit,
     )
-    return NewEvent(
-        event_id=header.event_id,
-        type=stored.topic,
-        schema_version=schema_version,
-        header=header_bytes(header),
-        salt=secrets.token_bytes(SALT_SIZE),
-        body=stored.state,
-        effect=NOTHING if isinstance(event, Unrecognised) else effect_of(event),
-        once=None if isinstance(event, Unrecognised) else once_of(event),
-        blobs=() if isinstance(event, Unrecognised) else blobs_of(event),
-    )
-
-
-def _positions(verdict: Verdict) -> Iterator[int]:
-    if isinstance(verdict, Forgotten):
-        raise IntegrityError("the originator was forgotten: use another id")
-    if not isinstance(verdict, Recorded):
-        raise IntegrityError("the originator has other events at these versions")
-    events = verdict.last - verdict.first + 1
-    yield from range(verdict.position - events + 1, verdict.position + 1)

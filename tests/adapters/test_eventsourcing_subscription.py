@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from eventsourcing.persistence import Notification, OperationalError, StoredEvent
 from eventsourcing.utils import Environment
 
-from hansard.adapters.storage.eventsourcing_sqlite import SqliteApplicationRecorder, SqliteFactory
-
-TENANT = UUID(int=1)
+from hansard.adapters.storage.eventsourcing_sqlite import SqliteFactory
 
 
 @pytest.fixture
@@ -23,7 +21,7 @@ def factory(tmp_path: Path) -> SqliteFactory:
 def test_closing_the_store_amid_a_read_ends_its_subscriptions(
     factory: SqliteFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder = SqliteApplicationRecorder(factory.log, TENANT)
+    recorder = factory.application_recorder()
     recorder.insert_events([StoredEvent(uuid4(), 1, "topic", b"state")])
     read = recorder.select_notifications
 
@@ -42,7 +40,7 @@ def test_closing_the_store_amid_a_read_ends_its_subscriptions(
 def test_a_store_that_cannot_be_read_is_an_error_to_its_subscriptions(
     factory: SqliteFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder = SqliteApplicationRecorder(factory.log, TENANT)
+    recorder = factory.application_recorder()
 
     def fail(*args: Any, **options: Any) -> Sequence[Notification]:
         raise OperationalError("the disk is gone")
