@@ -34,7 +34,7 @@ def connect(url: str | None = None, *, tenant: UUID | None = None) -> Store:
     place = text_if_given("a store's URL", url) or found.url
     backend = _backend(place)
     shown = _shown(place)
-    spool = Spool(spool_folder(shown))
+    spool = Spool(spool_folder(shown, party))
     return Store(backend, shown, spool=spool, tenant=party, actor=found.actor)
 
 

@@ -54,7 +54,7 @@ class Spool:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Keep what waits in a folder that no other store uses; it is made when it is needed.
+        """Keep what waits in a folder that no other store, or tenant, uses; it is made when it is needed.
 
         The log may be restored or fail over meanwhile: the ids of what waits tell what it has.
         """
@@ -196,12 +196,18 @@ class Spool:
         return path
 
 
-def spool_folder(url: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where a store's unrecorded responses wait; no two stores have the same folder.
+def spool_folder(url: str, tenant: UUID, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return where a tenant's unrecorded responses wait; no two stores have the same folder.
+
+    A store takes in its own tenant's only: where roles are bound to tenants it can do no other.
 
     It is under `$HANSARD_SPOOL` if that is set, else beside the file of an SQLite store, else in
     the user's state folder (XDG Base Directory Specification).
     """
+    return _store_folder(url, environment) / str(tenant)
+
+
+def _store_folder(url: str, environment: Mapping[str, str]) -> Path:
     parts = urlsplit(url)
     if chosen := environment.get("HANSARD_SPOOL"):
         return Path(chosen) / _store_name(url)

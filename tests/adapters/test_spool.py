@@ -3,6 +3,7 @@
 import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anthropic
 import pytest
@@ -13,6 +14,7 @@ from hansard.adapters.storage.memory import Memory
 from hansard.adapters.storage.sqlite import open_sqlite
 from hansard.domain.errors import NotRecorded, StorageUnavailable
 from hansard.domain.log import Append, Verdict
+from hansard.domain.log import Recorded as LogRecorded
 from tests.adapters.recorded_calls import (
     CALLING,
     GREETING,
@@ -23,6 +25,8 @@ from tests.adapters.recorded_calls import (
     said,
 )
 from tests.adapters.spooled_events import FULL, unstored
+from tests.adapters.tabs import Tab, told
+from tests.factories import OTHER_TENANT, TENANT
 
 
 @pytest.fixture
@@ -123,6 +127,39 @@ def test_what_the_log_has_already_is_not_recorded_again(tmp_path: Path) -> None:
     assert len(list(store.read(waiting.append.conversation_id))) == 1
 
 
+class Lossy(Memory):
+    """A store whose next reply about an answer aside is lost, though the answer is recorded."""
+
+    loses = False
+
+    def append(self, appends: Any) -> list[Verdict]:
+        verdicts = super().append(appends)
+        if self.loses and isinstance(verdicts[0], LogRecorded):
+            self.loses = False
+            raise StorageUnavailable("the connection was lost")
+        return verdicts
+
+
+def test_an_answer_whose_recording_aside_was_not_acknowledged_is_recorded_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Lossy()
+    tab, other = Tab(store, tmp_path), Tab(store, tmp_path)
+    tab.talk.user("one")
+    overtaken = tab.send(tab.render())
+    other.talk.user("two")
+    other.answer(other.send(other.render()), "second answer")
+    store.loses = True
+    tab.answer(overtaken, "first answer")
+    before = tab.talk.head().version
+    with pytest.warns(RecordingWarning, match="recorded late.*: 1 "):
+        tab.journal.spool.take_in(store)
+    assert tab.talk.head().version == before
+    assert told(tab) == {"first answer": False, "second answer": True}
+    assert not [record for record in caplog.records if record.levelno == logging.CRITICAL]
+    assert not list(tmp_path.rglob("*.json"))
+
+
 def test_what_waits_is_taken_in_the_order_in_which_it_came(tmp_path: Path) -> None:
     store = Memory()
     spool = Spool(tmp_path)
@@ -138,7 +175,8 @@ def test_what_waits_is_taken_in_the_order_in_which_it_came(tmp_path: Path) -> No
 
 def test_what_waits_is_recorded_in_whatever_incarnation_the_log_is_by_then(tmp_path: Path) -> None:
     waiting = unstored("Hello")
-    file, spool = tmp_path / "talks.db", spool_folder(f"sqlite:///{tmp_path / 'talks.db'}", {})
+    file = tmp_path / "talks.db"
+    spool = spool_folder(f"sqlite:///{file}", TENANT, {})
     store = open_sqlite(file)
     before = store.cursors()[0].incarnation
     Spool(spool).put(waiting, FULL)
@@ -163,17 +201,18 @@ def test_what_waits_stays_while_the_store_cannot_take_it(tmp_path: Path) -> None
 
 
 def test_where_it_waits_depends_on_the_store() -> None:
-    assert spool_folder("sqlite:////var/talks.db", {}) == Path("/var/talks.db-spool")
+    assert spool_folder("sqlite:////var/talks.db", TENANT, {}).parent == Path("/var/talks.db-spool")
     chosen = {"HANSARD_SPOOL": "/spool"}
-    some = [spool_folder(f"sqlite:////{name}.db", chosen) for name in ("x", "y")]
-    assert [folder.parent for folder in some] == [Path("/spool")] * 2
+    some = [spool_folder(f"sqlite:////{name}.db", TENANT, chosen) for name in ("x", "y")]
+    assert [folder.parent.parent for folder in some] == [Path("/spool")] * 2
     assert some[0] != some[1]
-    assert spool_folder("memory://", chosen) != spool_folder("memory://", chosen)
+    assert spool_folder("memory://", TENANT, chosen) != spool_folder("memory://", TENANT, chosen)
     state = {"XDG_STATE_HOME": "/state"}
-    one = spool_folder("postgresql://u:secret@db:5432/talks", state)
+    one = spool_folder("postgresql://u:secret@db:5432/talks", TENANT, state)
     assert one.is_relative_to("/state/hansard/spool")
-    assert one == spool_folder("postgresql://other:pass@db:5432/talks", state)
-    assert one != spool_folder("postgresql://u:secret@db:5432/more", state)
+    assert one == spool_folder("postgresql://other:pass@db:5432/talks", TENANT, state)
+    assert one != spool_folder("postgresql://u:secret@db:5432/more", TENANT, state)
+    assert one != spool_folder("postgresql://u:secret@db:5432/talks", OTHER_TENANT, state)
 
 
 def test_a_full_disk_after_the_prompt_loses_nothing(tmp_path: Path) -> None:

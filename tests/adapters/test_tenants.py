@@ -10,6 +10,8 @@ import pytest
 
 import hansard
 from hansard.adapters.app import connect
+from hansard.adapters.capture.spool import RecordingWarning
+from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.cli.naming import named
 from hansard.adapters.settings import NO_TENANT
 from hansard.adapters.store import Store
@@ -23,6 +25,7 @@ from hansard.domain.errors import (
 from hansard.domain.events import ConversationForked, ConversationStarted
 from hansard.domain.log import Append
 from tests.adapters.exports import taken_in, written
+from tests.adapters.spooled_events import FULL
 from tests.factories import OTHER_TENANT, TENANT, drafted, prompt, started
 
 
@@ -71,6 +74,18 @@ def test_an_event_of_another_tenants_conversation_is_refused(tmp_path: Path) -> 
     event = other.draft(ConversationStarted(key="ada"))
     with pytest.raises(StorageReadOnly, match="another tenant's"):
         theirs.backend.append([Append(OTHER_TENANT, talk.conversation_id, (event,))])
+
+
+def test_what_waits_for_a_tenant_is_its_own_stores_to_record_or_forget(tmp_path: Path) -> None:
+    ours, theirs = two(tmp_path)
+    talk = ours.conversation("ada")
+    talk.user("Hello")
+    event = talk.draft(prompt("late"))
+    ours.spool.put(Unstored(Append(TENANT, talk.conversation_id, (event,)), {}), FULL)
+    theirs.spool.forget(talk.conversation_id)
+    assert theirs.spool.take_in(theirs.backend) == 0
+    with pytest.warns(RecordingWarning, match="recorded late"):
+        assert ours.spool.take_in(ours.backend) == 1
 
 
 def test_a_file_of_several_tenants_is_refused(tmp_path: Path) -> None:
