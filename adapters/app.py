@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from types import ModuleType
 from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from hansard.adapters.arguments import id_given, text_if_given
+from hansard.adapters.arguments import id_given, text_given
 from hansard.adapters.capture.spool import Spool, spool_folder
 from hansard.adapters.settings import settings
 from hansard.adapters.storage.sqlite_url import path_of
 from hansard.adapters.store import Store
-from hansard.domain.errors import InvalidInput
+from hansard.domain.errors import InvalidInput, StorageUnavailable
 from hansard.domain.log import Backend
 
 _PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
@@ -31,7 +32,7 @@ def connect(url: str | None = None, *, tenant: UUID | None = None) -> Store:
     """
     found = settings()
     party = found.tenant if tenant is None else id_given("a tenant", tenant)
-    place = text_if_given("a store's URL", url) or found.url
+    place = found.url if url is None else text_given("a store's URL", url)
     backend = _backend(place)
     shown = _shown(place)
     spool = Spool(spool_folder(shown, party))
@@ -63,9 +64,8 @@ def _migrate(url: str) -> int:
 
             return migrate_sqlite(path) if path.exists() else 0
         case "postgresql" | "postgres":
-            from hansard.adapters.storage import postgres
-
-            return postgres.migrate(url)
+            steps: int = _postgres().migrate(url)
+            return steps
         case _:
             return 0
 
@@ -79,9 +79,8 @@ def _backend(url: str) -> Backend:
 
             return open_sqlite(path)
         case "postgresql" | "postgres":
-            from hansard.adapters.storage.postgres import open_postgres
-
-            return open_postgres(url)
+            server: Backend = _postgres().open_postgres(url)
+            return server
         case "memory":
             from hansard.adapters.storage.memory import Memory
 
@@ -91,6 +90,16 @@ def _backend(url: str) -> Backend:
                 f"{scheme or 'no scheme'} is not a kind of store: use sqlite:///file.db, "
                 "postgresql://user@host/database or memory://"
             )
+
+
+def _postgres() -> ModuleType:
+    try:
+        from hansard.adapters.storage import postgres
+    except ModuleNotFoundError as exc:
+        raise StorageUnavailable(
+            "PostgreSQL needs psycopg: pip install 'hansard[postgres]'"
+        ) from exc
+    return postgres
 
 
 def _shown(url: str) -> str:

@@ -23,10 +23,17 @@ def key_given(given: object) -> str:
 
 
 def text_given(what: str, given: object) -> str:
-    """Return the text; InvalidContent for anything else."""
-    if isinstance(given, str):
-        return given
-    raise InvalidContent(f"{what} is a text (str), not {kind_of(given)}")
+    """Return the text; InvalidContent for anything else, and for what no request could carry."""
+    if not isinstance(given, str):
+        raise InvalidContent(f"{what} is a text (str), not {kind_of(given)}")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise InvalidContent(
+            f"{what} holds half a surrogate pair, which is no character: decode it with "
+            'errors="replace"'
+        ) from None
+    return given
 
 
 def text_if_given(what: str, given: object) -> str | None:

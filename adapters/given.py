@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from pydantic import ValidationError
 
-from hansard.adapters.arguments import kind_of, several, text_if_given
+from hansard.adapters.arguments import kind_of, several, text_given, text_if_given
 from hansard.domain import jsontext
 from hansard.domain.content import Blob, Document, Native, Text
 from hansard.domain.documents import media_type_of
@@ -66,7 +66,7 @@ def result_content(given: Any, put: PutBlob) -> tuple[Text | Document, ...]:
         case None | "":
             return ()
         case str():
-            return (Text(text=given),)
+            return (Text(text=text_given("a tool's result", given)),)
         case Text():
             return (given,)
         case Path() | bytes() | Document():

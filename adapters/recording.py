@@ -85,10 +85,10 @@ class Standing:
     """Where a conversation stands when a request goes out.
 
     `last` is the main line's last request, by `last_id`; `since` what came after it; `in_flight`
-    that its answer is being read right now, in this process; `has_failed` that it failed or broke
-    off. `answered` is the version of a complete response to it, `said` that of the last event since
-    that said something (0: none). `blobs` are the bytes that native blocks refer to, `sources` the
-    events since that request, whose content the next one repeats.
+    that its answer is being read right now, in this process. `answered` is the version of a
+    complete response to it, `said` that of the last event since that said something (0: none).
+    `blobs` are the bytes that native blocks refer to, `sources` the events since that request,
+    whose content the next one repeats.
     """
 
     head: Head = field(default_factory=Head)
@@ -96,7 +96,6 @@ class Standing:
     last_id: UUID | None = None
     since: Since = field(default_factory=Since)
     in_flight: bool = False
-    has_failed: bool = False
     answered: int = 0
     said: int = 0
     instructions: InstructionsSet | None = None
@@ -192,15 +191,17 @@ def _continuation(
 def _goes_on(sent: list[Piece], standing: Standing, version: int) -> bool:
     """Whether a request that was rendered at a version goes on from the main line's last one.
 
-    It does if it saw that request, or repeats it since it failed; not if it missed the answer. What
-    says more without having seen it may go on from what another request had left out.
+    It does if it saw that request, or repeats it since that has no answer and awaits none; not if
+    it missed the answer. What says more without having seen it may go on from what another request
+    had left out.
     """
     if standing.answered > version:
         return False
     if standing.head.request <= version:
         return True
     is_same = standing.last is not None and len(sent) == standing.last.blocks
-    return standing.has_failed and is_same and _begins_as_last(sent, standing)
+    is_over = not standing.in_flight and not standing.answered
+    return is_over and is_same and _begins_as_last(sent, standing)
 
 
 def _begins_as_last(sent: list[Piece], standing: Standing) -> bool:

@@ -15,12 +15,10 @@ from hansard.domain.content import Blob
 from hansard.domain.draft import blobs_of
 from hansard.domain.errors import ConversationClosed
 from hansard.domain.events import (
-    AttemptFailed,
     Event,
     InstructionsSet,
     RequestSent,
     ResponseCompleted,
-    ResponseInterrupted,
     ToolsDefined,
 )
 from hansard.domain.head import Head, Pointer
@@ -92,14 +90,12 @@ class Standings:
         blobs = (blob for event in (*(e for _, e in known), *pointed) for blob in blobs_of(event))
         here = stretches[-1].conversation_id
         own = [(i, e) for i, e in after if e.line is None and i.conversation_id == here]
-        in_flight = last_id in IN_FLIGHT if last_id else False
         return Standing(
             head=head,
             last=last,
             last_id=last_id,
             since=since(event for _, event in after),
-            in_flight=in_flight,
-            has_failed=not in_flight and any(_fails(event, last_id) for _, event in own),
+            in_flight=last_id is not None and last_id in IN_FLIGHT,
             answered=_last_version(i for i, e in own if isinstance(e, ResponseCompleted)),
             said=_last_version(item for item, event in own if says_something(event)),
             instructions=instructions if isinstance(instructions, InstructionsSet) else None,
@@ -155,14 +151,6 @@ def _last_request(known: list[tuple[Told, Event]]) -> tuple[int, RequestSent | N
 
 def _last_version(told: Iterable[Told]) -> int:
     return max((item.version for item in told), default=0)
-
-
-def _fails(event: Event, request: UUID | None) -> bool:
-    match event:
-        case AttemptFailed():
-            return event.request == request
-        case _:
-            return isinstance(event, ResponseInterrupted)
 
 
 def _is_known(event: Event | Unrecognised | Erased) -> TypeIs[Event]:

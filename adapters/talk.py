@@ -201,7 +201,7 @@ class Talk:
 
     def since(self, version: int) -> list[RecordedEvent]:
         """Return the events after a version, in order: only what is new."""
-        return list(self.read(after=version))
+        return list(self.read(after=version_given(version)))
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events with after < version <= until, in order."""

@@ -163,5 +163,7 @@ class Attempt:
         """Return the bytes of the answer; as they came packed if that is all that can be kept."""
         read = b"".join(self._read)
         clean = secret.out_of_answer(read, streamed=self.is_stream)
-        is_packed = self._unpacking.failure is not None and clean == read
-        return b"".join(self._packed) if is_packed else clean
+        if self._unpacking.failure is None or clean != read:
+            return clean
+        # Said to be packed, but not as it says: it may be plain, and hold secrets as they are.
+        return secret.out_of_answer(b"".join(self._packed), streamed=self.is_stream)

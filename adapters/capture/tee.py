@@ -60,4 +60,6 @@ def _refusal() -> Refusal:
     class RefusedCall(NotRecorded, AnthropicError):
         """The prompt could not be made durable, so the call was not made."""
 
+    # In a traceback, the name by which it can be caught.
+    RefusedCall.__module__, RefusedCall.__qualname__ = "hansard", NotRecorded.__name__
     return RefusedCall

@@ -114,7 +114,8 @@ class Turns:
         """Return the request that this is another attempt of: same body, next in count."""
         with self._lock:
             waiting = self._failed.pop(tried, [])
-            begun = waiting.pop(0) if waiting else None
+            # The newest: an older one may be an attempt that the SDK never made again.
+            begun = waiting.pop() if waiting else None
             if waiting:
                 self._failed[tried] = waiting
         return begun

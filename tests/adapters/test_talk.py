@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -274,3 +276,36 @@ def test_a_holder_made_before_the_beginning_sees_what_another_began(
     store.conversation(KEY).user("Hello")
     assert talk.head().version == 2
     assert len(talk.since(0)) == 2
+
+
+def test_what_no_request_could_carry_is_refused_at_once(talk: hansard.Talk) -> None:
+    for say in (
+        lambda: talk.user("half \ud800"),
+        lambda: talk.instruct("half \ud800"),
+        lambda: talk.tool_result("toolu_1", "half \ud800"),
+    ):
+        with pytest.raises(hansard.InvalidInput, match="surrogate"):
+            say()
+    assert talk.head().version == 0
+
+
+def test_a_version_is_a_number(talk: hansard.Talk) -> None:
+    text: Any = "12"
+    with pytest.raises(hansard.InvalidInput, match="integer"):
+        talk.since(text)
+
+
+def test_a_blank_url_names_no_store() -> None:
+    with pytest.raises(hansard.InvalidInput, match="sqlite:///"):
+        hansard.connect("")
+
+
+def test_a_server_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for name in [
+        name for name in sys.modules if name.startswith("hansard.adapters.storage.postgres")
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr("hansard.adapters.storage.postgres", raising=False)
+    with pytest.raises(hansard.StorageError, match=r"hansard\[postgres\]"):
+        hansard.connect("postgresql://localhost/x")

@@ -1,0 +1,87 @@
+"""A request that is repeated goes on where the first one ended, and its answer is history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+
+import hansard
+from hansard.adapters.demo.scenes import invalid_request, overloaded
+from hansard.domain.errors import StorageUnavailable
+from hansard.domain.events import ResponseInterrupted
+from tests.adapters.recorded_calls import GREETING, KEY, Recorded, calling
+
+REPLY = "Hello! What can I do for you?"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def last_message(talk: hansard.Talk) -> dict[str, Any]:
+    message: dict[str, Any] = talk.request("anthropic-messages")["messages"][-1]
+    return message
+
+
+def test_a_retry_belongs_to_the_newest_request_of_its_body(recorded: Recorded) -> None:
+    script = [invalid_request("credit balance too low"), overloaded(), GREETING]
+    with calling(recorded, script, retries=2) as calls:
+        with pytest.raises(anthropic.BadRequestError):
+            calls.ask()
+        assert calls.ask().stop_reason == "end_turn"
+    first, second = recorded.requests()
+    assert (first.line, second.line) == (None, None)
+    assert last_message(recorded.talk)["content"][0]["text"] == REPLY
+
+
+def test_a_request_that_was_recorded_but_never_sent_is_repeated_on_the_main_line(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk, store = recorded.talk, recorded.counting
+    talk.user("Hello")
+    append = store.append
+
+    def append_and_lose_the_reply(appends: Any) -> Any:
+        append(appends)
+        monkeypatch.undo()
+        raise StorageUnavailable("the connection broke after the commit")
+
+    with calling(recorded, [GREETING]) as calls:
+        client = talk.record(calls.plain)
+        request = talk.request("anthropic-messages")
+        monkeypatch.setattr(store, "append", append_and_lose_the_reply)
+        with pytest.raises(hansard.NotRecorded):
+            client.messages.create(model="m", max_tokens=9, **request)
+        client.messages.create(model="m", max_tokens=9, **request)
+        assert len(calls.server.requests) == 1
+    assert [sent.line for sent in recorded.requests()] == [None, None]
+    assert last_message(talk)["content"][0]["text"] == REPLY
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "snappy"])
+def test_a_key_in_an_answer_that_is_not_packed_as_it_says_is_cut(
+    recorded: Recorded, encoding: str
+) -> None:
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        headers = {"content-type": "application/json", "content-encoding": encoding}
+        return httpx2.Response(200, headers=headers, content=iter([f"you sent {KEY}".encode()]))
+
+    recorded.talk.user("Hello")
+    http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    with anthropic.Anthropic(api_key=KEY, http_client=http, max_retries=0) as plain:
+        client = recorded.talk.record(plain)
+        with pytest.raises((anthropic.AnthropicError, ValueError, AttributeError)):
+            asked = client.messages.create(
+                model="m", max_tokens=9, **recorded.talk.request("anthropic-messages")
+            )
+            assert asked.content[0]
+    assert recorded.types()[-1] == "response.interrupted"
+    event = recorded.talk.since(0)[-1].event()
+    assert isinstance(event, ResponseInterrupted)
+    assert event.raw is not None
+    assert KEY.encode() not in recorded.talk.blob(event.raw)
