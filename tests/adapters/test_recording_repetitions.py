@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 import hansard
-from hansard.adapters.demo.scenes import invalid_request, overloaded
+from hansard.adapters.demo.scenes import Scene, invalid_request, overloaded
 from hansard.domain.errors import StorageUnavailable
 from hansard.domain.events import ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, KEY, Recorded, calling
@@ -29,7 +29,7 @@ def last_message(talk: hansard.Talk) -> dict[str, Any]:
 
 
 def test_a_retry_belongs_to_the_newest_request_of_its_body(recorded: Recorded) -> None:
-    script = [invalid_request("credit balance too low"), overloaded(), GREETING]
+    script: list[Scene] = [invalid_request("credit balance too low"), overloaded(), GREETING]
     with calling(recorded, script, retries=2) as calls:
         with pytest.raises(anthropic.BadRequestError):
             calls.ask()
@@ -76,9 +76,8 @@ def test_a_key_in_an_answer_that_is_not_packed_as_it_says_is_cut(
     with anthropic.Anthropic(api_key=KEY, http_client=http, max_retries=0) as plain:
         client = recorded.talk.record(plain)
         with pytest.raises((anthropic.AnthropicError, ValueError, AttributeError)):
-            asked = client.messages.create(
-                model="m", max_tokens=9, **recorded.talk.request("anthropic-messages")
-            )
+            create: Any = client.messages.create
+            asked = create(model="m", max_tokens=9, **recorded.talk.request("anthropic-messages"))
             assert asked.content[0]
     assert recorded.types()[-1] == "response.interrupted"
     event = recorded.talk.since(0)[-1].event()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from hansard.domain.errors import UnknownApi
 from hansard.domain.log import Duplicate, Recorded
 
 KEY = "support/4711"
+HALF = "half of a pair: \ud800"
 
 
 @pytest.fixture
@@ -278,14 +280,19 @@ def test_a_holder_made_before_the_beginning_sees_what_another_began(
     assert len(talk.since(0)) == 2
 
 
-def test_what_no_request_could_carry_is_refused_at_once(talk: hansard.Talk) -> None:
-    for say in (
-        lambda: talk.user("half \ud800"),
-        lambda: talk.instruct("half \ud800"),
-        lambda: talk.tool_result("toolu_1", "half \ud800"),
-    ):
-        with pytest.raises(hansard.InvalidInput, match="surrogate"):
-            say()
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda talk: talk.user(HALF),
+        lambda talk: talk.instruct(HALF),
+        lambda talk: talk.tool_result("toolu_1", HALF),
+    ],
+)
+def test_what_no_request_could_carry_is_refused_at_once(
+    talk: hansard.Talk, say: Callable[[hansard.Talk], object]
+) -> None:
+    with pytest.raises(hansard.InvalidInput, match="surrogate"):
+        say(talk)
     assert talk.head().version == 0
 
 
