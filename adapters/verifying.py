@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from hansard.adapters.reading import lineage
 from hansard.domain.content import Blob
 from hansard.domain.draft import blobs_of
 from hansard.domain.errors import CorruptRecord
+from hansard.domain.events import RequestSent
 from hansard.domain.log import Backend, Cursor, RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.verification import (
@@ -67,7 +69,8 @@ class _Check:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._folds: dict[UUID, Folded] = {}
-        self._blobs: set[tuple[UUID, Blob]] = set()
+        self._sound: set[tuple[UUID, Blob]] = set()
+        self._missed: set[tuple[UUID, Blob]] = set()
         self._faults: list[Fault] = []
         self._events = self._erased = 0
 
@@ -113,19 +116,50 @@ class _Check:
             return
         for blob in blobs_of(happened):
             place = (event.conversation_id, blob)
-            if place in self._blobs:
+            if place in self._missed or self._is_sound(*place):
                 continue
-            self._blobs.add(place)
-            try:
-                for _ in self._backend.get_blob(*place):
-                    pass
-            except CorruptRecord:
-                why = f"the blob {blob.sha256} is missing or damaged"
-                self._add(Fault(event.conversation_id, event.version, why))
+            if isinstance(happened, RequestSent) and self._is_of_origin(event, blob):
+                continue
+            self._missed.add(place)
+            why = f"the blob {blob.sha256} is missing or damaged"
+            self._add(Fault(event.conversation_id, event.version, why))
+
+    def _is_sound(self, conversation_id: UUID, blob: Blob) -> bool:
+        """Return whether a conversation owns a blob that can be read; once known, not read again."""
+        place = (conversation_id, blob)
+        if place not in self._sound and _is_readable(self._backend, *place):
+            self._sound.add(place)
+        return place in self._sound
+
+    def _is_of_origin(self, event: RecordedEvent, blob: Blob) -> bool:
+        """Return whether what it was forked from owns a blob, or was erased, maybe with it.
+
+        Only requests repeat what an origin owns; all else that an event names is its own.
+        """
+        try:
+            origins = lineage(self._backend, event.conversation_id, event.version)[:-1]
+        except CorruptRecord:
+            return False
+        ids = [origin.conversation_id for origin in origins]
+        return any(self._is_sound(origin, blob) or self._is_erased(origin, 1) for origin in ids)
+
+    def _is_erased(self, conversation_id: UUID, version: int) -> bool:
+        """Return whether an event is erased by now."""
+        found = self._backend.read(conversation_id, after=version - 1, until=version)
+        return any(event.body is None for event in found)
 
     def _add(self, fault: Fault | None) -> None:
         if fault is not None:
             self._faults.append(fault)
+
+
+def _is_readable(backend: Backend, conversation_id: UUID, blob: Blob) -> bool:
+    try:
+        for _ in backend.get_blob(conversation_id, blob):
+            pass
+    except CorruptRecord:
+        return False
+    return True
 
 
 def _shard(backend: Backend, last: Cursor) -> Iterator[RecordedEvent]:

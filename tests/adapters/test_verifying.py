@@ -11,10 +11,19 @@ import pytest
 
 import hansard
 from hansard.adapters.verifying import Verified
-from hansard.domain.content import ToolCall
-from hansard.domain.events import ResponseCompleted, ToolCallRecorded
+from hansard.domain.content import Blob, Document, ToolCall
+from hansard.domain.draft import blobs_of
+from hansard.domain.events import (
+    EncodedSpan,
+    MessageRecorded,
+    RequestSent,
+    ResponseCompleted,
+    Template,
+    ToolCallRecorded,
+)
 from hansard.domain.header import header_bytes, parse_header
 from tests.adapters.command import Command, in_process, url_of
+from tests.adapters.recorded_calls import known
 from tests.factories import prompt
 from tests.sqlite_by_hand import ByHand
 
@@ -51,6 +60,19 @@ def speak(store: hansard.Store) -> None:
     talk.user("Thank you.")
 
 
+def repeating(store: hansard.Store) -> Blob:
+    """A document, a fork of a fork, and a request there that repeats the document."""
+    origin = store.conversation(KEY)
+    origin.user("Read this.", documents=[b"%PDF the waybill"])
+    (blob,) = blobs_of(known(origin.since(1)[0]))
+    fork = origin.fork("twice").fork("again")
+    spans = (EncodedSpan(blob=blob),)
+    fork.append(
+        RequestSent(api="x", endpoint="/", template=Template(spans=spans, sha256="", size=0))
+    )
+    return blob
+
+
 def verified(url: str, which: str | None = None) -> Verified:
     with hansard.connect(url) as store:
         return store.verify(which)
@@ -79,6 +101,41 @@ def test_a_fork_holds(url: str) -> None:
     with hansard.connect(url) as store:
         store.conversation(KEY).fork("support/4711/again", at=4).user("And now?")
     assert verified(url).faults == ()
+
+
+def test_a_fork_whose_request_repeats_a_document_of_its_origin_holds(tmp_path: Path) -> None:
+    with hansard.connect(url_of(tmp_path)) as store:
+        repeating(store)
+        assert store.verify().faults == store.verify("again").faults == ()
+
+
+def test_a_fork_whose_origin_was_forgotten_holds(tmp_path: Path) -> None:
+    with hansard.connect(url_of(tmp_path)) as store:
+        repeating(store)
+        store.forget("twice")
+        assert store.verify("again").faults == ()
+        store.forget(KEY)
+        assert store.verify().faults == store.verify("again").faults == ()
+
+
+def test_a_document_of_a_fork_is_missed_though_its_origin_was_forgotten(tmp_path: Path) -> None:
+    with hansard.connect(url_of(tmp_path)) as store:
+        blob = repeating(store)
+        fork = store.existing("again")
+        fork.append(MessageRecorded(role="user", content=(Document(media_type="x", blob=blob),)))
+        store.forget(KEY)
+        (fault,) = store.verify("again").faults
+        assert (fault.version, fault.why) == (4, f"the blob {blob.sha256} is missing or damaged")
+
+
+def test_a_document_of_an_origin_is_missed_in_its_forks_too(tmp_path: Path) -> None:
+    with hansard.connect(url_of(tmp_path)) as store:
+        repeating(store)
+        by_hand = ByHand.open(tmp_path / "talks.db")
+        by_hand.run("DELETE FROM blob")
+        by_hand.close()
+        assert [fault.version for fault in store.verify().faults] == [2, 3]
+        assert [fault.version for fault in store.verify("again").faults] == [3]
 
 
 def test_what_was_forgotten_still_holds(url: str) -> None:
