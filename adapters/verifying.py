@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -98,7 +98,11 @@ class _Check:
         known = self._folds[conversation_id].head.version
         for event in self._backend.read(conversation_id, after=known, until=head.version):
             self._take(event)
-        self._faults += head_faults(self._folds[conversation_id], head)
+        folded = self._folds[conversation_id]
+        faults = list(head_faults(folded, head))
+        if faults and self._is_erased(conversation_id, head.version):  # Meanwhile, maybe.
+            faults = list(head_faults(replace(folded, is_known=False), head))
+        self._faults += faults
 
     def _take(self, event: RecordedEvent) -> None:
         self._events += 1
@@ -120,6 +124,8 @@ class _Check:
                 continue
             if isinstance(happened, RequestSent) and self._is_of_origin(event, blob):
                 continue
+            if self._is_erased(event.conversation_id, event.version):  # Meanwhile.
+                continue
             self._missed.add(place)
             why = f"the blob {blob.sha256} is missing or damaged"
             self._add(Fault(event.conversation_id, event.version, why))
@@ -140,11 +146,14 @@ class _Check:
             origins = lineage(self._backend, event.conversation_id, event.version)[:-1]
         except CorruptRecord:
             return False
-        ids = [origin.conversation_id for origin in origins]
-        return any(self._is_sound(origin, blob) or self._is_erased(origin, 1) for origin in ids)
+        return any(
+            self._is_sound(origin.conversation_id, blob)
+            or self._is_erased(origin.conversation_id, origin.until)
+            for origin in origins
+        )
 
     def _is_erased(self, conversation_id: UUID, version: int) -> bool:
-        """Return whether an event is erased by now."""
+        """Return whether an event is erased by now: its conversation may be forgotten any time."""
         found = self._backend.read(conversation_id, after=version - 1, until=version)
         return any(event.body is None for event in found)
 

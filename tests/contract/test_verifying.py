@@ -2,6 +2,8 @@
 
 from uuid import UUID, uuid4
 
+import pytest
+
 from hansard.adapters.verifying import Verified, verify_conversation, verify_log
 from hansard.domain import events
 from hansard.domain.content import Blob
@@ -77,3 +79,20 @@ def test_what_was_forgotten_holds(backend: Backend) -> None:
     backend.append([appending(conversation, *told)])
     backend.forget(conversation)
     assert verify_log(backend, TENANT) == Verified(len(told), len(told), 1, ())
+
+
+@pytest.mark.parametrize("verb", ["get_blob", "head"])
+def test_what_is_forgotten_meanwhile_holds(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    conversation = uuid4()
+    blob = backend.put_blob(TENANT, conversation, [b"report"])
+    backend.append([appending(conversation, started(), attachment(blob), tool_call("toolu_1"))])
+    asked = getattr(backend, verb)
+
+    def forgetting(*given: object) -> object:
+        backend.forget(conversation)
+        return asked(*given)
+
+    monkeypatch.setattr(backend, verb, forgetting)
+    assert verify_log(backend, TENANT) == Verified(3, 0, 1, ())
