@@ -110,9 +110,10 @@ class Store:
         `which` is its key, or its id, which it keeps. Bodies, salts, blobs and the key go, and what
         still waits to be recorded; headers and leaves stay, so that the ledger still verifies.
         Forks of it stay too, with what was said in them and what their requests repeat: their
-        `origin` is its id in `conversations`. ConversationNotFound if there is none of that key.
+        `origin` is its id in `conversations`. Where documents were stored but nothing was said
+        yet, they and the key go; only its key finds it then. ConversationNotFound if there is none.
         """
-        found = self._id(which)
+        found = self._opened(which)
         self.spool.forget(found)
         erased = self.backend.forget(found)
         self.spool.forget(found)  # An answer may have come meanwhile.
@@ -159,6 +160,16 @@ class Store:
         if self.backend.owner(which) != self.tenant:
             raise ConversationNotFound("no conversation has that id: list them to see which do")
         return which
+
+    def _opened(self, which: str | UUID) -> UUID:
+        """Return the id of a conversation that may not have begun: its documents come first."""
+        try:
+            return self._id(which)
+        except ConversationNotFound:
+            found = None if isinstance(which, UUID) else self.backend.find(self.tenant, which)
+            if found is None:
+                raise
+            return found
 
     def _beginning(self, conversation_id: UUID) -> tuple[str | None, UUID | None]:
         """Return the key that a conversation began with, and what it was forked from."""

@@ -19,6 +19,7 @@ from hansard.adapters.talk import Talk
 from hansard.domain.errors import (
     ConversationForgotten,
     ConversationNotFound,
+    CorruptRecord,
     NotRecorded,
     StorageBusy,
 )
@@ -138,3 +139,17 @@ def test_forgetting_goes_on_by_id_where_it_could_not_be_finished(
     assert store.forget(talk.conversation_id) == 0
     assert all(b"swordfish" not in file.read_bytes() for file in tmp_path.iterdir())
     store.close()
+
+
+def test_a_document_that_was_stored_before_anything_was_said_is_forgotten_by_its_key() -> None:
+    with connect("memory://") as store:
+        talk = store.conversation("support/4711")
+        blob = store.backend.put_blob(store.tenant, talk.conversation_id, [b"report"])
+        with pytest.raises(ConversationNotFound):
+            store.verify("support/4711")
+        assert store.forget("support/4711") == 0
+        with pytest.raises(CorruptRecord):
+            list(store.backend.get_blob(talk.conversation_id, blob))
+        assert store.backend.find(store.tenant, "support/4711") is None
+        with pytest.raises(ConversationNotFound):
+            store.forget("support/4711")
