@@ -35,7 +35,7 @@ def connect(url: str | None = None, *, tenant: UUID | None = None) -> Store:
     place = found.url if url is None else text_given("a store's URL", url)
     backend = _backend(place)
     shown = _shown(place)
-    spool = Spool(spool_folder(shown, party))
+    spool = Spool(spool_folder(shown, backend.digest("spool").hex(), party))
     return Store(backend, shown, spool=spool, tenant=party, actor=found.actor)
 
 

@@ -10,7 +10,6 @@ conversation, by which it is found when that is to be forgotten.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import os
 import threading
@@ -19,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from hansard.adapters.answers import record_answer
 from hansard.adapters.capture.unstored import Unstored, decoded, encoded
@@ -54,7 +53,7 @@ class Spool:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Keep what waits in a folder that no other store, or tenant, uses; it is made when it is needed.
+        """Keep what waits in a folder of one log and tenant; it is made when it is needed.
 
         The log may be restored or fail over meanwhile: the ids of what waits tell what it has.
         """
@@ -62,6 +61,7 @@ class Spool:
         self._held: list[Unstored] = []
         self._lock = threading.Lock()
         self._may_wait = True
+        self._unknown: set[UUID] = set()
 
     def put(self, unstored: Unstored, cause: BaseException) -> None:
         """Keep events for later; never raises, and says so in the log."""
@@ -85,10 +85,12 @@ class Spool:
         """Record what waits, oldest first, and return how many answers (or failures) it was.
 
         Says so with a RecordingWarning. What can never be recorded is moved aside, loudly, and
-        stops nothing else; what comes too late, for a forgotten conversation, is deleted. Raises
-        the store's StorageError where it still takes nothing.
+        stops nothing else; what comes too late, for a forgotten conversation, is deleted. What is
+        for a conversation that the log does not have goes on waiting, and that is said once.
+        Raises the store's StorageError where it still takes nothing.
         """
         taken: list[bool] = []
+        unknown = len(self._unknown)
         try:
             with self._lock:
                 for unstored in tuple(self._held):
@@ -96,7 +98,7 @@ class Spool:
                 for path in self._waiting():
                     taken.extend(self._take_file(backend, path))
         finally:
-            _say(taken.count(True), taken.count(False))
+            _say(taken.count(True), taken.count(False), len(self._unknown) - unknown)
         return taken.count(True)
 
     def settle(self, backend: Backend) -> None:
@@ -131,6 +133,8 @@ class Spool:
     def _take_held(self, backend: Backend, unstored: Unstored) -> Iterator[bool]:
         """Record what is held in memory, or move it aside; yield whether it was recorded."""
         try:
+            if not self._has_begun(backend, unstored):
+                return
             _record(backend, unstored)
         except _TAKES_NOTHING:
             raise
@@ -150,7 +154,10 @@ class Spool:
     def _take_file(self, backend: Backend, path: Path) -> Iterator[bool]:
         """Record what a file holds, or move it aside; yield whether it was recorded."""
         try:
-            _record(backend, decoded(path.read_bytes()))
+            unstored = decoded(path.read_bytes())
+            if not self._has_begun(backend, unstored):
+                return
+            _record(backend, unstored)
             path.unlink(missing_ok=True)
         except FileNotFoundError:
             return  # Another process was quicker.
@@ -166,6 +173,22 @@ class Spool:
             yield False
         else:
             yield True
+
+    def _has_begun(self, backend: Backend, unstored: Unstored) -> bool:
+        """Whether the log has the conversation; if not, it is another log than was written to."""
+        append = unstored.append
+        if backend.head(append.conversation_id).version:
+            return True
+        first = append.events[0].event_id
+        if first not in self._unknown:
+            self._unknown.add(first)
+            logger.critical(
+                "an answer waits in %s for conversation %s, which this log does not have: it "
+                "stays there; was its spool copied, or the log restored from before it?",
+                self._folder,
+                append.conversation_id,
+            )
+        return False
 
     def _waiting(self) -> list[Path]:
         try:
@@ -196,35 +219,30 @@ class Spool:
         return path
 
 
-def spool_folder(url: str, tenant: UUID, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where a tenant's unrecorded responses wait; no two stores have the same folder.
+def spool_folder(
+    url: str, log: str, tenant: UUID, environment: Mapping[str, str] = os.environ
+) -> Path:
+    """Return where a tenant's unrecorded responses wait; no two logs have the same folder.
+
+    `log` is what tells a log from all others by whatever URL it is reached, and wherever it is
+    restored or fails over to; each in memory is a log of its own.
 
     A store takes in its own tenant's only: where roles are bound to tenants it can do no other.
 
     It is under `$HANSARD_SPOOL` if that is set, else beside the file of an SQLite store, else in
     the user's state folder (XDG Base Directory Specification).
     """
-    return _store_folder(url, environment) / str(tenant)
+    return _log_folder(url, log, environment) / str(tenant)
 
 
-def _store_folder(url: str, environment: Mapping[str, str]) -> Path:
-    parts = urlsplit(url)
+def _log_folder(url: str, log: str, environment: Mapping[str, str]) -> Path:
     if chosen := environment.get("HANSARD_SPOOL"):
-        return Path(chosen) / _store_name(url)
-    if parts.scheme == "sqlite":
+        return Path(chosen) / log
+    if urlsplit(url).scheme == "sqlite":
         file = Path(url.removeprefix("sqlite:///"))
         return file.with_name(file.name + "-spool")
     state = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "hansard" / "spool" / _store_name(url)
-
-
-def _store_name(url: str) -> str:
-    """Return what tells a store from all others, whoever opens it; one in memory is each anew."""
-    parts = urlsplit(url)
-    if parts.scheme == "memory":
-        return uuid4().hex
-    server = f"{parts.scheme}://{parts.hostname}:{parts.port}{parts.path}"
-    return hashlib.sha256(server.encode()).hexdigest()[:16]
+    return Path(state) / "hansard" / "spool" / log
 
 
 def say_dropped() -> None:
@@ -235,13 +253,18 @@ def say_dropped() -> None:
         warnings.warn(said, RecordingWarning, stacklevel=4)
 
 
-def _say(taken: int, refused: int) -> None:
+def _say(taken: int, refused: int, unknown: int) -> None:
     if taken:
         said = f"recorded late, for the store could not take them in time: {taken} answers"
         logger.warning(said)
         warnings.warn(said, RecordingWarning, stacklevel=4)
     if refused:
         said = f"never recorded, for the store refuses them: {refused} answers: see the log"
+        warnings.warn(said, RecordingWarning, stacklevel=4)
+    if unknown:
+        said = (
+            f"kept, for a conversation that the log does not have: {unknown} answers: see the log"
+        )
         warnings.warn(said, RecordingWarning, stacklevel=4)
 
 

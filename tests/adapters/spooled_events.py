@@ -9,8 +9,8 @@ from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.storage.memory import Memory
 from hansard.domain.blobs import blob_of
 from hansard.domain.errors import StorageFull
-from hansard.domain.log import Append, Verdict
-from tests.factories import TENANT, attachment, drafted, prompt
+from hansard.domain.log import Append, Log, Verdict
+from tests.factories import TENANT, appending, attachment, drafted, prompt, started
 
 FULL = StorageFull("no room")
 
@@ -25,11 +25,17 @@ def unstored(*texts: str, blob: bytes | None = None) -> Unstored:
     return Unstored(Append(TENANT, conversation, tuple(events)), blobs)
 
 
+def begin(store: Log, waiting: Unstored) -> None:
+    """Let a store have the conversation that something waits for."""
+    store.append([appending(waiting.append.conversation_id, started())])
+
+
 class Refusing(Memory):
-    """A store that fails on one conversation, as one that cannot hold a number of it does."""
+    """A store that fails on a conversation that it has, as if it could not hold a number of it."""
 
     def __init__(self, refused: UUID) -> None:
         super().__init__()
+        super().append([appending(refused, started())])
         self.refused = refused
 
     def append(self, appends: Any) -> list[Verdict]:

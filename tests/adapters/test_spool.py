@@ -1,17 +1,22 @@
 """What the store cannot take after a request was sent waits, and is recorded once."""
 
 import logging
-from dataclasses import replace
+import shutil
 from pathlib import Path
 from typing import Any
 
 import anthropic
 import pytest
 
+from hansard.adapters import app
+from hansard.adapters.app import connect
 from hansard.adapters.capture.spool import RecordingWarning, Spool, spool_folder
+from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.demo.scenes import Answer, JsonObject, overloaded
+from hansard.adapters.settings import NO_TENANT
 from hansard.adapters.storage.memory import Memory
 from hansard.adapters.storage.sqlite import open_sqlite
+from hansard.adapters.store import Store
 from hansard.domain.errors import NotRecorded, StorageUnavailable
 from hansard.domain.log import Append, Verdict
 from hansard.domain.log import Recorded as LogRecorded
@@ -24,9 +29,9 @@ from tests.adapters.recorded_calls import (
     results,
     said,
 )
-from tests.adapters.spooled_events import FULL, unstored
+from tests.adapters.spooled_events import FULL, begin, unstored
 from tests.adapters.tabs import Tab, told
-from tests.factories import OTHER_TENANT, TENANT
+from tests.factories import TENANT, prompt
 
 
 @pytest.fixture
@@ -102,10 +107,11 @@ def test_a_failed_attempt_waits_as_well(recorded: Recorded, tmp_path: Path) -> N
 def test_events_come_back_with_their_ids_their_bytes_and_their_blobs(tmp_path: Path) -> None:
     store = Memory()
     waiting = unstored("Hello", "\ud800 and \u00fc", blob=b"%PDF-1.7 \x00\xff")
+    begin(store, waiting)
     Spool(tmp_path).put(waiting, FULL)
     with pytest.warns(RecordingWarning):
         assert Spool(tmp_path).take_in(store) == 1
-    got = list(store.read(waiting.append.conversation_id))
+    got = list(store.read(waiting.append.conversation_id, after=1))
     assert [(e.event_id, e.header, e.salt, e.body) for e in got] == [
         (e.event_id, e.header, e.salt, e.body) for e in waiting.append.events
     ]
@@ -151,10 +157,10 @@ def test_an_answer_whose_recording_aside_was_not_acknowledged_is_recorded_once(
     other.answer(other.send(other.render()), "second answer")
     store.loses = True
     tab.answer(overtaken, "first answer")
-    before = tab.talk.head().version
+    before = len(list(store.read(tab.talk.conversation_id)))
     with pytest.warns(RecordingWarning, match="recorded late.*: 1 "):
         tab.journal.spool.take_in(store)
-    assert tab.talk.head().version == before
+    assert tab.talk.head().version == before == len(tab.talk.since(0))
     assert told(tab) == {"first answer": False, "second answer": True}
     assert not [record for record in caplog.records if record.levelno == logging.CRITICAL]
     assert not list(tmp_path.rglob("*.json"))
@@ -165,19 +171,21 @@ def test_what_waits_is_taken_in_the_order_in_which_it_came(tmp_path: Path) -> No
     spool = Spool(tmp_path)
     all_waiting = [unstored(f"{number}") for number in range(5)]
     for waiting in all_waiting:
+        begin(store, waiting)
         spool.put(waiting, FULL)
+    begun = store.cursors()[0]
     with pytest.warns(RecordingWarning, match="in time: 5 "):
         assert spool.take_in(store) == 5
-    end = store.cursors()[0]
-    order = [event.conversation_id for event in store.read_log(replace(end, position=0), 9)]
+    order = [event.conversation_id for event in store.read_log(begun, 9)]
     assert order == [waiting.append.conversation_id for waiting in all_waiting]
 
 
 def test_what_waits_is_recorded_in_whatever_incarnation_the_log_is_by_then(tmp_path: Path) -> None:
     waiting = unstored("Hello")
     file = tmp_path / "talks.db"
-    spool = spool_folder(f"sqlite:///{file}", TENANT, {})
+    spool = spool_folder(f"sqlite:///{file}", "1f", TENANT, {})
     store = open_sqlite(file)
+    begin(store, waiting)
     before = store.cursors()[0].incarnation
     Spool(spool).put(waiting, FULL)
     store.close()
@@ -186,7 +194,7 @@ def test_what_waits_is_recorded_in_whatever_incarnation_the_log_is_by_then(tmp_p
     assert store.cursors()[0].incarnation != before
     with pytest.warns(RecordingWarning):
         assert Spool(spool).take_in(store) == 1
-    assert len(list(store.read(waiting.append.conversation_id))) == 1
+    assert len(list(store.read(waiting.append.conversation_id))) == 2
     store.close()
 
 
@@ -200,19 +208,97 @@ def test_what_waits_stays_while_the_store_cannot_take_it(tmp_path: Path) -> None
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
-def test_where_it_waits_depends_on_the_store() -> None:
-    assert spool_folder("sqlite:////var/talks.db", TENANT, {}).parent == Path("/var/talks.db-spool")
-    chosen = {"HANSARD_SPOOL": "/spool"}
-    some = [spool_folder(f"sqlite:////{name}.db", TENANT, chosen) for name in ("x", "y")]
-    assert [folder.parent.parent for folder in some] == [Path("/spool")] * 2
-    assert some[0] != some[1]
-    assert spool_folder("memory://", TENANT, chosen) != spool_folder("memory://", TENANT, chosen)
-    state = {"XDG_STATE_HOME": "/state"}
-    one = spool_folder("postgresql://u:secret@db:5432/talks", TENANT, state)
-    assert one.is_relative_to("/state/hansard/spool")
-    assert one == spool_folder("postgresql://other:pass@db:5432/talks", TENANT, state)
-    assert one != spool_folder("postgresql://u:secret@db:5432/more", TENANT, state)
-    assert one != spool_folder("postgresql://u:secret@db:5432/talks", OTHER_TENANT, state)
+def test_where_it_waits_depends_on_the_log_and_the_tenant() -> None:
+    beside = spool_folder("sqlite:////var/talks.db", "1f", TENANT, {})
+    assert beside == Path(f"/var/talks.db-spool/{TENANT}")
+    for url in (
+        "sqlite:////var/talks.db",
+        "postgresql://u:secret@h1:5432,h2:5432/app",
+        "memory://",
+    ):
+        chosen = spool_folder(url, "1f", TENANT, {"HANSARD_SPOOL": "/spool"})
+        assert chosen == Path(f"/spool/1f/{TENANT}")
+    server = spool_folder("postgresql:///app?host=db1", "1f", TENANT, {"XDG_STATE_HOME": "/state"})
+    assert server == Path(f"/state/hansard/spool/1f/{TENANT}")
+
+
+def test_stores_that_share_a_folder_do_not_take_each_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANSARD_SPOOL", str(tmp_path / "spool"))
+    opened: list[Store] = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        opened.append(connect("sqlite:///support.db"))
+    ours, theirs = opened
+    talk = ours.conversation("ada")
+    talk.user("Hello")
+    event = talk.draft(prompt("late"))
+    ours.spool.put(Unstored(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
+    assert theirs.spool.take_in(theirs.backend) == 0
+    assert list(theirs.conversations()) == []
+    ours.close()
+    again = connect(f"sqlite:///{tmp_path / 'one' / 'support.db'}")
+    with pytest.warns(RecordingWarning, match="recorded late"):
+        assert again.spool.take_in(again.backend) == 1
+    again.close()
+    theirs.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://h1:5432,h2:5432/app", "postgresql:///app?host=/srv/a"]
+)
+def test_a_servers_url_is_not_taken_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("HANSARD_SPOOL", str(tmp_path))
+    log = Memory()
+
+    def opened(_: str) -> Memory:
+        return log
+
+    monkeypatch.setattr(app, "_backend", opened)
+    connect(url).spool.put(unstored("Hello"), FULL)
+    (file,) = tmp_path.rglob("*.json")
+    assert file.parent == tmp_path / log.digest("spool").hex() / str(NO_TENANT)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_what_waits_for_a_conversation_that_the_log_does_not_have_goes_on_waiting(
+    tmp_path: Path, held: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, waiting, folder = Memory(), unstored("Hello", blob=b"report"), tmp_path / "spool"
+    if held:
+        folder.write_text("not a folder")
+    spool = Spool(folder)
+    spool.put(waiting, FULL)
+    caplog.clear()
+    with pytest.warns(RecordingWarning, match="does not have: 1 "):
+        assert spool.take_in(store) == 0
+    assert [record.levelno for record in caplog.records] == [logging.CRITICAL]
+    assert spool.take_in(store) == 0
+    assert store.head(waiting.append.conversation_id).version == 0
+    begin(store, waiting)
+    with pytest.warns(RecordingWarning, match="recorded late"):
+        assert spool.take_in(store) == 1
+    assert store.head(waiting.append.conversation_id).version == 3
+
+
+def test_a_spool_beside_the_wrong_file_stays_whole(tmp_path: Path) -> None:
+    one = connect(f"sqlite:///{tmp_path / 'one.db'}")
+    talk = one.conversation("ada")
+    talk.user("Hello")
+    event = talk.draft(prompt("late"))
+    one.spool.put(Unstored(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
+    one.close()
+    shutil.copytree(tmp_path / "one.db-spool", tmp_path / "two.db-spool")
+    two = connect(f"sqlite:///{tmp_path / 'two.db'}")
+    with pytest.warns(RecordingWarning, match="does not have: 1 "):
+        two.conversation("ada").user("Hello")
+    assert len(list(two.conversations())) == 1
+    assert len(list((tmp_path / "two.db-spool").rglob("*.spooled.json"))) == 1
+    two.close()
 
 
 def test_a_full_disk_after_the_prompt_loses_nothing(tmp_path: Path) -> None:
@@ -241,6 +327,7 @@ def test_what_waits_is_settled_when_the_store_can_take_it(
     recorded = Recorded(tmp_path)
     recorded.spool.settle(recorded.store)
     waiting = unstored("Hello")
+    begin(recorded.store, waiting)
     recorded.spool.put(waiting, FULL)
     recorded.counting.broken = FULL
     recorded.spool.settle(recorded.store)
@@ -248,7 +335,7 @@ def test_what_waits_is_settled_when_the_store_can_take_it(
     recorded.counting.broken = None
     with pytest.warns(RecordingWarning):
         recorded.spool.settle(recorded.store)
-    assert len(list(recorded.store.read(waiting.append.conversation_id))) == 1
+    assert len(list(recorded.store.read(waiting.append.conversation_id))) == 2
 
 
 def test_where_nothing_waits_the_folder_is_looked_at_once(

@@ -21,7 +21,7 @@ from hansard.domain import jsontext
 from hansard.domain.errors import StorageError
 from hansard.domain.log import Verdict
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
-from tests.adapters.spooled_events import FULL, Refusing, unstored
+from tests.adapters.spooled_events import FULL, Refusing, begin, unstored
 
 
 def test_a_file_that_cannot_be_read_is_put_aside(
@@ -45,6 +45,7 @@ def test_what_the_store_refuses_for_ever_stops_nothing_else(
 ) -> None:
     odd, good = unstored("odd"), unstored("good")
     store = Refusing(odd.append.conversation_id)
+    begin(store, good)
     folder = tmp_path / "spool"
     if held:
         folder.write_text("not a folder")
@@ -61,7 +62,7 @@ def test_what_the_store_refuses_for_ever_stops_nothing_else(
         "never recorded",
     ]
     assert [r.levelno for r in caplog.records] == [logging.CRITICAL, logging.WARNING]
-    assert len(list(store.read(good.append.conversation_id))) == 1
+    assert len(list(store.read(good.append.conversation_id))) == 2
     assert spool.take_in(store) == 0
     (refused,) = [path for path in folder.rglob("*") if path.is_file()]
     assert refused.name.endswith(".refused.json")
@@ -118,11 +119,12 @@ def test_what_no_file_can_hold_is_held_in_memory(
     blocked.write_text("not a folder")
     spool = Spool(blocked)
     waiting = unstored("Hello")
+    begin(store, waiting)
     spool.put(waiting, FULL)
     assert caplog.records[-1].levelno == logging.CRITICAL
     with pytest.warns(RecordingWarning):
         spool.take_in(store)
-    assert len(list(store.read(waiting.append.conversation_id))) == 1
+    assert len(list(store.read(waiting.append.conversation_id))) == 2
 
 
 def forgettable(folder: Path) -> tuple[Spool, Refusing, Unstored]:
@@ -130,6 +132,7 @@ def forgettable(folder: Path) -> tuple[Spool, Refusing, Unstored]:
     mine, other = unstored("swordfish"), unstored("other")
     conversation = mine.append.conversation_id
     store, spool = Refusing(conversation), Spool(folder)
+    begin(store, other)
     spool.put(mine, FULL)
     with pytest.warns(RecordingWarning, match="never recorded"):
         spool.take_in(store)
@@ -153,7 +156,7 @@ def test_what_is_forgotten_does_not_wait_either(tmp_path: Path) -> None:
     with pytest.warns(RecordingWarning, match="recorded late.*: 1 "):
         assert spool.take_in(store) == 1
     assert list((tmp_path / "spool").iterdir()) == []
-    assert list(store.read(mine.append.conversation_id)) == []
+    assert [e.type for e in store.read(mine.append.conversation_id)] == ["conversation.started"]
 
 
 def test_what_cannot_be_deleted_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
