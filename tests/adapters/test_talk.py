@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -280,19 +279,11 @@ def test_a_holder_made_before_the_beginning_sees_what_another_began(
     assert len(talk.since(0)) == 2
 
 
-@pytest.mark.parametrize(
-    "say",
-    [
-        lambda talk: talk.user(HALF),
-        lambda talk: talk.instruct(HALF),
-        lambda talk: talk.tool_result("toolu_1", HALF),
-    ],
-)
-def test_what_no_request_could_carry_is_refused_at_once(
-    talk: hansard.Talk, say: Callable[[hansard.Talk], object]
-) -> None:
+@pytest.mark.parametrize("verb", ["user", "instruct", "tool_result"])
+def test_what_no_request_could_carry_is_refused_at_once(talk: hansard.Talk, verb: str) -> None:
+    given = ("toolu_1", HALF) if verb == "tool_result" else (HALF,)
     with pytest.raises(hansard.InvalidInput, match="surrogate"):
-        say(talk)
+        getattr(talk, verb)(*given)
     assert talk.head().version == 0
 
 
