@@ -12,7 +12,7 @@ from uuid import UUID
 
 from hansard.adapters.writing import Done, append_to
 from hansard.domain.encoding import decode, encode
-from hansard.domain.errors import VersionConflict
+from hansard.domain.errors import IdempotencyMismatch, VersionConflict
 from hansard.domain.head import effect_of
 from hansard.domain.log import Append, Log, NewEvent
 from hansard.domain.registry import Unrecognised
@@ -32,6 +32,8 @@ def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done
             return append_to(log, replace(answer, expected_version=version))
         except VersionConflict as exc:
             version = exc.current
+        except IdempotencyMismatch:
+            break  # It may be aside already: the reply of the log was lost, and it is tried again.
         last = log.latest(answer.conversation_id, "request", version)
         if last is None or last.event_id != request:
             break
