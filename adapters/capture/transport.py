@@ -8,10 +8,14 @@ Imports httpx2, which an SDK brings: only what was given such a client imports t
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import Final, cast
+from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
@@ -23,6 +27,8 @@ from hansard.adapters.capture.turns import Turns, is_turn
 
 _PATIENCE: Final = 5.0
 _PACKED: Final = "content-encoding"
+_OPEN: Final[WeakKeyDictionary[Attempt, int]] = WeakKeyDictionary()
+"""The attempts whose bodies somebody may still read, each with the process that made it."""
 
 
 class RecordedTransport(httpx2.BaseTransport):
@@ -64,6 +70,7 @@ class RecordedStream(httpx2.SyncByteStream):
 
     def __init__(self, inner: httpx2.SyncByteStream, attempt: Attempt) -> None:
         """Read a body for its caller and for the record."""
+        _OPEN[attempt] = os.getpid()
         self._inner = inner
         self._attempt = attempt
 
@@ -105,12 +112,12 @@ class RecordedStream(httpx2.SyncByteStream):
 
     def _abandon(self) -> None:
         """Record on a thread of its own: the garbage collector may be calling, amid an append."""
-        if self._attempt.is_closed:
-            return
+        if self._attempt.is_closed or sys.is_finalizing():
+            return  # A thread that is started at the end of the interpreter may never run.
         worker = threading.Thread(target=self._attempt.lose, args=("abandoned",))
         try:
             worker.start()
-        except RuntimeError:  # The interpreter is ending.
+        except RuntimeError:  # There is no thread to be had.
             self._attempt.lose("abandoned")
         else:
             worker.join(_PATIENCE)
@@ -157,6 +164,7 @@ class AsyncRecordedStream(httpx2.AsyncByteStream):
 
     def __init__(self, inner: httpx2.AsyncByteStream, attempt: Attempt) -> None:
         """Read a body for its caller and for the record."""
+        _OPEN[attempt] = os.getpid()
         self._inner = inner
         self._attempt = attempt
 
@@ -204,6 +212,15 @@ class AsyncRecordedStream(httpx2.AsyncByteStream):
     async def _lose(self, loss: Loss) -> None:
         if not self._attempt.is_closed:
             await _shielded(partial(self._attempt.lose, loss))
+
+
+@atexit.register
+def _abandon_all() -> None:
+    """Record what is still open as abandoned, while the interpreter can: nobody will read on."""
+    while _OPEN:
+        attempt, process = _OPEN.popitem()
+        if process == os.getpid():  # What was open before a fork is the parent's.
+            attempt.lose("abandoned")
 
 
 async def _shielded(work: Callable[[], None]) -> None:
