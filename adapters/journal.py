@@ -146,6 +146,13 @@ class Journal:
         line. It is dropped if the conversation was forgotten meanwhile. Raises nothing of its own:
         the answer is on its way to the caller.
         """
+        try:
+            self._conclude(begun, recording)
+        finally:
+            # Not before: until the log has the answer, the request still awaits it.
+            IN_FLIGHT.pop(begun.request, None)
+
+    def _conclude(self, begun: Begun, recording: Recording) -> None:
         events, blobs = recording
         talk = self.talk
         try:
@@ -155,8 +162,6 @@ class Journal:
                 "an answer cannot be recorded: a value in it has no form", exc_info=True
             )
             return
-        finally:
-            IN_FLIGHT.pop(begun.request, None)
         append = Append(talk.tenant, talk.conversation_id, drafted)
         try:
             self._put(blobs)

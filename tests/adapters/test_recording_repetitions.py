@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,24 @@ def test_a_key_in_an_answer_that_is_not_packed_as_it_says_is_cut(
     assert isinstance(event, ResponseInterrupted)
     assert event.raw is not None
     assert KEY.encode() not in recorded.talk.blob(event.raw)
+
+
+def test_a_request_awaits_its_answer_until_the_log_has_it(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = recorded.counting
+    append = store.append
+
+    with calling(recorded, [GREETING] * 2) as calls:
+
+        def ask_the_same_before_the_answer_is_stored(appends: Any) -> Any:
+            if any(event.type == "response.completed" for a in appends for event in a.events):
+                monkeypatch.undo()
+                second = threading.Thread(target=calls.ask)
+                second.start()
+                second.join()
+            return append(appends)
+
+        monkeypatch.setattr(store, "append", ask_the_same_before_the_answer_is_stored)
+        calls.ask()
+    assert [request.line is None for request in recorded.requests()] == [True, False]
