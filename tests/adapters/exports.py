@@ -25,8 +25,8 @@ def talked(store: Store, key: str = KEY) -> UUID:
     """A conversation with a document of several pieces, a moved string and a lone surrogate."""
     talk = store.conversation(key)
     talk.instruct("Be kind.")
-    talk.user("What is this? \ud83d", documents=[LARGE])
-    text, moved = spill({"type": "text", "text": "x" * 100_000})
+    talk.user("What is this?", documents=[LARGE])
+    text, moved = spill({"type": "text", "odd": "\ud83d", "text": "x" * 100_000})
     for data in moved.values():
         store.backend.put_blob(NO_TENANT, talk.conversation_id, [data])
     block = Native(api=API, value=text)

@@ -7,13 +7,14 @@ import pytest
 
 import hansard
 from hansard.adapters.cli.quantities import ago, size
-from hansard.domain.content import Native
-from hansard.domain.events import OpaqueRecorded, ToolCallRecorded
+from hansard.domain.content import Native, Text
+from hansard.domain.events import MessageRecorded, OpaqueRecorded, ToolCallRecorded
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
 
 KEY = "support/4711"
 API = "anthropic-messages"
 NASTY = "red \x1b[31mtext\x07 and \u202e a\nline\tmore \ud83d"
+NASTY_MESSAGE = MessageRecorded(role="user", content=(Text(text=NASTY),))
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ class TestShow:
 
     def test_control_characters_never_reach_the_terminal(self, url: str, command: Command) -> None:
         with hansard.connect(url) as store:
-            store.conversation("nasty").user(NASTY)
+            store.conversation("nasty").append(NASTY_MESSAGE)
         piped = command("show", "nasty").columns[1][6]
         assert piped == r"red \x1b[31mtext\x07 and \u202e a\nline\tmore \ud83d"
         drawn = on_a_terminal("show", "nasty")
@@ -166,7 +167,7 @@ class TestShow:
 
     def test_json_keeps_what_is_no_character(self, url: str, command: Command) -> None:
         with hansard.connect(url) as store:
-            store.conversation("nasty").user(NASTY)
+            store.conversation("nasty").append(NASTY_MESSAGE)
         (_, event) = command("show", "nasty", "--json").documents
         assert event["body"]["content"][0]["text"] == NASTY
 
