@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from types import ModuleType
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -64,8 +65,10 @@ def _migrate(url: str) -> int:
 
             return migrate_sqlite(path) if path.exists() else 0
         case "postgresql" | "postgres":
-            steps: int = _postgres().migrate(url)
-            return steps
+            with _driver_needed():
+                from hansard.adapters.storage import postgres
+
+            return postgres.migrate(url)
         case _:
             return 0
 
@@ -79,8 +82,10 @@ def _backend(url: str) -> Backend:
 
             return open_sqlite(path)
         case "postgresql" | "postgres":
-            server: Backend = _postgres().open_postgres(url)
-            return server
+            with _driver_needed():
+                from hansard.adapters.storage.postgres import open_postgres
+
+            return open_postgres(url)
         case "memory":
             from hansard.adapters.storage.memory import Memory
 
@@ -92,14 +97,15 @@ def _backend(url: str) -> Backend:
             )
 
 
-def _postgres() -> ModuleType:
+@contextmanager
+def _driver_needed() -> Generator[None]:
+    """Say what to install where PostgreSQL's driver, an extra, is not there."""
     try:
-        from hansard.adapters.storage import postgres
+        yield
     except ModuleNotFoundError as exc:
         raise StorageUnavailable(
-            "PostgreSQL needs psycopg: pip install 'hansard[postgres]'"
+            f"PostgreSQL needs {exc.name}: pip install 'hansard[postgres]'"
         ) from exc
-    return postgres
 
 
 def _shown(url: str) -> str:
