@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 from hansard.adapters.answers import record_answer
-from hansard.adapters.capture.anthropic_events import Recording
-from hansard.adapters.capture.anthropic_requests import Sent, read_request
 from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.place import Recording
+from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.spool import Spool, say_dropped
 from hansard.adapters.capture.unstored import Unstored
+from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.reading import Stretch
 from hansard.adapters.recording import Outgoing, Plan, Rendered, Standing, matching, plan
 from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
@@ -124,9 +125,9 @@ class Journal:
         Raises a HansardError where that cannot be done: then nothing is recorded.
         """
         try:
-            asked, is_readable = read_request(outgoing.body), True
+            asked, is_readable = WIRES[outgoing.api].read_request(outgoing.body), True
         except InvalidContent:
-            asked, is_readable = _unread(outgoing.body), False
+            asked, is_readable = Sent(outgoing.api, read_object(outgoing.body)), False
         if outgoing.account is not None:
             self._know(outgoing.account)
         with self._lock:
@@ -225,16 +226,3 @@ class Journal:
     def _put(self, blobs: Mapping[str, bytes]) -> None:
         for data in blobs.values():
             self.talk.backend.put_blob(self.talk.tenant, self.talk.conversation_id, (data,))
-
-
-def _unread(body: bytes) -> Sent:
-    """Return a request that does not make sense: its body is all that is known of it."""
-    return Sent(
-        body=read_object(body),
-        model=None,
-        stream=False,
-        system=None,
-        tools=None,
-        messages=[],
-        max_tokens=None,
-    )

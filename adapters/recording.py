@@ -15,10 +15,9 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.capture import anthropic_requests
-from hansard.adapters.capture.anthropic_events import Recording
-from hansard.adapters.capture.anthropic_requests import Sent
-from hansard.domain.errors import InvalidContent
+from hansard.adapters.capture.place import Recording
+from hansard.adapters.capture.sent import Sent
+from hansard.adapters.capture.wires import WIRES
 from hansard.domain.events import (
     Event,
     InstructionsSet,
@@ -33,9 +32,7 @@ from hansard.projections.continuation import (
     Piece,
     Since,
     digest_of,
-    messages_of,
     new_pieces,
-    pieces,
     same_instructions,
     same_tools,
 )
@@ -129,8 +126,7 @@ def plan(
 ) -> Plan:
     """Decide what a request means; `aside` puts it on a line of its own whatever it says."""
     request = uuid7()
-    blocks = _pieces(asked)
-    found = None if aside else _continuation(blocks, standing, rendered)
+    found = None if aside else _continuation(asked.pieces, standing, rendered)
     line = request if found is None else None
     events, blobs = ((), {}) if found is None else _news(outgoing, asked, standing, found, rendered)
     seen = None if line or rendered is None else rendered.recipe.version
@@ -148,7 +144,7 @@ def plan(
             headers=dict(outgoing.headers),
             line=line,
         )
-        return said if blocks is None else _with_digests(said, asked, blocks)
+        return _with_digests(said, asked) if asked.pieces else said
 
     return Plan(request, events, blobs, line, sent)
 
@@ -162,23 +158,13 @@ def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
     return None
 
 
-def _pieces(asked: Sent) -> list[Piece] | None:
-    """Return the blocks of a request; None if its messages make no sense."""
-    try:
-        return pieces(asked.messages)
-    except InvalidContent:
-        return None
-
-
 def _continuation(
-    sent: list[Piece] | None, standing: Standing, rendered: Rendered | None
+    sent: Sequence[Piece], standing: Standing, rendered: Rendered | None
 ) -> list[Piece] | None:
     """Return the blocks that are new on the main line; None if the request is not of it.
 
     What goes on supersedes a request that is still out: its answer will be on a side line.
     """
-    if sent is None:
-        return None
     if rendered is not None:
         return [] if _goes_on(sent, standing, rendered.recipe.version) else None
     known = standing.last.blocks if standing.last else 0
@@ -188,7 +174,7 @@ def _continuation(
     return new_pieces(sent[known:], standing.since, standing.blobs)
 
 
-def _goes_on(sent: list[Piece], standing: Standing, version: int) -> bool:
+def _goes_on(sent: Sequence[Piece], standing: Standing, version: int) -> bool:
     """Whether a request that was rendered at a version goes on from the main line's last one.
 
     It does if it saw that request, or repeats it since that has no answer and awaits none; not if
@@ -204,7 +190,7 @@ def _goes_on(sent: list[Piece], standing: Standing, version: int) -> bool:
     return is_over and is_same and _begins_as_last(sent, standing)
 
 
-def _begins_as_last(sent: list[Piece], standing: Standing) -> bool:
+def _begins_as_last(sent: Sequence[Piece], standing: Standing) -> bool:
     last = standing.last
     if last is None:
         return True
@@ -219,18 +205,19 @@ def _news(
     rendered: Rendered | None,
 ) -> Recording:
     """Return the events of what a request of the main line says for the first time."""
+    wire = WIRES[asked.api]
     recordings: list[Recording] = []
     if not (
         _is_as_rendered("system", asked.system, outgoing.body, rendered)
         or same_instructions(standing.instructions, asked.system, standing.blobs)
     ):
-        recordings.append(anthropic_requests.instructions(asked.system))
+        recordings.append(wire.instructions(asked, None))
     if not (
         _is_as_rendered("tools", asked.tools, outgoing.body, rendered)
         or same_tools(standing.tools, asked.tools, standing.blobs)
     ):
-        recordings.append(anthropic_requests.tools(asked.tools))
-    recordings.append(anthropic_requests.said(messages_of(new, asked.messages), responses=_ids()))
+        recordings.append(wire.tools(asked, None))
+    recordings.append(wire.said(asked, new, _ids(), None))
     events = tuple(event for said, _ in recordings for event in said)
     return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
 
@@ -242,12 +229,12 @@ def _is_as_rendered(part: str, value: Any, body: bytes, rendered: Rendered | Non
     return value is None if made is None else f'"{part}":'.encode() + made in body
 
 
-def _with_digests(said: RequestSent, asked: Sent, blocks: Sequence[Piece]) -> RequestSent:
+def _with_digests(said: RequestSent, asked: Sent) -> RequestSent:
     """Return the request with the digests of what its answer is bound to."""
     digests: dict[str, Any] = {
-        "prefix": digest_of(blocks, Prefix(asked.system, asked.tools)),
-        "history": digest_of(blocks),
-        "blocks": len(blocks),
+        "prefix": digest_of(asked.pieces, Prefix(asked.system, asked.tools)),
+        "history": digest_of(asked.pieces),
+        "blocks": len(asked.pieces),
     }
     return said.model_copy(update=digests)
 

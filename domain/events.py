@@ -297,13 +297,14 @@ class ResponseInterrupted(OnLine):
     """Closes a response that did not end as its API says it must.
 
     `reason` is `cut` (the wire ended), `abandoned` (the caller stopped reading), `error` (the
-    provider said so amid the stream) or `malformed` (not understood; `raw` holds what arrived).
+    provider said so amid the stream), `malformed` (not understood; `raw` holds what arrived) or
+    `deferred` (the provider goes on in the background; another response of this request follows).
     """
 
     response: UUID
     request: UUID | None = None
     api: str
-    reason: Literal["cut", "abandoned", "error", "malformed"]
+    reason: Literal["cut", "abandoned", "error", "malformed", "deferred"]
     detail: str | None = None
     provider_id: str | None = None
     model: str | None = None

@@ -12,7 +12,10 @@ from typing import Any, Final, Literal
 from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 
-Interruption = Literal["cut", "abandoned", "error", "malformed"]
+Loss = Literal["cut", "abandoned", "malformed"]
+"""Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""
+
+Interruption = Loss | Literal["error", "deferred"]
 """Why a response did not end as its API says it must: see `ResponseInterrupted`."""
 
 
@@ -45,12 +48,19 @@ class Answer:
     `interruption` is None where the API's terminal event (or a whole body) came and all of it was
     understood, a block included that the response stopped amid and said why; else `detail` says
     more, and `error` holds what the provider said amid the stream.
-    `envelope` is the message without its content.
+    `envelope` is the body without what its blocks say. `awaits_results` says that the caller is to
+    answer the calls in it. `alternatives` are further samples of the same request: blocks, how each
+    ended, and nothing that all of them share.
     """
 
     api: str
     blocks: tuple[Block, ...] = ()
     envelope: JsonObject = field(default_factory=dict[str, Any])
+    stop_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    awaits_results: bool = False
+    alternatives: tuple[Answer, ...] = ()
     unfinished: tuple[Unfinished, ...] = ()
     interruption: Interruption | None = None
     detail: str | None = None
@@ -65,6 +75,8 @@ class Answer:
     @property
     def needs_raw(self) -> bool:
         """Whether the bytes hold something that this answer does not say: keep them."""
+        if self.interruption == "deferred":
+            return bool(self.anomalies)
         return not self.is_complete or bool(self.anomalies)
 
     def text(self, member: str) -> str | None:

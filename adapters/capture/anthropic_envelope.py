@@ -6,8 +6,10 @@ they replace; one that is left out or null keeps the value it had.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, cast
 
+from hansard.adapters.capture.answer import Answer
 from hansard.domain.head import MOST_TOKENS
 from hansard.domain.jsontext import JsonObject
 
@@ -55,6 +57,23 @@ def tokens(envelope: JsonObject) -> tuple[int | None, int | None]:
     counts = [count for count in map(_count, read) if count is not None]
     taken = min(sum(counts), MOST_TOKENS) if len(counts) == len(read) else None
     return taken, _count(usage.get("output_tokens"))
+
+
+def closed(answer: Answer) -> Answer:
+    """Return an answer with what its envelope says of it.
+
+    Results are awaited only of a complete answer that stopped for its calls. Those of a turn that
+    paused are not: it goes back as it is, to be continued, and a result after it would be refused.
+    """
+    reason = answer.text("stop_reason")
+    taken, given = tokens(answer.envelope)
+    return replace(
+        answer,
+        stop_reason=reason,
+        input_tokens=taken,
+        output_tokens=given,
+        awaits_results=answer.is_complete and reason == "tool_use",
+    )
 
 
 def _merged(known: JsonObject, news: JsonObject) -> JsonObject:

@@ -6,16 +6,17 @@ that is a plain string becomes plain text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 from uuid import UUID
 
 from hansard.adapters.capture.answer import Block
 from hansard.adapters.capture.anthropic_envelope import API
-from hansard.adapters.capture.anthropic_events import Place, Recording, recorded
+from hansard.adapters.capture.anthropic_kinds import event_of
 from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.place import Place, Recording, recorded
+from hansard.adapters.capture.sent import Sent
 from hansard.domain.blobs import spill
 from hansard.domain.content import Native, Role, Said, Text
 from hansard.domain.errors import InvalidContent
@@ -27,22 +28,7 @@ from hansard.domain.events import (
     ToolsDefined,
 )
 from hansard.domain.jsontext import JsonObject
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a request asks, in the API's own spelling; `body` is all of it.
-
-    `system` is a string or a list of blocks, None where there is none; so `tools`.
-    """
-
-    body: JsonObject
-    model: str | None
-    stream: bool
-    system: str | list[Any] | None
-    tools: list[JsonObject] | None
-    messages: list[JsonObject]
-    max_tokens: int | None
+from hansard.projections.continuation import Piece, messages_of, pieces
 
 
 def read_request(body: bytes) -> Sent:
@@ -54,21 +40,24 @@ def read_request(body: bytes) -> Sent:
     model, max_tokens, system = sent.get("model"), sent.get("max_tokens"), sent.get("system")
     if not (system is None or isinstance(system, str | list)):
         raise InvalidContent("`system` is neither a string nor a list: send one of them")
+    messages = _objects(sent.get("messages"), "messages")
     return Sent(
+        api=API,
         body=sent,
         model=model if isinstance(model, str) else None,
         stream=sent.get("stream") is True,
-        system=cast("str | list[Any] | None", system),
-        tools=None if sent.get("tools") is None else _objects(sent["tools"], "tools"),
-        messages=_objects(sent.get("messages"), "messages"),
         max_tokens=max_tokens if isinstance(max_tokens, int) else None,
+        system=system,
+        tools=None if sent.get("tools") is None else _objects(sent["tools"], "tools"),
+        messages=tuple(messages),
+        pieces=tuple(pieces(messages)),
     )
 
 
 def said(
-    messages: Iterable[JsonObject], *, responses: Iterator[UUID], line: UUID | None = None
+    sent: Sent, new: Sequence[Piece], responses: Iterator[UUID], line: UUID | None = None
 ) -> Recording:
-    """Return the events of messages that the log does not have, in order.
+    """Return the events of blocks of a request that the log does not have, in order.
 
     An assistant's message was answered elsewhere; its blocks need a response to belong to, and
     take the next id of `responses`, one a message. Its calls are awaited. Raises InvalidContent
@@ -76,27 +65,28 @@ def said(
     """
     events: list[Event] = []
     spilled: dict[str, bytes] = {}
-    for message in messages:
-        new, blobs = _message(message, responses, line)
-        events.extend(new)
+    for message in messages_of(new, sent.messages):
+        told, blobs = _message(message, responses, line)
+        events.extend(told)
         spilled.update(blobs)
     return tuple(events), spilled
 
 
-def instructions(system: str | list[Any] | None, line: UUID | None = None) -> Recording:
+def instructions(sent: Sent, line: UUID | None = None) -> Recording:
     """Return the event that puts a request's `system` in force.
 
     A list is kept as the object {"system": [...]}, for a native value is an object.
     """
+    system: str | list[Any] | None = sent.system
     if system is None or isinstance(system, str):
         return (InstructionsSet(content=system or "", line=line),), {}
     value, spilled = spill({"system": system})
     return (InstructionsSet(content=Native(api=API, value=value), line=line),), spilled
 
 
-def tools(definitions: list[JsonObject] | None, line: UUID | None = None) -> Recording:
+def tools(sent: Sent, line: UUID | None = None) -> Recording:
     """Return the event that puts a request's `tools` in force, each as it was spelled."""
-    values, spilled = spill(definitions or [])
+    values, spilled = spill(sent.tools or [])
     natives = tuple(Native(api=API, value=value) for value in values)
     return (ToolsDefined(tools=natives, line=line),), spilled
 
@@ -106,7 +96,11 @@ def _message(message: JsonObject, responses: Iterator[UUID], line: UUID | None) 
     match message.get("role"):
         case "assistant":
             blocks = [Block(i, block) for i, block in enumerate(_blocks(content))]
-            return recorded(blocks, Place(API, next(responses), line)) if blocks else ((), {})
+            return (
+                recorded(blocks, Place(API, next(responses), line), event_of)
+                if blocks
+                else ((), {})
+            )
         case "user" | "system" as role if isinstance(content, str):
             return (MessageRecorded(role=role, content=(Text(text=content),), line=line),), {}
         case "user" | "system" as role:

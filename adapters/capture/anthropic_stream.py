@@ -7,21 +7,23 @@ to something plausible. Order and shapes of events: platform.claude.com, "Stream
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Block, Interruption, named
+from hansard.adapters.capture.answer import Anomaly, Answer, Block, Interruption, Loss, named
 from hansard.adapters.capture.anthropic_blocks import OpenBlock
-from hansard.adapters.capture.anthropic_envelope import API, envelope_of, updated, with_model
-from hansard.adapters.capture.anthropic_errors import error_kind
+from hansard.adapters.capture.anthropic_envelope import (
+    API,
+    closed,
+    envelope_of,
+    updated,
+    with_model,
+)
+from hansard.adapters.capture.failures import error_kind
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.sse import Decoder, ServerSentEvent
 from hansard.domain.errors import MalformedJson
 from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
-
-Loss = Literal["cut", "abandoned", "malformed"]
-"""Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""
-
 
 _AMID_A_BLOCK: Final = ("max_tokens", "model_context_window_exceeded", "refusal")
 """Reasons to stop that may come at any moment, amid a block too."""
@@ -72,7 +74,7 @@ class MessageStream:
         interruption, known = self._interruption, self._detail
         if interruption is None and not self._over:
             interruption, known = loss, detail or self._lost()
-        return Answer(
+        answer = Answer(
             api=API,
             blocks=tuple(Block(index, self._whole[index]) for index in sorted(self._whole)),
             envelope=self._envelope,
@@ -82,6 +84,7 @@ class MessageStream:
             error=self._error,
             anomalies=(*self._anomalies, *self._gaps()),
         )
+        return closed(answer)
 
     def _take(self, event: ServerSentEvent) -> None:
         try:

@@ -11,19 +11,18 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.anthropic_envelope import API
-from hansard.adapters.capture.anthropic_errors import attempt_failed
-from hansard.adapters.capture.anthropic_events import Recording, events_of
-from hansard.adapters.capture.anthropic_messages import read_body
-from hansard.adapters.capture.anthropic_stream import Loss, MessageStream
+from hansard.adapters.capture.answer import Answer, Loss
+from hansard.adapters.capture.answer_events import events_of
 from hansard.adapters.capture.compression import Unpacking
 from hansard.adapters.capture.credentials import Credentials
+from hansard.adapters.capture.failures import attempt_failed
+from hansard.adapters.capture.place import Recording
+from hansard.adapters.capture.wire import AnswerStream, Wire
 from hansard.domain.events import AttemptFailed
 
 _ANSWERED: Final = range(200, 300)
 _REDIRECTED: Final = range(300, 400)
-_UNREAD: Final = Answer(api=API, interruption="malformed", detail="the recorder could not read it")
+_REQUEST_IDS: Final = ("request-id", "x-request-id")
 
 logger = logging.getLogger("hansard")
 
@@ -38,6 +37,7 @@ class Attempt:
 
     def __init__(
         self,
+        wire: Wire,
         request: UUID,
         line: UUID | None,
         credentials: Callable[[], Credentials],
@@ -47,6 +47,7 @@ class Attempt:
 
         What it went out with is asked for where it may come back: not in what a model says.
         """
+        self._wire = wire
         self._request = request
         self._line = line
         self._credentials = credentials
@@ -55,7 +56,7 @@ class Attempt:
         self._status = 0
         self._request_id: str | None = None
         self._unpacking = Unpacking(None)
-        self._stream: MessageStream | None = None
+        self._stream: AnswerStream | None = None
         self._packed: list[bytes] = []
         self._read: list[bytes] = []
         self.is_closed = False
@@ -63,11 +64,11 @@ class Attempt:
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """Take the head of a response in; its body follows."""
         self._status = status
-        self._request_id = headers.get("request-id")
+        self._request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
         self._unpacking = Unpacking(headers.get("content-encoding"))
         content_type = headers.get("content-type", "")
         if status in _ANSWERED and content_type.startswith("text/event-stream"):
-            self._stream = MessageStream()
+            self._stream = self._wire.stream()
 
     @property
     def is_stream(self) -> bool:
@@ -110,7 +111,7 @@ class Attempt:
             recording, failed = self._ending(loss)
         except Exception:
             logger.exception("a response could not be read: its bytes are kept")
-            recording, failed = self._recording(_UNREAD), True
+            recording, failed = self._recording(self._unread()), True
         self._close(recording, failed)
 
     def _ending(self, loss: Loss) -> tuple[Recording, bool]:
@@ -141,7 +142,11 @@ class Attempt:
             loss = "malformed"
         if self._stream is not None:
             return self._stream.finish(loss, failure)
-        return read_body(b"".join(self._read), loss, failure)
+        return self._wire.read_body(b"".join(self._read), loss, failure)
+
+    def _unread(self) -> Answer:
+        why = "the recorder could not read it"
+        return Answer(api=self._wire.api, interruption="malformed", detail=why)
 
     def _recording(self, answer: Answer) -> Recording:
         raw = None

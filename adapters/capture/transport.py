@@ -21,7 +21,7 @@ import anyio
 import anyio.to_thread
 import httpx2
 
-from hansard.adapters.capture.anthropic_stream import Loss
+from hansard.adapters.capture.answer import Loss
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.turns import Turns, is_turn
 

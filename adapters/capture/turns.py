@@ -10,11 +10,13 @@ from functools import partial
 from typing import Any, Final
 
 from hansard.adapters.capture import secrets
-from hansard.adapters.capture.anthropic_events import Recording
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.credentials import Credentials, credentials_of
 from hansard.adapters.capture.endpoints import endpoint_of
 from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.place import Recording
+from hansard.adapters.capture.wire import Wire
+from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.journal import Journal
 from hansard.adapters.recording import Outgoing
 from hansard.adapters.standing import Begun
@@ -69,7 +71,7 @@ class Turns:
         digest = self.journal.digest
         # Copied: they are set anew for the next attempt.
         credentials = partial(credentials_of, dict(headers), target, body, api, digest)
-        return self._attempt(begun, tried, credentials)
+        return self._attempt(WIRES[api], begun, tried, credentials)
 
     def _begin(self, api: str, target: str, headers: Mapping[str, str], body: bytes) -> Begun:
         try:
@@ -94,14 +96,18 @@ class Turns:
         )
 
     def _attempt(
-        self, begun: Begun, tried: tuple[bytes, int], credentials: Callable[[], Credentials]
+        self,
+        wire: Wire,
+        begun: Begun,
+        tried: tuple[bytes, int],
+        credentials: Callable[[], Credentials],
     ) -> Attempt:
         def close(recording: Recording, failed: bool) -> None:
             if failed:
                 self._may_be_retried(begun, tried)
             self.journal.conclude(begun, recording)
 
-        return Attempt(begun.request, begun.line, credentials, close)
+        return Attempt(wire, begun.request, begun.line, credentials, close)
 
     def _may_be_retried(self, begun: Begun, tried: tuple[bytes, int]) -> None:
         body, count = tried

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.anthropic_events import events_of
-from hansard.adapters.capture.anthropic_messages import read_body
+from hansard.adapters.capture.answer_events import events_of
+from hansard.adapters.capture.anthropic_body import read_body
 from hansard.adapters.capture.anthropic_stream import MessageStream
 from hansard.domain.encoding import decode, encode
 from hansard.domain.jsontext import write

@@ -7,10 +7,12 @@ from uuid import UUID
 import pytest
 
 from hansard.adapters.capture.answer import Answer, Block
-from hansard.adapters.capture.anthropic_errors import attempt_failed
-from hansard.adapters.capture.anthropic_events import Recording, events_of
-from hansard.adapters.capture.anthropic_messages import read_body
+from hansard.adapters.capture.answer_events import events_of
+from hansard.adapters.capture.anthropic_body import read_body
+from hansard.adapters.capture.anthropic_envelope import closed
 from hansard.adapters.capture.anthropic_stream import MessageStream
+from hansard.adapters.capture.failures import attempt_failed
+from hansard.adapters.capture.place import Recording
 from hansard.domain.blobs import restore
 from hansard.domain.content import Blob, Native
 from hansard.domain.draft import blobs_of
@@ -205,7 +207,7 @@ def test_a_call_that_the_limit_broke_off_belongs_to_the_end_of_its_answer() -> N
         envelope={"stop_reason": "max_tokens"},
         unfinished=(broken,),
     )
-    (said, closing), _ = events_of(answer, response=RESPONSE, request=REQUEST)
+    (said, closing), _ = events_of(closed(answer), response=RESPONSE, request=REQUEST)
     assert isinstance(said, MessageRecorded)
     assert isinstance(closing, ResponseCompleted)
     assert (closing.stop_reason, closing.unfinished) == ("max_tokens", (broken,))

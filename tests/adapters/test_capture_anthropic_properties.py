@@ -6,8 +6,8 @@ from uuid import UUID
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.anthropic_events import events_of
-from hansard.adapters.capture.anthropic_messages import read_body
+from hansard.adapters.capture.answer_events import events_of
+from hansard.adapters.capture.anthropic_body import read_body
 from hansard.adapters.capture.anthropic_stream import MessageStream
 from hansard.domain.blobs import restore
 from hansard.domain.content import Native

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.anthropic_events import Recording
-from hansard.adapters.capture.anthropic_requests import instructions, read_request, said, tools
+from hansard.adapters.capture.anthropic_requests import read_request
+from hansard.adapters.capture.place import Recording
 from hansard.domain.blobs import restore
 from hansard.domain.content import Native, Text
 from hansard.domain.draft import blobs_of
@@ -22,6 +22,7 @@ from hansard.domain.events import (
 )
 from hansard.domain.jsontext import write
 from tests.anthropic_wire import JsonObject, call, text
+from tests.sent import instructions, said, tools
 
 API = "anthropic-messages"
 
@@ -59,14 +60,14 @@ def test_a_request_is_read_as_it_was_spelled() -> None:
     sent = read_request(write(body))
     assert (sent.model, sent.max_tokens, sent.stream) == ("claude-sonnet-5", 64, True)
     assert (sent.system, sent.tools) == (body["system"], body["tools"])
-    assert sent.messages == [user("Hello")]
+    assert sent.messages == (user("Hello"),)
     assert write(sent.body) == write(body)
 
 
 def test_what_a_request_leaves_out_is_absent() -> None:
     sent = read_request(b'{"messages": []}')
     assert (sent.model, sent.max_tokens, sent.stream) == (None, None, False)
-    assert (sent.system, sent.tools, sent.messages) == (None, None, [])
+    assert (sent.system, sent.tools, sent.messages) == (None, None, ())
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,6 @@ def test_a_body_that_is_no_request_is_refused(body: bytes, error: type[Exception
     [
         {"content": "Hello"},
         {"role": "tool", "content": "Hello"},
-        {"role": "user"},
         {"role": "user", "content": {"type": "text"}},
         {"role": "assistant", "content": ["Hello"]},
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.anthropic_messages import read_body
+from hansard.adapters.capture.anthropic_body import read_body
 from hansard.adapters.capture.anthropic_stream import MessageStream
 from hansard.domain.events import Unfinished
 from tests.anthropic_wire import SAMPLES, JsonObject, chunks

@@ -318,7 +318,7 @@ def test_a_fault_of_the_recorder_is_not_the_callers(
     def broken(*_: object) -> bool:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(f"hansard.adapters.capture.attempt.MessageStream.{fault}", broken)
+    monkeypatch.setattr(f"hansard.adapters.capture.anthropic_stream.MessageStream.{fault}", broken)
     with calling(recorded, [GREETING]) as calls:
         assert calls.stream().stop_reason == "end_turn"
     raw = interrupted(recorded).raw

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from uuid import UUID
 
+from hansard.adapters.capture.answer_events import events_of
+from hansard.adapters.capture.anthropic_body import read_body
 from hansard.adapters.capture.anthropic_envelope import API
-from hansard.adapters.capture.anthropic_events import Recording, events_of
-from hansard.adapters.capture.anthropic_messages import read_body
 from hansard.adapters.capture.anthropic_stream import MessageStream
+from hansard.adapters.capture.place import Recording
 from hansard.domain.blobs import restore
 from hansard.domain.events import (
     Event,

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.anthropic_errors import attempt_failed
-from hansard.adapters.capture.anthropic_events import events_of
-from hansard.adapters.capture.anthropic_messages import read_body
-from hansard.adapters.capture.anthropic_requests import instructions, read_request, said, tools
+from hansard.adapters.capture.answer_events import events_of
+from hansard.adapters.capture.anthropic_body import read_body
+from hansard.adapters.capture.anthropic_requests import read_request
 from hansard.adapters.capture.anthropic_stream import MessageStream
+from hansard.adapters.capture.failures import attempt_failed
 from hansard.domain.blobs import restore
 from hansard.domain.events import OpaqueRecorded
 from tests.anthropic_wire import chunks
@@ -21,6 +21,7 @@ from tests.corpus.fold import blocks_said
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
+from tests.sent import instructions, said, tools
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

@@ -10,14 +10,14 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.anthropic_events import Recording
-from hansard.adapters.capture.anthropic_requests import instructions, said, tools
+from hansard.adapters.capture.place import Recording
 from hansard.domain.events import ToolCallRecorded
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options, Request
 from tests.corpus.record import Record, answered, sent, sent_back
 from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
+from tests.sent import instructions, said, tools
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.anthropic_requests import instructions, said, tools
 from hansard.domain.content import Text
 from hansard.domain.events import (
     MessageRecorded,
@@ -19,6 +18,7 @@ from tests.corpus.kept import as_text
 from tests.corpus.record import Record, answered, sent, sent_back
 from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
+from tests.sent import instructions, said, tools
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

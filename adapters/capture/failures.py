@@ -1,4 +1,8 @@
-"""What Anthropic's service says when it does not answer: https://platform.claude.com, "Errors"."""
+"""What a service says when it does not answer, as an event.
+
+Errors are objects with a `type` under `error` at all of them: platform.claude.com, "Errors";
+platform.openai.com, "Error codes".
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,50 @@
+"""The answers of Anthropic's Messages API, read from the bytes of a JSON body."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from hansard.adapters.capture.answer import Anomaly, Answer, Block, Loss
+from hansard.adapters.capture.anthropic_envelope import API, closed, envelope_of
+from hansard.adapters.capture.failures import error_kind
+from hansard.adapters.capture.nesting import read_object
+from hansard.domain.errors import MalformedJson
+from hansard.domain.jsontext import JsonObject
+
+
+def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+    """Return what a whole JSON body said; `loss` is why, if it is not whole.
+
+    Never raises: a body that cannot be read is an answer without blocks that says so.
+    """
+    try:
+        message = read_object(body)
+    except MalformedJson as exc:
+        return Answer(api=API, interruption=loss, detail=detail or str(exc))
+    if message.get("type") == "error":
+        error = message.get("error", message)
+        return Answer(api=API, interruption="error", error=error, detail=error_kind(error))
+    content = message.get("content")
+    if not isinstance(content, list):
+        why = "a message without a list of content"
+        return Answer(api=API, envelope=envelope_of(message), interruption="malformed", detail=why)
+    return _message(message, cast("list[Any]", content))
+
+
+def _message(message: JsonObject, content: list[Any]) -> Answer:
+    whole = tuple(
+        Block(index, cast("JsonObject", block))
+        for index, block in enumerate(content)
+        if isinstance(block, dict)
+    )
+    broken = len(content) - len(whole)
+    stopped = message.get("stop_reason") is not None
+    answer = Answer(
+        api=API,
+        blocks=whole,
+        envelope=envelope_of(message),
+        interruption="malformed" if broken else None,
+        detail=f"{broken} of the content is no block" if broken else None,
+        anomalies=() if stopped else (Anomaly("a message without a stop reason"),),
+    )
+    return closed(answer)

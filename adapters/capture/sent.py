@@ -1,0 +1,33 @@
+"""What a request asks, whatever its API: its parts in that API's own spelling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.continuation import Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a request asks; `body` is all of it.
+
+    `system` are the instructions as the API spells them, None where there are none; so `tools`.
+    `messages` is what follows the instructions (messages, or items), `pieces` its blocks, in order.
+    `refers_to` is the provider's id of the response that it goes on from, `thread` that of the
+    conversation that the provider holds; `compacts` says that it asks for a summary of its messages.
+    """
+
+    api: str
+    body: JsonObject
+    model: str | None = None
+    stream: bool = False
+    max_tokens: int | None = None
+    system: Any = None
+    tools: list[JsonObject] | None = None
+    messages: tuple[JsonObject, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    refers_to: str | None = None
+    thread: str | None = None
+    compacts: bool = False

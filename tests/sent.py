@@ -1,0 +1,35 @@
+"""Requests of any API as a program sends them, and what they say as events."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+from uuid import UUID
+
+from hansard.adapters.capture.place import Recording
+from hansard.adapters.capture.sent import Sent
+from hansard.adapters.capture.wires import WIRES
+
+ANTHROPIC = "anthropic-messages"
+
+
+def sent(api: str = ANTHROPIC, **members: Any) -> Sent:
+    """A request with these members, as its API's wire reads it."""
+    return WIRES[api].read_request(json.dumps(members).encode())
+
+
+def said(
+    messages: Iterable[dict[str, Any]], responses: Iterator[UUID], line: UUID | None = None
+) -> Recording:
+    """The events of a request's messages, of which the log has none."""
+    asked = sent(messages=list(messages))
+    return WIRES[ANTHROPIC].said(asked, asked.pieces, responses, line)
+
+
+def instructions(system: Any, line: UUID | None = None) -> Recording:
+    """The events that put instructions in force."""
+    return WIRES[ANTHROPIC].instructions(sent(system=system, messages=[]), line)
+
+
+def tools(definitions: Any, line: UUID | None = None) -> Recording:
+    """The events that put tools in force."""
+    return WIRES[ANTHROPIC].tools(sent(tools=definitions, messages=[]), line)
