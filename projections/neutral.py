@@ -1,16 +1,38 @@
-"""Native blocks of any API in neutral form: one reader an API."""
+"""What another API's JSON says: blocks, instructions and tools in neutral form, a reader an API."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
-from hansard.domain.content import Block, Opaque
+from hansard.domain.content import Block, Native, Opaque
 from hansard.domain.jsontext import JsonObject
-from hansard.projections import neutral_anthropic
+from hansard.domain.tools import ToolDefinition
+from hansard.projections import neutral_anthropic, neutral_openai_chat
 
-READERS: Final[dict[str, Callable[[JsonObject], Block]]] = {
-    neutral_anthropic.API: neutral_anthropic.neutral
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reads an API's JSON: a block's, that of instructions, that of a tool's definition.
+
+    Each takes the value of a `Native`, whole: strings that were moved to blobs are back in their
+    place. A block that says nothing to other APIs is Opaque, instructions without text are empty, a
+    tool that the provider itself runs is None.
+    """
+
+    block: Callable[[JsonObject], Block]
+    instructions: Callable[[JsonObject], str]
+    tool: Callable[[JsonObject], ToolDefinition | None]
+
+
+READERS: Final[dict[str, Reader]] = {
+    neutral_anthropic.API: Reader(
+        neutral_anthropic.neutral, neutral_anthropic.instructions, neutral_anthropic.tool
+    ),
+    neutral_openai_chat.API: Reader(
+        neutral_openai_chat.neutral, neutral_openai_chat.instructions, neutral_openai_chat.tool
+    ),
 }
 """Name to reader, of each API whose blocks can be told to others."""
 
@@ -18,11 +40,22 @@ READERS: Final[dict[str, Callable[[JsonObject], Block]]] = {
 def neutral_of(api: str, value: JsonObject) -> Block:
     """Return an API's block in neutral form; Opaque where that says nothing to other APIs.
 
-    `value` is whole: strings that were moved to blobs are back in their place. A block of an API
-    that has no reader is opaque.
+    A block of an API that has no reader is opaque.
     """
     reader = READERS.get(api)
     if reader is not None:
-        return reader(value)
+        return reader.block(value)
     kind: Any = value.get("type")
     return Opaque(api=api, type=kind if isinstance(kind, str) else "")
+
+
+def instructions_of(native: Native) -> str:
+    """Return the text of an API's instructions; empty where nothing of them can be told."""
+    reader = READERS.get(native.api)
+    return reader.instructions(native.value) if reader else ""
+
+
+def tool_of(native: Native) -> ToolDefinition | None:
+    """Return the neutral definition of a tool; None for one that only its provider knows."""
+    reader = READERS.get(native.api)
+    return reader.tool(native.value) if reader else None

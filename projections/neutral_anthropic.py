@@ -21,6 +21,7 @@ from hansard.domain.content import (
     ToolResult,
 )
 from hansard.domain.jsontext import JsonObject
+from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_anthropic_documents import document, parts
 from hansard.projections.neutral_anthropic_results import is_error, outcome
 
@@ -69,6 +70,28 @@ def neutral(value: JsonObject) -> Block:
             return document(value) or _opaque(value)
         case _:
             return _opaque(value)
+
+
+def instructions(value: JsonObject) -> str:
+    """Return the text of what stands under `system`: `{"system": ...}`, or one block of it."""
+    said = parts(value.get("system", value))
+    return "\n\n".join(part.text for part in said if isinstance(part, Text) and part.text)
+
+
+def tool(value: JsonObject) -> ToolDefinition | None:
+    """Return the definition of a tool of the caller; None for a tool of Anthropic's."""
+    match value:
+        case {"type": str(kind)} if kind != "custom":
+            return None
+        case {"name": str(name), "input_schema": dict()}:
+            told = value.get("description")
+            return ToolDefinition(
+                name=name,
+                description=told if isinstance(told, str) else None,
+                input_schema=value["input_schema"],
+            )
+        case _:
+            return None
 
 
 def canonical(name: str) -> str:

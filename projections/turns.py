@@ -238,7 +238,7 @@ class _Fold:
     ) -> None:
         """Keep what may stay of the blocks amid which a response ended."""
         for unfinished in event.unfinished:
-            value = text_block(unfinished)
+            value = text_block(unfinished, event.api)
             if value and self._rounds.can_speak():
                 said = {"kind": "native", "api": event.api, "value": value}
                 asked = len(self._requests)

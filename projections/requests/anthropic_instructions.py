@@ -11,8 +11,8 @@ from hansard.domain.events import InstructionsSet, ToolsDefined
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
 from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral import neutral_of
 from hansard.projections.requests.anthropic_draft import Draft
+from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 
 
 def spell_instructions(
@@ -29,11 +29,9 @@ def spell_instructions(
             told = [_unmarked(draft, block) for block in blocks if _is_told(block)]
             return told or None
         case Native() as native:
-            said = neutral_of(native.api, restore(native.value, blobs))
-            if isinstance(said, Text) and said.text.strip():
-                return said.text
-            draft.note("left out", "foreign", None, f"instructions in the form of {native.api}")
-            return None
+            text, note = instructions_told(whole(native, blobs))
+            draft.notes.append(note)
+            return text or None
 
 
 def spell_tools(
@@ -48,7 +46,9 @@ def spell_tools(
             case Native(api="anthropic-messages"):
                 spelled.append(_unmarked(draft, restore(tool.value, blobs)))
             case Native():
-                draft.note("left out", "foreign", None, f"a tool in the form of {tool.api}")
+                neutral, note = tool_told(whole(tool, blobs))
+                draft.notes.append(note)
+                spelled += [_definition(neutral)] if neutral else []
     return spelled or None
 
 

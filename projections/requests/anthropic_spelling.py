@@ -19,12 +19,7 @@ from hansard.projections.requests.anthropic_draft import API, Draft, is_blank
 from hansard.projections.requests.anthropic_ids import CallIds
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
 from hansard.projections.requests.foreign import arguments_of, content_of, told_of
-
-NO_RESULT: Final = "Tool execution succeeded, but returned no result."
-"""What stands in for a result without content."""
-
-FAILED: Final = "Tool execution failed, but returned no result."
-"""What stands in for an error without content."""
+from hansard.projections.requests.result_words import headline, words_for_nothing
 
 _GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 _BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})
@@ -221,7 +216,7 @@ class Speller:
             told = self._contents(block, is_error=block.is_error)
         else:
             told = self._own_words(block, value)
-        return [_text(_headline(block)), *told]
+        return [_text(headline(block)), *told]
 
     def _own_words(self, block: Block, value: JsonObject) -> list[JsonObject]:
         """Return those blocks of a result that a user's message may hold as well."""
@@ -260,13 +255,7 @@ def _text(text: str) -> JsonObject:
 
 
 def _nothing(*, is_error: bool) -> list[JsonObject]:
-    return [_text(FAILED if is_error else NO_RESULT)]
-
-
-def _headline(block: Block) -> str:
-    tool = f" ({block.name})" if block.name else ""
-    failed = ", an error" if block.is_error else ""
-    return f"The result of tool call {block.call_id}{tool} came late{failed}:"
+    return [_text(words_for_nothing(is_error=is_error))]
 
 
 def _file_id(value: JsonObject) -> str | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 from hansard.domain import jsontext
+from hansard.domain.blobs import restore
 from hansard.domain.content import (
     Block,
     Document,
@@ -17,8 +19,9 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
+from hansard.domain.tools import ToolDefinition
 from hansard.projections import history
-from hansard.projections.neutral import neutral_of
+from hansard.projections.neutral import instructions_of, neutral_of, tool_of
 from hansard.projections.report import Deed, Note
 from hansard.projections.requests.document_tags import words_for
 
@@ -66,6 +69,29 @@ def content_of(native: Native, block: history.Block) -> Told:
     if isinstance(result, ToolResult):
         return result.content, _note("translated", block, f"a result of {native.api}")
     return (), _unread(block, native, result)
+
+
+def instructions_told(native: Native) -> tuple[str, Note]:
+    """Return the text of another API's instructions, empty where there is none, and the note."""
+    if (told := instructions_of(native)).strip():
+        return told, Note("translated", "foreign", None, f"instructions of {native.api}")
+    why = f"instructions in the form of {native.api}"
+    return "", Note("left out", "foreign", None, why)
+
+
+def tool_told(native: Native) -> tuple[ToolDefinition | None, Note]:
+    """Return the definition of another API's tool, None if nobody else runs it, and the note."""
+    tool = tool_of(native)
+    if tool is None:
+        name = native.value.get("name") or native.value.get("type") or "tool"
+        why = f"{name}, in the form of {native.api}"
+        return None, Note("left out", "foreign", None, why)
+    return tool, Note("translated", "foreign", None, f"tools of {native.api}")
+
+
+def whole(native: Native, blobs: Mapping[str, bytes]) -> Native:
+    """Return a block with the strings that were moved to blobs."""
+    return Native(api=native.api, value=restore(native.value, blobs))
 
 
 def _words_of(activity: ServerToolCall | ServerToolResult) -> str:

@@ -23,13 +23,12 @@ _NO_BLOBS: Final[Mapping[str, bytes]] = MappingProxyType({})
 _SOURCES: Final = (
     *("domain/blobs.py", "domain/conversation.py", "domain/documents.py", "domain/jsontext.py"),
     *("domain/prefix.py", "projections/frozen.py"),
-    *("projections/history.py", "projections/neutral.py"),
-    *("projections/neutral_anthropic.py", "projections/neutral_anthropic_documents.py"),
-    *("projections/neutral_anthropic_results.py", "projections/omissions.py"),
-    *("projections/plain.py", "projections/report.py", "projections/responses.py"),
-    *("projections/rounds.py", "projections/turns.py", "projections/unfinished.py"),
-    *("projections/window.py",),
+    *("projections/history.py", "projections/omissions.py", "projections/plain.py"),
+    *("projections/report.py", "projections/responses.py", "projections/rounds.py"),
+    *("projections/seen.py", "projections/turns.py", "projections/unfinished.py"),
+    *("projections/window.py", "projections/neutral*.py", "projections/requests/*.py"),
 )
+"""What decides what a request says: files, and patterns of the names of files."""
 
 
 def render(
@@ -54,11 +53,9 @@ def render(
 def renderer_digest() -> str:
     """Return the SHA-256, in hex, of all source text that decides what a request says."""
     root = Path(__file__).parents[2]
-    requests = sorted(path.name for path in (root / "projections" / "requests").glob("*.py"))
-    names = [*_SOURCES, *(f"projections/requests/{name}" for name in requests)]
     digest = hashlib.sha256()
-    for name in names:
-        text = (root / name).read_bytes()
-        digest.update(f"{name}:{len(text)}:".encode())
+    for path in (path for source in _SOURCES for path in sorted(root.glob(source))):
+        text = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()}:{len(text)}:".encode())
         digest.update(text)
     return digest.hexdigest()

@@ -22,7 +22,7 @@ from hansard.domain.events import (
 )
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral import READERS
-from hansard.projections.neutral_anthropic import neutral
+from hansard.projections.neutral_anthropic import API
 from tests.projections.anthropic_rules import complaints
 from tests.projections.happenings import (
     Story,
@@ -45,7 +45,7 @@ IMAGE: JsonObject = {
 
 @pytest.fixture(autouse=True)
 def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(READERS, ELSEWHERE, neutral)
+    monkeypatch.setitem(READERS, ELSEWHERE, READERS[API])
     yield
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from hansard.domain.content import ToolCall
 from hansard.domain.events import ToolCallRecorded
-from hansard.projections.requests.anthropic_spelling import FAILED, NO_RESULT
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
+from hansard.projections.requests.result_words import FAILED, NO_RESULT
 from tests.projections.happenings import (
     Story,
     cancelled_result_of,

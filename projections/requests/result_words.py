@@ -1,0 +1,25 @@
+"""What is said of a tool's result beside its content, or in place of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hansard.projections.history import Block
+
+NO_RESULT: Final = "Tool execution succeeded, but returned no result."
+"""What stands in for a result without content."""
+
+FAILED: Final = "Tool execution failed, but returned no result."
+"""What stands in for an error without content."""
+
+
+def words_for_nothing(*, is_error: bool) -> str:
+    """Return what stands in for the content of a result that has none."""
+    return FAILED if is_error else NO_RESULT
+
+
+def headline(block: Block) -> str:
+    """Return what stands before a result that goes as text, because it came late or alone."""
+    tool = f" ({block.name})" if block.name else ""
+    failed = ", an error" if block.is_error else ""
+    return f"The result of tool call {block.call_id}{tool} came late{failed}:"
