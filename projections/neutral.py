@@ -6,10 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hansard.domain.content import Block, Native, Opaque
+from hansard.domain.content import Block, Native, Opaque, ServerToolResult
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
-from hansard.projections import neutral_anthropic, neutral_openai_chat
+from hansard.projections import (
+    neutral_anthropic,
+    neutral_openai_chat,
+    neutral_openai_responses,
+    neutral_openai_responses_activity,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +23,14 @@ class Reader:
 
     Each takes the value of a `Native`, whole: strings that were moved to blobs are back in their
     place. A block that says nothing to other APIs is Opaque, instructions without text are empty, a
-    tool that the provider itself runs is None.
+    tool that the provider itself runs is None. `outcome`, where an API has blocks that hold both a
+    call of the provider's own tool and its result, returns that result of such a block.
     """
 
     block: Callable[[JsonObject], Block]
     instructions: Callable[[JsonObject], str]
     tool: Callable[[JsonObject], ToolDefinition | None]
+    outcome: Callable[[JsonObject], ServerToolResult | None] | None = None
 
 
 READERS: Final[dict[str, Reader]] = {
@@ -32,6 +39,12 @@ READERS: Final[dict[str, Reader]] = {
     ),
     neutral_openai_chat.API: Reader(
         neutral_openai_chat.neutral, neutral_openai_chat.instructions, neutral_openai_chat.tool
+    ),
+    neutral_openai_responses.API: Reader(
+        neutral_openai_responses.block,
+        neutral_openai_responses.instructions,
+        neutral_openai_responses.tool,
+        neutral_openai_responses_activity.gave,
     ),
 }
 """Name to reader, of each API whose blocks can be told to others."""
@@ -47,6 +60,12 @@ def neutral_of(api: str, value: JsonObject) -> Block:
         return reader.block(value)
     kind: Any = value.get("type")
     return Opaque(api=api, type=kind if isinstance(kind, str) else "")
+
+
+def outcome_of(api: str, value: JsonObject) -> ServerToolResult | None:
+    """Return what a provider's own tool gave, if the block of its call holds that as well."""
+    reader = READERS.get(api)
+    return reader.outcome(value) if reader and reader.outcome else None
 
 
 def instructions_of(native: Native) -> str:

@@ -21,7 +21,7 @@ from hansard.domain.content import (
 )
 from hansard.domain.tools import ToolDefinition
 from hansard.projections import history
-from hansard.projections.neutral import instructions_of, neutral_of, tool_of
+from hansard.projections.neutral import instructions_of, neutral_of, outcome_of, tool_of
 from hansard.projections.report import Deed, Note
 from hansard.projections.requests.document_tags import words_for
 
@@ -42,7 +42,10 @@ def told_of(native: Native, block: history.Block) -> Told:
             return (Text(text=words_for(said)),), _note("translated", block, why)
         case ServerToolCall() | ServerToolResult():
             why = f"what a tool of {native.api} did goes as words"
-            return (Text(text=_words_of(said)),), _note("translated", block, why)
+            words = [words_of(said)]
+            if gave := outcome_of(native.api, native.value):
+                words.append(words_of(gave))
+            return (Text(text="\n".join(words)),), _note("translated", block, why)
         case ToolResult():
             return said.content, _note("moved", block, "a result of no call goes as text")
         case ToolCall():
@@ -94,9 +97,9 @@ def whole(native: Native, blobs: Mapping[str, bytes]) -> Native:
     return Native(api=native.api, value=restore(native.value, blobs))
 
 
-def _words_of(activity: ServerToolCall | ServerToolResult) -> str:
-    """Return what a provider's own tool was asked, or what it gave."""
-    if isinstance(activity, ServerToolCall):
+def words_of(activity: ToolCall | ServerToolCall | ServerToolResult) -> str:
+    """Return what a tool was asked, or what a provider's own tool gave."""
+    if isinstance(activity, ToolCall | ServerToolCall):
         return f"[Called {activity.name}: {jsontext.write(activity.arguments).decode()}]"
     ended = "failed" if activity.is_error else "gave"
     told = [part.text if isinstance(part, Text) else words_for(part) for part in activity.content]

@@ -1,0 +1,190 @@
+"""Items of OpenAI's Responses API in neutral form: for other APIs, and for showing.
+
+What only OpenAI can read (encrypted content, ids of items, fingerprints) stays behind. The values
+taken here are whole: strings that were moved to blobs are back in their place (domain/blobs.py).
+Shapes: platform.openai.com, "Responses"; input items and output items alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from hansard.domain import jsontext
+from hansard.domain.content import (
+    Block,
+    Document,
+    Opaque,
+    Reasoning,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from hansard.domain.errors import MalformedJson
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral_openai_responses_activity import asked
+from hansard.projections.neutral_openai_responses_parts import Part, part_of, parts, text_of
+
+API: Final = "openai-responses"
+
+_CALL: Final = "_call"
+_OUTPUT: Final = "_output"
+_TEXT_INPUT: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"arguments": {"type": "string"}},
+    "required": ["arguments"],
+}
+"""The schema that stands for a custom tool's, whose input is one free text."""
+
+_NO_INPUT: Final[JsonObject] = {"type": "object", "properties": {}}
+
+
+def block(value: JsonObject) -> Block:
+    """Return an item, or a part of a message, in neutral form; Opaque where that says nothing."""
+    kind = value.get("type", "message")
+    if not isinstance(kind, str):
+        return _opaque(value)
+    if kind == "message":
+        return _message(value)
+    if kind == "reasoning":
+        thought = [text_of(value.get("summary")), text_of(value.get("content"))]
+        return Reasoning(text="\n\n".join(filter(None, thought)))
+    if (part := part_of(value)) is not None:
+        return part
+    if (activity := asked(value)) is not None:
+        return activity
+    if kind.endswith(_CALL) or kind == "mcp_approval_request":
+        return _call(kind, value) or _opaque(value)
+    if kind.endswith(_OUTPUT) or kind == "mcp_approval_response":
+        return _result(kind, value) or _opaque(value)
+    return _opaque(value)
+
+
+def instructions(value: JsonObject) -> str:
+    """Return the text of instructions: `instructions`, then the items that lead the input."""
+    told = value.get("instructions")
+    items = value.get("input")
+    leading = cast("list[Any]", items) if isinstance(items, list) else []
+    said = [told if isinstance(told, str) else "", *map(_text_in, leading)]
+    return "\n\n".join(text for text in said if text.strip())
+
+
+def tool(value: JsonObject) -> ToolDefinition | None:
+    """Return the definition of a tool of the caller's; None for one that the provider runs.
+
+    A custom tool takes one free text: others call it with that text under `arguments`.
+    """
+    name, description = value.get("name"), value.get("description")
+    if not isinstance(name, str) or value.get("type") not in ("function", "custom"):
+        return None
+    schema: Any = value.get("parameters") if value["type"] == "function" else _TEXT_INPUT
+    return ToolDefinition(
+        name=name,
+        description=description if isinstance(description, str) else None,
+        input_schema=cast("JsonObject", schema) if isinstance(schema, dict) else _NO_INPUT,
+    )
+
+
+def _message(value: JsonObject) -> Block:
+    content = value.get("content")
+    if not isinstance(content, str | list):
+        return _opaque(value)
+    told = parts(content)
+    match told:
+        case (Document() as alone,):
+            return alone
+        case _:
+            return Text(text="".join(part.text for part in told if isinstance(part, Text)))
+
+
+def _text_in(item: Any) -> str:
+    return text_of(cast("JsonObject", item).get("content")) if isinstance(item, dict) else ""
+
+
+def _call(kind: str, value: JsonObject) -> ToolCall | None:
+    """Return a call of one of the caller's tools; what it is about stands where its type says."""
+    call_id = value.get("call_id", value.get("id"))
+    if not isinstance(call_id, str):
+        return None
+    name = value.get("name")
+    if not isinstance(name, str):
+        name = kind.removesuffix(_CALL)
+    match value:
+        case {"arguments": arguments}:
+            return ToolCall(id=call_id, name=name, arguments=_parsed(arguments))
+        case {"input": arguments}:
+            return ToolCall(id=call_id, name=name, arguments=arguments)
+        case {"operation": arguments} | {"action": arguments} if arguments is not None:
+            return ToolCall(id=call_id, name=name, arguments=arguments)
+        case {"actions": actions}:
+            return ToolCall(id=call_id, name=name, arguments={"actions": actions})
+        case _:
+            return ToolCall(id=call_id, name=name, arguments={})
+
+
+def _parsed(arguments: Any) -> Any:
+    """Return what arguments in JSON say; the text itself where it is none."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return jsontext.read(arguments) if arguments else {}
+    except MalformedJson:
+        return arguments
+
+
+def _result(kind: str, value: JsonObject) -> ToolResult | ServerToolResult | None:
+    found = value.get("call_id", value.get("approval_request_id", value.get("id")))
+    call_id = found if isinstance(found, str) else ""
+    if kind == "program_output":
+        result = parts(value.get("result"))
+        return ServerToolResult(call_id=call_id, name="program", content=result)
+    if kind == "tool_search_output" and value.get("execution") != "client":
+        return ServerToolResult(call_id=call_id, name="tool_search", content=_held(value))
+    if not call_id:
+        return None
+    return ToolResult(call_id=call_id, content=_held(value), is_error=_is_error(value))
+
+
+def _held(value: JsonObject) -> tuple[Part, ...]:
+    """Return what a result holds."""
+    match value:
+        case {"approve": approve}:
+            reason = value.get("reason")
+            told = "approved" if approve else "refused"
+            return (Text(text=f"{told}: {reason}" if reason else told),)
+        case {"tools": [*tools]}:
+            names = [_name_of(held) for held in cast("list[Any]", tools)]
+            return (Text(text="\n".join(name for name in names if isinstance(name, str))),)
+        case _:
+            return parts(value.get("output"))
+
+
+def _name_of(definition: Any) -> Any:
+    return cast("JsonObject", definition).get("name") if isinstance(definition, dict) else None
+
+
+def _is_error(value: JsonObject) -> bool:
+    match value:
+        case {"approve": False} | {"status": "failed"}:
+            return True
+        case {"output": [*runs]}:
+            return any(_failed(run) for run in cast("list[Any]", runs))
+        case _:
+            return False
+
+
+def _failed(run: Any) -> bool:
+    """Whether a shell's command did not end well."""
+    match run:
+        case {"outcome": {"type": "timeout"}}:
+            return True
+        case {"outcome": {"exit_code": int(code)}}:
+            return code != 0
+        case _:
+            return False
+
+
+def _opaque(value: JsonObject) -> Opaque:
+    kind: Any = value.get("type")
+    return Opaque(api=API, type=kind if isinstance(kind, str) else "")
