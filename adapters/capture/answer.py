@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from hansard.domain.events import Unfinished
+from hansard.domain.head import MOST_TOKENS
 from hansard.domain.jsontext import JsonObject
 
 Loss = Literal["cut", "abandoned", "malformed"]
@@ -50,7 +51,8 @@ class Answer:
     more, and `error` holds what the provider said amid the stream.
     `envelope` is the body without what its blocks say. `awaits_results` says that the caller is to
     answer the calls in it. `alternatives` are further samples of the same request: blocks, how each
-    ended, and nothing that all of them share.
+    ended, and nothing that all of them share. `ran` are the ids of calls that look like the
+    caller's, but whose results the provider itself gave: they await none.
     """
 
     api: str
@@ -61,6 +63,7 @@ class Answer:
     output_tokens: int | None = None
     awaits_results: bool = False
     alternatives: tuple[Answer, ...] = ()
+    ran: frozenset[str] = frozenset()
     unfinished: tuple[Unfinished, ...] = ()
     interruption: Interruption | None = None
     detail: str | None = None
@@ -90,3 +93,10 @@ def named(kind: object) -> str:
     if not isinstance(kind, str):
         return "none"
     return kind if len(kind) <= _LONGEST_NAME else f"{kind[:_LONGEST_NAME]}..."
+
+
+def token_count(value: object) -> int | None:
+    """Return a count of tokens from the wire; None for what can be none, such as a fraction."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
+        return value
+    return None

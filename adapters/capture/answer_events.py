@@ -29,7 +29,7 @@ def events_of(
     of an answer that awaits them. Each alternative follows, on a line of its own: history holds one
     of them, and which one only a later request can tell.
     """
-    place = Place(answer.api, response, line, awaited=answer.awaits_results)
+    place = Place(answer.api, response, line, awaited=answer.awaits_results, ran=answer.ran)
     events, spilled = recorded(answer.blocks, place, WIRES[answer.api].event_of)
     kept = None
     if raw is not None:

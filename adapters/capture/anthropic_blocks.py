@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from hansard.adapters.capture.answer import named
+from hansard.adapters.capture.characters import in_whole_characters
 from hansard.adapters.capture.nesting import read
 from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
@@ -72,7 +73,7 @@ class OpenBlock:
 
     def stop(self) -> JsonObject:
         """Return the whole block; MalformedJson where its input is not JSON that can be kept."""
-        text = _in_whole_characters("".join(self._pieces))
+        text = in_whole_characters("".join(self._pieces))
         match self._member:
             case None:
                 return self._value
@@ -85,7 +86,7 @@ class OpenBlock:
 
     def unfinished(self, index: int) -> Unfinished:
         """Return what is known of a block that did not arrive whole."""
-        partial = _in_whole_characters("".join(self._pieces))
+        partial = in_whole_characters("".join(self._pieces))
         return Unfinished(index=index, value=self._value, partial=partial)
 
 
@@ -116,12 +117,3 @@ _MERGED: Final[Mapping[str, Callable[[JsonObject, JsonObject], bool]]] = {
     "citations_delta": _cite,
     "compaction_delta": _compact,
 }
-
-
-def _in_whole_characters(text: str) -> str:
-    """Join the halves of a character that two deltas brought as lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return text

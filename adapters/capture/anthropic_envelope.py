@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Answer
+from hansard.adapters.capture.answer import Answer, token_count
 from hansard.domain.head import MOST_TOKENS
 from hansard.domain.jsontext import JsonObject
 
@@ -54,9 +54,9 @@ def tokens(envelope: JsonObject) -> tuple[int | None, int | None]:
     usage = _object(envelope.get("usage"))
     cached = (usage.get("cache_creation_input_tokens"), usage.get("cache_read_input_tokens"))
     read = [usage.get("input_tokens"), *(0 if count is None else count for count in cached)]
-    counts = [count for count in map(_count, read) if count is not None]
+    counts = [count for count in map(token_count, read) if count is not None]
     taken = min(sum(counts), MOST_TOKENS) if len(counts) == len(read) else None
-    return taken, _count(usage.get("output_tokens"))
+    return taken, token_count(usage.get("output_tokens"))
 
 
 def closed(answer: Answer) -> Answer:
@@ -83,12 +83,6 @@ def _merged(known: JsonObject, news: JsonObject) -> JsonObject:
         if value is not None or key in _STOPS or known.get(key) is None
     }
     return {**known, **replacing}
-
-
-def _count(value: object) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
-        return value
-    return None
 
 
 def _object(value: Any) -> JsonObject:

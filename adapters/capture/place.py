@@ -19,12 +19,16 @@ Recording: TypeAlias = tuple[tuple[Event, ...], dict[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the blocks of one assistant message belong, and whether its calls are awaited."""
+    """Where the blocks of one assistant message belong, and whether its calls are awaited.
+
+    `ran` are the ids of calls that the provider itself ran, though their own JSON does not say so.
+    """
 
     api: str
     response: UUID
     line: UUID | None = None
     awaited: bool = True
+    ran: frozenset[str] = frozenset()
 
 
 EventOf: TypeAlias = Callable[[int, JsonObject, Native, Place], Event]
