@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hansard.adapters.reading import Stretch, blob_among, events_for
+from hansard.adapters.lineage import Stretch
+from hansard.adapters.reading import blob_among, events_for
 from hansard.domain.errors import InvalidInput
 from hansard.domain.events import Recipe
 from hansard.domain.log import Backend

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import chain
 
-from hansard.adapters.reading import Stretch, blob_among, last_exchange
+from hansard.adapters.lineage import Stretch
+from hansard.adapters.reading import blob_among, last_exchange
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Opaque, ToolCall
 from hansard.domain.errors import CorruptRecord, UnknownApi

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.reading import lineage
+from hansard.adapters.lineage import Lineages
 from hansard.domain import jsontext
 from hansard.domain.blobs import referenced
 from hansard.domain.content import Blob
@@ -66,7 +66,10 @@ def _lines(
         "events": until,
     }
     # A fork's requests may hold what its origin owns; its file holds that too, and needs no other.
-    owners = [it.conversation_id for it in reversed(lineage(backend, conversation_id, until))]
+    owners = [
+        stretch.conversation_id
+        for stretch in reversed(Lineages(backend, conversation_id).whole(until))
+    ]
     seen: set[str] = set()
     for recorded in backend.read(conversation_id, until=until):
         for blob in blobs_in(recorded):

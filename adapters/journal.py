@@ -20,7 +20,7 @@ from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.spool import Spool, say_dropped
 from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.reading import Stretch
+from hansard.adapters.lineage import Stretch
 from hansard.adapters.recording import Outgoing, Plan, Rendered, Standing, matching, plan
 from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
 from hansard.adapters.writing import Done, append_to

@@ -1,54 +1,32 @@
 """Which events a request is made of, and how few of them have to be read.
 
 A conversation is read along its lineage: what it was forked from, as that stood, then itself. A
-window reads from the prompt at its edge; what is before costs nothing, however long it is.
+window reads from the prompt at its edge; what is before costs nothing, however long it is. What
+was said on a side line that was adopted is told as if it had been said on the main line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final
-from uuid import UUID
 
+from hansard.adapters.lineage import Stretch
 from hansard.domain.content import Blob
 from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import ConversationForked
-from hansard.domain.head import Head, Pointer
+from hansard.domain.head import Head, Pointer, advance, effect_of
 from hansard.domain.log import Blobs, Log, RecordedEvent, Told
+from hansard.domain.registry import Erased
 from hansard.projections.seen import seen_by
 from hansard.projections.window import EVERYTHING, Window, edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
-BEGINNING: Final = 2
-"""How many events a conversation begins with, at the most, before it says anything.
 
-Whether it goes on from another is among them, and so known for good once they are there.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A part of a lineage: the events of one conversation up to a version.
-
-    `head` is where the conversation stood then, if that is known: it saves looking.
-    """
-
-    conversation_id: UUID
-    until: int
-    head: Head | None = None
-
-
-def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
-    """Return the stretches that a conversation is made of at a version, the oldest first."""
-    own = Stretch(conversation_id, until)
-    for recorded in log.read(conversation_id, until=min(until, BEGINNING)):
-        event = recorded.event()
-        if isinstance(event, ConversationForked):
-            return (*lineage(log, event.origin, event.version), own)
-    return (own,)
+# Bodies are canonical (docs/format.md): what is on a side line begins so, and goes on after the id.
+_LINE: Final = b'{"line":"%s"'
+_REQUEST: Final = "request.sent"
 
 
 def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) -> Iterator[Told]:
@@ -68,9 +46,16 @@ def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) 
 
 
 def read_through(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
-    """Yield all events of these stretches as the log has them, in order."""
+    """Yield all events of these stretches, in order; those of a side line as of the main line."""
     for stretch in stretches:
-        yield from log.read(stretch.conversation_id, until=stretch.until)
+        yield from events_in(log, stretch)
+
+
+def events_in(log: Log, stretch: Stretch, after: int = 0) -> Iterator[RecordedEvent]:
+    """Yield the events of a stretch that come after a version, in order."""
+    start = max(after, stretch.after)
+    recorded = log.read(stretch.conversation_id, after=start, until=stretch.until)
+    return recorded if stretch.line is None else _on_main(recorded, stretch)
 
 
 def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEvent]:
@@ -80,12 +65,9 @@ def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEven
     """
     recorded: list[RecordedEvent] = []
     for stretch in reversed(stretches):
-        sent = _pointed(log, stretch, "request")
+        sent = _last_request(log, stretch)
         after = min(sent.version, seen_by(sent.told()) or sent.version) - 1 if sent else 0
-        recorded = [
-            *log.read(stretch.conversation_id, after=after, until=stretch.until),
-            *recorded,
-        ]
+        recorded = [*events_in(log, stretch, after), *recorded]
         if sent:
             break
     return recorded
@@ -99,20 +81,33 @@ def in_force(log: Log, stretches: tuple[Stretch, ...], pointer: Pointer) -> Reco
 
 def blob_among(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> bytes:
     """Return the bytes of a blob that one of the stretches owns; CorruptRecord if none does."""
-    for stretch in reversed(stretches):
+    for owner in dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches)):
         with suppress(CorruptRecord):
-            return b"".join(blobs.get_blob(stretch.conversation_id, blob))
+            return b"".join(blobs.get_blob(owner, blob))
     raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
 
 
 def last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
     """Yield the last exchange of a stretch: calls that are open were made there."""
-    start = log.exchange_start(stretch.conversation_id, _exchanges(log, stretch))
-    return log.read(stretch.conversation_id, after=max(0, start - 1), until=stretch.until)
+    if stretch.line is not None:
+        return events_in(log, stretch)
+    start = log.exchange_start(stretch.conversation_id, _exchange_at(log, stretch, stretch.until))
+    return events_in(log, stretch, max(0, start - 1))
+
+
+def _on_main(recorded: Iterator[RecordedEvent], stretch: Stretch) -> Iterator[RecordedEvent]:
+    """Yield the events of a stretch's side line, as if they had been on the main line."""
+    begin = _LINE % str(stretch.line).encode()
+    for event in recorded:
+        if event.body is not None and event.body.startswith(begin):
+            rest = event.body[len(begin) :].removeprefix(b",")
+            yield event._replace(body=b"{" + rest)
 
 
 def _all(log: Log, stretch: Stretch) -> Iterator[Told]:
-    return log.tell(stretch.conversation_id, until=stretch.until)
+    if stretch.line is None and not stretch.after:
+        return log.tell(stretch.conversation_id, until=stretch.until)
+    return (event.told() for event in events_in(log, stretch))
 
 
 def _closed(log: Log, stretches: tuple[Stretch, ...]) -> int:
@@ -122,10 +117,26 @@ def _closed(log: Log, stretches: tuple[Stretch, ...]) -> int:
 
 def _exchanges(log: Log, stretch: Stretch) -> int:
     """Return how many exchanges a stretch has begun."""
-    if stretch.head is not None:
+    if stretch.line is not None:
+        return max((number for number, _ in _numbered(log, stretch)), default=0)
+    return _exchange_at(log, stretch, stretch.until) - _exchange_at(log, stretch, stretch.after)
+
+
+def _exchange_at(log: Log, stretch: Stretch, version: int) -> int:
+    """Return the number of the exchange that an event of the conversation is in; 0 before all."""
+    if stretch.head is not None and version == stretch.head.version:
         return stretch.head.exchange
-    last = log.read(stretch.conversation_id, after=stretch.until - 1, until=stretch.until)
-    return sum(recorded.exchange for recorded in last)
+    found = log.read(stretch.conversation_id, after=version - 1, until=version) if version else ()
+    return sum(recorded.exchange for recorded in found)
+
+
+def _numbered(log: Log, stretch: Stretch) -> Iterator[tuple[int, Told]]:
+    """Yield the events of a side line's stretch, each with the number of its exchange there."""
+    head = Head()
+    for recorded in events_in(log, stretch):
+        event = recorded.event()
+        head = head if isinstance(event, Erased) else advance(head, effect_of(event))
+        yield head.exchange, recorded.told()
 
 
 def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Iterator[Told]:
@@ -134,12 +145,20 @@ def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Itera
         if exchange > begun:
             exchange -= begun
             continue
-        told = log.tell(stretch.conversation_id, exchange=exchange, until=stretch.until)
+        told = _from_exchange(log, stretch, exchange)
         first = next(told)
-        before = (*stretches[:number], replace(stretch, until=first.version - 1))
+        before = (*stretches[:number], replace(stretch, until=first.version - 1, head=None))
         later = chain.from_iterable(_all(log, stretch) for stretch in stretches[number + 1 :])
         return chain(_set_in(log, before), (first,), told, later)
     return iter(())
+
+
+def _from_exchange(log: Log, stretch: Stretch, exchange: int) -> Iterator[Told]:
+    """Yield the events of a stretch from the prompt on that opened one of its exchanges."""
+    if stretch.line is not None:
+        return (told for number, told in _numbered(log, stretch) if number >= exchange)
+    number = _exchange_at(log, stretch, stretch.after) + exchange
+    return log.tell(stretch.conversation_id, exchange=number, until=stretch.until)
 
 
 def _set_in(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
@@ -154,11 +173,22 @@ def _set_in(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
 def _pointed(log: Log, stretch: Stretch, pointer: Pointer) -> RecordedEvent | None:
     """Return the last event of a stretch that sets something; None if there is none.
 
-    A head may be later than its stretch; what was not set by then was not set before either.
+    A head may be later than its stretch; what was not set by then was not set before either. Side
+    lines set nothing in force: who adopts one says what is.
     """
-    if stretch.head is not None and not _version_of(pointer, stretch.head):
+    if stretch.line is not None:
         return None
-    return log.latest(stretch.conversation_id, pointer, stretch.until)
+    if stretch.head is not None and _version_of(pointer, stretch.head) <= stretch.after:
+        return None
+    found = log.latest(stretch.conversation_id, pointer, stretch.until)
+    return found if found is not None and found.version > stretch.after else None
+
+
+def _last_request(log: Log, stretch: Stretch) -> RecordedEvent | None:
+    if stretch.line is None:
+        return _pointed(log, stretch, "request")
+    sent = (event for event in events_in(log, stretch) if event.type == _REQUEST)
+    return max(sent, key=lambda event: event.version, default=None)
 
 
 def _version_of(pointer: Pointer, head: Head) -> int:
@@ -169,6 +199,8 @@ def _version_of(pointer: Pointer, head: Head) -> int:
             return head.tools
         case "request":
             return head.request
+        case "adopted":
+            return head.adopted
 
 
 def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterator[Told]:
@@ -176,11 +208,10 @@ def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterato
         if exchanges == 0:
             return
         begun = _exchanges(log, stretch)
-        if begun < exchanges:
+        if begun <= exchanges:
             exchanges -= begun
             yield from _all(log, stretch)
             continue
-        after = log.exchange_start(stretch.conversation_id, exchanges + 1)
-        until = after - 1 if after else stretch.until
-        yield from log.tell(stretch.conversation_id, until=until)
+        after = next(_from_exchange(log, stretch, exchanges + 1)).version
+        yield from _all(log, replace(stretch, until=after - 1, head=None))
         return

@@ -9,7 +9,8 @@ from weakref import WeakValueDictionary
 
 from typing_extensions import TypeIs
 
-from hansard.adapters.reading import Stretch, blob_among, in_force, since_request
+from hansard.adapters.lineage import Stretch
+from hansard.adapters.reading import blob_among, in_force, since_request
 from hansard.adapters.recording import Standing
 from hansard.domain.content import Blob
 from hansard.domain.draft import blobs_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 from uuid import UUID
 
 from hansard.adapters.capture.spool import Spool
-from hansard.adapters.reading import BEGINNING
+from hansard.adapters.lineage import BEGINNING
 from hansard.adapters.settings import NO_TENANT
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import ConversationNotFound, InvalidInput

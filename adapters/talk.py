@@ -18,7 +18,8 @@ from hansard.adapters.arguments import (
     version_if_given,
 )
 from hansard.adapters.given import GivenDocument, GivenTool, PutBlob
-from hansard.adapters.reading import BEGINNING, Stretch, blob_among, lineage, read_through
+from hansard.adapters.lineage import Lineages, Stretch
+from hansard.adapters.reading import blob_among, read_through
 from hansard.adapters.writing import Done, append_to, stamped
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
@@ -74,7 +75,7 @@ class Talk:
         self._id: UUID | None = None
         self._spool = spool
         self._begun = False
-        self._origin: tuple[Stretch, ...] | None = None
+        self._lineages: Lineages | None = None
         self._asked: deque[Asked] = deque(maxlen=_REMEMBERED)
         self._journal: Journal | None = None
         self._lock = threading.Lock()
@@ -210,23 +211,22 @@ class Talk:
             yield from self.backend.read(self.conversation_id, after=after, until=until)
 
     def read_through(self, until: int) -> Iterator[RecordedEvent]:
-        """Yield the events up to a version, those of what it was forked from first."""
-        return read_through(self.backend, self.lineage(until))
+        """Yield the events up to a version, on any line; those of what it was forked from first."""
+        return read_through(self.backend, self.lineages().whole(until))
 
     def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
         """Return what the conversation is made of at a version; `head` is where it stands now."""
-        known = head if head is not None and head.version == version else None
-        own = Stretch(self.conversation_id, version, known)
-        if self._origin is not None:
-            return (*self._origin, own)
-        origin = lineage(self.backend, self.conversation_id, version)[:-1]
-        if version >= BEGINNING:
-            self._origin = origin
-        return (*origin, own)
+        return self.lineages().at(version, head)
+
+    def lineages(self) -> Lineages:
+        """Return what tells what the conversation is made of."""
+        if self._lineages is None:
+            self._lineages = Lineages(self.backend, self.conversation_id)
+        return self._lineages
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""
-        return blob_among(self.backend, self.lineage(self.head().version), blob)
+        return blob_among(self.backend, self.lineages().whole(self.head().version), blob)
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.reading import lineage
+from hansard.adapters.lineage import Lineages
 from hansard.domain.content import Blob
 from hansard.domain.draft import blobs_of
 from hansard.domain.errors import CorruptRecord
@@ -143,7 +143,7 @@ class _Check:
         Only requests repeat what an origin owns; all else that an event names is its own.
         """
         try:
-            origins = lineage(self._backend, event.conversation_id, event.version)[:-1]
+            origins = Lineages(self._backend, event.conversation_id).whole(event.version)[:-1]
         except CorruptRecord:
             return False
         return any(

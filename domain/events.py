@@ -226,8 +226,18 @@ class Template(Value):
     cut: tuple[str, ...] = ()
 
 
+Relation = Literal["extends", "branches", "view", "reference", "unrelated"]
+"""How a request goes on from what is recorded: `RequestSent` says what each means."""
+
+
 class RequestSent(OnLine):
     """A request was about to be sent; durable before its first byte.
+
+    `relation` says how its messages go on from what was recorded: they `extend` its line, `branch`
+    off (an edit, a sample), are a `view` of it (some are left out or rewritten), name what they go
+    on from (`reference`), or are `unrelated`. `parent` is the request that it goes on from, on
+    whatever line. The first request of a side line has the line's id, and in `after` the last
+    version of its parent's line that the side line shares; absent, it shares nothing.
 
     `prefix` is the digest of system, tools and messages (domain/prefix.py): what signed blocks of
     the answer are bound to. `history` is the digest of the messages alone and `blocks` how many
@@ -242,6 +252,8 @@ class RequestSent(OnLine):
     endpoint: str
     model: str | None = None
     parent: UUID | None = None
+    after: int | None = None
+    relation: Relation = "extends"
     template: Template
     recipe: Recipe | None = None
     prefix: str | None = None
@@ -317,6 +329,20 @@ class ResponseInterrupted(OnLine):
     raw: Blob | None = None
 
 
+class LineAdopted(OnLine):
+    """The main line goes on from an earlier place: what came after that is history no more.
+
+    From here on the main line is what it was up to `after`, then the events of the side line
+    `adopted` (absent: of none) from version `begun` up to here, then what follows this event.
+    `as_of` is the version at which the main line held `after`; absent, that is `after` itself.
+    """
+
+    adopted: UUID | None = None
+    begun: int | None = None
+    after: int
+    as_of: int | None = None
+
+
 class ContentRedacted(OnLine):
     """The event at `version` is left out of every view from here on."""
 
@@ -350,6 +376,7 @@ Event = (
     | AttemptFailed
     | ResponseCompleted
     | ResponseInterrupted
+    | LineAdopted
     | ContentRedacted
     | AnnotationAdded
 )

@@ -16,7 +16,7 @@ from hansard.domain import events
 from hansard.domain.events import Event
 from hansard.domain.registry import Unrecognised
 
-Pointer = Literal["instructions", "tools", "request"]
+Pointer = Literal["instructions", "tools", "request", "adopted"]
 """What a head points at: the version of the last event that set it."""
 
 MOST_TOKENS: Final = 2**53 - 1
@@ -48,8 +48,9 @@ class Head:
     """Where a conversation stands: all zero and empty before its first event.
 
     `exchange` numbers exchanges from 1 (0: no prompt yet), `open_calls` maps a call's id to the
-    version of its event, `instructions`, `tools` and `request` are versions (0: none), token
-    counts are sums over the main line's responses, at most `MOST_TOKENS`.
+    version of its event, `instructions`, `tools`, `request` and `adopted` are versions (0: none);
+    the first two may be of what is history no more, if `adopted` is later. Token counts are sums
+    over the responses that were recorded on the main line, at most `MOST_TOKENS`.
     """
 
     version: int = 0
@@ -58,6 +59,7 @@ class Head:
     instructions: int = 0
     tools: int = 0
     request: int = 0
+    adopted: int = 0
     closed: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
@@ -65,6 +67,12 @@ class Head:
 
 NOTHING: Final = Effect()
 _PROMPT: Final = Effect(prompts=True)
+_POINTS: Final[Mapping[type[Event], Pointer]] = {
+    events.InstructionsSet: "instructions",
+    events.ToolsDefined: "tools",
+    events.RequestSent: "request",
+    events.LineAdopted: "adopted",
+}
 
 
 def advance(head: Head, effect: Effect) -> Head:
@@ -79,6 +87,7 @@ def advance(head: Head, effect: Effect) -> Head:
         instructions=version if points == "instructions" else head.instructions,
         tools=version if points == "tools" else head.tools,
         request=version if points == "request" else head.request,
+        adopted=version if points == "adopted" else head.adopted,
         closed=head.closed or effect.closes,
         input_tokens=min(head.input_tokens + effect.input_tokens, MOST_TOKENS),
         output_tokens=min(head.output_tokens + effect.output_tokens, MOST_TOKENS),
@@ -96,12 +105,10 @@ def effect_of(event: Event | Unrecognised) -> Effect:
             return Effect(opens_call=event.call_id)
         case events.ToolResultRecorded():
             return Effect(closes_call=event.call_id)
-        case events.InstructionsSet():
-            return Effect(points="instructions")
-        case events.ToolsDefined():
-            return Effect(points="tools")
-        case events.RequestSent():
-            return Effect(points="request", gives_up=True)
+        case events.RequestSent() | events.LineAdopted():
+            return Effect(points=_POINTS[type(event)], gives_up=True)
+        case events.InstructionsSet() | events.ToolsDefined():
+            return Effect(points=_POINTS[type(event)])
         case events.ResponseCompleted() | events.ResponseInterrupted():
             return Effect(
                 input_tokens=_count(event.input_tokens), output_tokens=_count(event.output_tokens)

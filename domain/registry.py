@@ -37,6 +37,7 @@ NAMES: Final[Mapping[str, type[Event]]] = {
     "attempt.failed": events.AttemptFailed,
     "response.completed": events.ResponseCompleted,
     "response.interrupted": events.ResponseInterrupted,
+    "line.adopted": events.LineAdopted,
     "content.redacted": events.ContentRedacted,
     "annotation.added": events.AnnotationAdded,
 }

@@ -29,7 +29,10 @@ def redacted(items: Sequence[Item]) -> set[Place]:
 
 
 def left_out(items: Sequence[Item]) -> int:
-    """Return how many versions are missing before the last one of each conversation."""
+    """Return how many versions are missing before the last one of each conversation.
+
+    Those of which the main line was given up, or that stayed on a side line then, do not count.
+    """
     if not items:
         return 0
     (first, begin), (last, end) = _place(items[0]), _place(items[-1])
@@ -42,7 +45,23 @@ def left_out(items: Sequence[Item]) -> int:
         if conversation is not of:
             of, given = conversation, versions.setdefault(conversation, set())
         given.add(version)
-    return sum(max(given) - len(given) for given in versions.values())
+    missing = sum(max(given) - len(given) for given in versions.values())
+    return missing - sum(_given_up(item, versions) for item in items if _is_adoption(item))
+
+
+def _given_up(item: Item, versions: dict[UUID | None, set[int]]) -> int:
+    """Return how many events an adoption left behind, of those that are missing."""
+    event = event_of(item)
+    if not isinstance(event, events.LineAdopted):
+        return 0
+    conversation, version = _place(item)
+    return sum(between not in versions[conversation] for between in range(event.after + 1, version))
+
+
+def _is_adoption(item: Item) -> bool:
+    if isinstance(item, Told):
+        return item.type == "line.adopted"
+    return isinstance(item[1], events.LineAdopted)
 
 
 def _place(item: Item) -> Place:

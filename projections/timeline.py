@@ -71,6 +71,7 @@ _Aside: TypeAlias = (
     | events.InstructionsSet
     | events.ToolsDefined
     | events.DocumentExtracted
+    | events.LineAdopted
     | events.ContentRedacted
     | events.AnnotationAdded
 )
@@ -173,6 +174,8 @@ def _aside(event: _Aside) -> _Told:
             )
         case events.DocumentExtracted():
             return _Told("record", "extracted", wording.document(event.document))
+        case events.LineAdopted():
+            return _Told("record", "adopted", wording.adoption(event))
         case events.ContentRedacted():
             redacted = f"version {event.version} is left out of every view from here on"
             return _Told("record", "redacted", wording.with_reason(redacted, event.reason))

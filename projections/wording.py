@@ -99,6 +99,12 @@ def _said_of(item: Any) -> str:
             return ""
 
 
+def adoption(event: events.LineAdopted) -> str:
+    """Return what the main line goes on from."""
+    line = "" if event.adopted is None else f" with side line {event.adopted}"
+    return f"the main line goes on from version {event.after}{line}"
+
+
 def document(held: Document) -> str:
     """Return a document's name, kind and size."""
     size = "" if held.blob is None else f"{held.blob.size:,} bytes"

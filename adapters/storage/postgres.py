@@ -272,7 +272,8 @@ def _begin_anew() -> None:
 
 
 def _head(row: TupleRow) -> Head:
-    version, exchange, calls, since, instructions, tools, request, closed, taken, given = row
+    version, exchange, calls, since, *pointers, closed, taken, given = row
+    instructions, tools, request, adopted = pointers
     return Head(
         version=version,
         exchange=exchange,
@@ -280,6 +281,7 @@ def _head(row: TupleRow) -> Head:
         instructions=instructions,
         tools=tools,
         request=request,
+        adopted=adopted,
         closed=closed,
         input_tokens=taken,
         output_tokens=given,

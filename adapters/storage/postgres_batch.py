@@ -56,6 +56,7 @@ _POINTERS: Final[dict[Pointer | None, int]] = {
     "instructions": 32,
     "tools": 64,
     "request": 128,
+    "adopted": 256,
 }
 
 

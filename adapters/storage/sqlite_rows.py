@@ -66,7 +66,8 @@ def head_of(row: Row | None) -> Head:
     """Return the head of a row of `select_head`; an empty one for none."""
     if row is None:
         return Head()
-    version, exchange, open_calls, instructions, tools, request, closed, read, written = row
+    version, exchange, open_calls, *pointers, closed, read, written = row
+    instructions, tools, request, adopted = pointers
     return Head(
         version=version,
         exchange=exchange,
@@ -74,6 +75,7 @@ def head_of(row: Row | None) -> Head:
         instructions=instructions,
         tools=tools,
         request=request,
+        adopted=adopted,
         closed=bool(closed),
         input_tokens=read,
         output_tokens=written,
@@ -96,6 +98,7 @@ def head_row(
         head.instructions,
         head.tools,
         head.request,
+        head.adopted,
         int(head.closed),
         head.input_tokens,
         head.output_tokens,

@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hansard
-from hansard.adapters.reading import events_for, lineage
+from hansard.adapters.lineage import lineage
+from hansard.adapters.reading import events_for
 from hansard.domain.content import ToolCall
 from hansard.domain.events import MessageRecorded, ToolCallRecorded
 from hansard.domain.log import Told

@@ -125,3 +125,14 @@ def test_events_on_a_side_line_only_move_the_version() -> None:
 
 def test_an_event_of_a_newer_release_only_moves_the_version() -> None:
     assert effect_of(Unrecognised("future.thing", 1, b"{}")) == NOTHING
+
+
+def test_an_adopted_line_gives_up_the_calls_that_are_open() -> None:
+    adopted = events.LineAdopted(adopted=SIDE, begun=2, after=1)
+    head = folded(Head(), prompt(), call("a"), adopted)
+    assert (head.adopted, head.open_calls) == (3, {})
+
+
+def test_the_next_prompt_after_an_adoption_opens_an_exchange() -> None:
+    head = folded(Head(), prompt(), call("a"), events.LineAdopted(after=1), prompt())
+    assert head.exchange == 2

@@ -187,6 +187,14 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
         ("record", "response", "end_turn, m, 1,500 tokens in, unknown out"),
     ),
     (
+        events.LineAdopted(adopted=UUID(int=7), begun=6, after=4),
+        (
+            "record",
+            "adopted",
+            f"the main line goes on from version 4 with side line {UUID(int=7)}",
+        ),
+    ),
+    (
         events.ContentRedacted(version=4),
         ("record", "redacted", "version 4 is left out of every view from here on"),
     ),

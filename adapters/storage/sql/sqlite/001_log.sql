@@ -93,6 +93,7 @@ CREATE TABLE conversation_head (
   instructions INTEGER NOT NULL,
   tools INTEGER NOT NULL,
   request INTEGER NOT NULL,
+  adopted INTEGER NOT NULL,
   closed INTEGER NOT NULL,
   input_tokens INTEGER NOT NULL,
   output_tokens INTEGER NOT NULL,
