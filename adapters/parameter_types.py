@@ -1,0 +1,199 @@
+"""The SDKs' own types of what a request holds, with keys that they do not name forbidden.
+
+What is checked against is what the installed SDK says: `anthropic` or `openai`, if it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module, metadata
+from typing import Any, Final, TypeAlias, cast
+
+from pydantic import TypeAdapter
+from pydantic_core import ErrorDetails, SchemaValidator, ValidationError
+
+from hansard.domain.jsontext import JsonObject
+
+Step: TypeAlias = str | int
+
+_PARAMETERS: Final = {
+    "anthropic-messages": (
+        "anthropic",
+        "anthropic.types.beta.message_create_params",
+        ("MessageCreateParamsNonStreaming", "MessageCreateParamsStreaming"),
+    ),
+    "openai-chat": (
+        "openai",
+        "openai.types.chat.completion_create_params",
+        ("CompletionCreateParamsNonStreaming", "CompletionCreateParamsStreaming"),
+    ),
+    "openai-responses": (
+        "openai",
+        "openai.types.responses.response_create_params",
+        ("ResponseCreateParamsNonStreaming", "ResponseCreateParamsStreaming"),
+    ),
+}
+_BRANCH: Final = "\0"
+"""Begins the name of a branch of a union in the place of an error, where no key of a request may."""
+_TAGS: Final = (["type"], ["role"])
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A member that is not of its type: where it is, pydantic's name for why, and its words."""
+
+    path: tuple[Step, ...]
+    reason: str
+    message: str
+    expected: str | None
+    given: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterTypes:
+    """The types of an API's request, as a release of its SDK has them."""
+
+    sdk: str
+    validator: SchemaValidator
+
+    def mismatches(self, request: bytes) -> tuple[Mismatch, ...]:
+        """Return what is not of its type in a request, given as the JSON that it is on the wire."""
+        try:
+            self.validator.validate_json(request, strict=True)
+        except ValidationError as exc:
+            errors = exc.errors(include_url=False)
+            return tuple(_mismatch(error) for error in _closest(errors, 0))
+        return ()
+
+
+@cache
+def parameter_types(api: str, *, stream: bool = False) -> ParameterTypes | None:
+    """Return the types of an API's request; None where its SDK is not installed."""
+    sdk, module, kinds = _PARAMETERS[api]
+    try:
+        release = metadata.version(sdk)
+        kind = getattr(import_module(module), kinds[stream])
+    except (ImportError, AttributeError):
+        return None
+    schema = TypeAdapter(kind).core_schema
+    return ParameterTypes(f"{sdk} {release}", SchemaValidator(_strict(schema, _named(schema))))
+
+
+def _named(schema: Any) -> Mapping[str, JsonObject]:
+    """Return the schemas that others refer to, by name."""
+    held = cast("list[JsonObject]", schema.get("definitions", ()))
+    return {definition["ref"]: definition for definition in held}
+
+
+def _strict(schema: Any, named: Mapping[str, JsonObject]) -> Any:
+    """Return a schema of plain JSON in which each object has the keys that it names, and no other.
+
+    Iterables are lists, as they are on the wire. Where the SDK takes an object of its own instead
+    of JSON, that branch goes: such an object takes any key.
+    """
+    if isinstance(schema, list | tuple):
+        return [_strict(part, named) for part in cast("Iterable[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    members = cast("JsonObject", schema)
+    match members.get("type"):
+        case "model":
+            return members
+        case "json-or-python":
+            return _strict(members["json_schema"], named)
+        case "generator":
+            return {"type": "list", "items_schema": _strict(members["items_schema"], named)}
+        case "union":
+            return {**members, "choices": _branches(members["choices"], named)}
+        case "typed-dict":
+            fields = {key: _strict(held, named) for key, held in members["fields"].items()}
+            # A few say themselves what other keys may hold.
+            closed = {} if "extras_schema" in members else {"extra_behavior": "forbid"}
+            return {**members, "fields": fields, **closed}
+        case _:
+            return {key: _strict(held, named) for key, held in members.items()}
+
+
+def _branches(choices: Iterable[Any], named: Mapping[str, JsonObject]) -> list[Any]:
+    kept = [choice for choice in _bare(choices) if not _is_object(choice, named)]
+    return [(_strict(choice, named), f"{_BRANCH}{place}") for place, choice in enumerate(kept)]
+
+
+def _bare(choices: Iterable[Any]) -> list[JsonObject]:
+    """Return the choices of a union without their labels."""
+    return [choice[0] if isinstance(choice, tuple) else choice for choice in choices]
+
+
+def _is_object(choice: JsonObject, named: Mapping[str, JsonObject]) -> bool:
+    resolved = named.get(choice.get("schema_ref", ""), choice)
+    match resolved.get("type"):
+        case "union":
+            return all(_is_object(inner, named) for inner in _bare(resolved["choices"]))
+        case "function-wrap" | "function-after" | "function-before":
+            return _is_object(resolved["schema"], named)
+        case kind:
+            return kind in ("model", "is-instance")
+
+
+def _closest(errors: list[ErrorDetails], depth: int) -> list[ErrorDetails]:
+    """Return the errors of the branches of unions that a value comes closest to."""
+    kept: list[ErrorDetails] = []
+    steps: dict[Step, list[ErrorDetails]] = {}
+    for error in errors:
+        if len(error["loc"]) == depth:
+            kept.append(error)
+        else:
+            steps.setdefault(error["loc"][depth], []).append(error)
+    found = {step: _closest(held, depth + 1) for step, held in steps.items()}
+    branches = [held for step, held in found.items() if _is_branch(step)]
+    for step, held in found.items():
+        if not _is_branch(step):
+            kept += held
+    if branches:
+        closest = min(branches, key=lambda held: _distance(held, depth + 1))
+        unknown = [error for held in branches for error in held if _is_tag(error, depth + 1)]
+        is_unknown = any(_is_tag(error, depth + 1) for error in closest)
+        kept += [_of_no_branch(unknown)] if is_unknown else closest
+    return kept
+
+
+def _is_branch(step: Step) -> bool:
+    return isinstance(step, str) and step.startswith(_BRANCH)
+
+
+def _distance(errors: list[ErrorDetails], depth: int) -> tuple[int, int]:
+    """Return how far a value is from a branch: another kind is farther than wrong members are."""
+    return max(_far(error, depth) for error in errors), len(errors)
+
+
+def _far(error: ErrorDetails, depth: int) -> int:
+    if not _inner(error, depth):
+        return 3
+    if _is_tag(error, depth):
+        return 2
+    return int(error["type"] == "missing" and _inner(error, depth) == ["type"])
+
+
+def _inner(error: ErrorDetails, depth: int) -> list[Step]:
+    return [step for step in error["loc"][depth:] if not _is_branch(step)]
+
+
+def _is_tag(error: ErrorDetails, depth: int) -> bool:
+    """Whether a value is of a kind that a branch is not for."""
+    return error["type"] == "literal_error" and _inner(error, depth) in _TAGS
+
+
+def _of_no_branch(errors: list[ErrorDetails]) -> ErrorDetails:
+    """Return the one error of a value that no branch is for, told of all kinds there are."""
+    first = errors[0]
+    kinds = ", ".join(dict.fromkeys(str(error.get("ctx", {}).get("expected")) for error in errors))
+    told = f"Input tag '{first['input']}' does not match any of the expected tags: {kinds}"
+    return {**first, "msg": told, "ctx": {"expected": kinds}}
+
+
+def _mismatch(error: ErrorDetails) -> Mismatch:
+    path = tuple(step for step in error["loc"] if not _is_branch(step))
+    expected = error.get("ctx", {}).get("expected")
+    return Mismatch(path, error["type"], error["msg"], expected, error["input"])

@@ -1,0 +1,217 @@
+"""Anthropic's rules of what a message holds, in which order, and what it may not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.referee.anthropic_blocks import (
+    THINKING,
+    Placed,
+    Turn,
+    blocks_of,
+    goes_on,
+    turns_of,
+)
+from hansard.projections.referee.members import member, objects, text
+from hansard.projections.referee.violation import Found, Path, dotted
+
+_MOST_MESSAGES: Final = 100_000
+_MOST_MARKS: Final = 4
+_TOOL_CHANGES: Final = frozenset({"tool_addition", "tool_removal"})
+
+
+def empty_messages(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find messages that say nothing, or none, or too many."""
+    messages = objects(request.get("messages"))
+    if not messages:
+        yield ("messages",), "messages: at least one message is required"
+    if len(messages) > _MOST_MESSAGES:
+        yield ("messages",), f"messages: List should have at most {_MOST_MESSAGES} items"
+    for index, message in messages:
+        if not message.get("content") and not _is_final_assistant(messages, index):
+            yield (
+                ("messages", index, "content"),
+                (
+                    f"messages.{index}: all messages must have non-empty content except for the "
+                    "optional final assistant message"
+                ),
+            )
+
+
+def _is_final_assistant(messages: list[tuple[int, JsonObject]], index: int) -> bool:
+    last, message = messages[-1]
+    return index == last and message.get("role") == "assistant"
+
+
+def blank_texts(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find empty texts, and messages whose texts are all blank (LibreChat agents#124)."""
+    texts: dict[int, list[Placed]] = {}
+    for placed in blocks_of(request):
+        for path, said in _texts_in(placed):
+            if said == "":
+                yield path, "messages: text content blocks must be non-empty"
+        if placed.kind == "text":
+            texts.setdefault(placed.message, []).append(placed)
+    for spoken in texts.values():
+        said = [text(placed.block.get("text")) for placed in spoken]
+        if not any(words.strip() for words in said) and "" not in said:
+            words = "messages: text content blocks must contain non-whitespace text"
+            yield spoken[0].path, words
+    for place, block in objects(request.get("system")):
+        if block.get("text") == "":
+            yield ("system", place), "system: text content blocks must be non-empty"
+
+
+def _texts_in(placed: Placed) -> Iterator[tuple[Path, Any]]:
+    if placed.kind == "text":
+        yield placed.path, placed.block.get("text")
+    if placed.kind == "tool_result":
+        for place, part in objects(placed.block.get("content")):
+            if part.get("type") == "text":
+                yield (*placed.path, "content", place), part.get("text")
+
+
+def endings(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find an assistant's last turn that ends with thinking or with space (forgecode#1872)."""
+    turns = turns_of(request)
+    if not turns or turns[-1].role != "assistant" or goes_on(turns):
+        return
+    last = turns[-1].blocks[-1]
+    said = text(last.block.get("text"))
+    if last.kind in THINKING:
+        spelled = dotted(last.path[:2])
+        yield last.path, f"{spelled}: The final block in an assistant message cannot be `thinking`."
+    elif last.kind == "text" and said != said.rstrip():
+        yield (
+            last.path,
+            "messages: final assistant content cannot end with trailing whitespace",
+        )
+
+
+def loop_without_thinking(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find a tool loop that does not begin with thinking, where it is enabled (zed#33317)."""
+    if member(request.get("thinking"), "type") != "enabled":
+        return
+    turns = turns_of(request)
+    prompt = max((place for place, turn in enumerate(turns) if _is_prompt(turn)), default=-1)
+    if prompt + 1 >= len(turns) or turns[prompt + 1].role != "assistant":
+        return
+    first = turns[prompt + 1].blocks[0]
+    if first.kind not in THINKING:
+        yield (
+            first.path,
+            (
+                f"{dotted(first.path)}.type: Expected `thinking` or `redacted_thinking`, but found "
+                f"`{first.kind}`. When `thinking` is enabled, a final `assistant` message must start "
+                "with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` "
+                "blocks)."
+            ),
+        )
+
+
+def _is_prompt(turn: Turn) -> bool:
+    return turn.role == "user" and not turn.has_only_results
+
+
+def unsigned_thinking(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find thinking without the signature that the service gave it."""
+    for placed in blocks_of(request):
+        if placed.kind == "thinking" and placed.block.get("signature") == "":
+            spelled = dotted(placed.path)
+            yield placed.path, f"{spelled}: Invalid `signature` in `thinking` block"
+
+
+def cache_marks(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find more than four cache marks, and those on empty text (spring-ai#4199)."""
+    marked = [(path, block) for path, block in _blocks_to_cache(request) if _mark(block)]
+    count = len(marked) + bool(request.get("cache_control"))
+    if count > _MOST_MARKS:
+        said = f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided."
+        yield marked[-1][0], f"{said} Found {count}."
+    for path, block in marked:
+        if block.get("text") == "":
+            said = "cache_control cannot be set for empty text blocks"
+            yield path, f"{dotted((*path, 'text'))}: {said}"
+
+
+def cache_times(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find marks of an hour that stand after shorter ones."""
+    has_short = False
+    for path, block in _blocks_to_cache(request):
+        mark = _mark(block)
+        is_long = member(mark, "ttl") == "1h"
+        if is_long and has_short:
+            yield (
+                path,
+                (
+                    f"{dotted((*path, 'cache_control', 'ttl'))}: a ttl='1h' cache_control block must "
+                    "not come after a ttl='5m' cache_control block. Note that blocks are processed "
+                    "in the following order: `tools`, `system`, `messages`."
+                ),
+            )
+        has_short = has_short or bool(mark and not is_long)
+
+
+def _mark(block: JsonObject) -> Any:
+    return block.get("cache_control")
+
+
+def _blocks_to_cache(request: Mapping[str, Any]) -> Iterator[tuple[Path, JsonObject]]:
+    """Yield all that a mark can stand on; never what a tool was given or gave as data."""
+    for name in ("tools", "system"):
+        for place, block in objects(request.get(name)):
+            yield (name, place), block
+    for placed in blocks_of(request):
+        yield placed.path, placed.block
+        if placed.kind == "tool_result":
+            for place, part in objects(placed.block.get("content")):
+                yield (*placed.path, "content", place), part
+
+
+def compactions(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find a second compaction with content, and one that is not the first of its message.
+
+    Recorded: messages before it were accepted where it is the first block of an assistant's.
+    """
+    blocks = blocks_of(request)
+    compacted = [placed for placed in blocks if placed.kind == "compaction"]
+    if sum(bool(placed.block.get("content")) for placed in compacted) > 1:
+        yield (
+            compacted[-1].path,
+            "compaction_block_ambiguous: more than one compaction block has content",
+        )
+    for placed in compacted:
+        if placed.block.get("content") and (placed.path[-1] != 0 or placed.role != "assistant"):
+            spelled = dotted(placed.path)
+            yield (
+                placed.path,
+                f"compaction_block_misplaced: {spelled}: a compaction block comes first",
+            )
+
+
+def operators_messages(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find `system` messages elsewhere than after a user's, or with more than text in them.
+
+    Recorded: they were accepted before an assistant's and at the end.
+    """
+    messages = objects(request.get("messages"))
+    roles = {index: text(message.get("role")) for index, message in messages}
+    for index, role in roles.items():
+        if role == "system" and roles.get(index - 1) != "user":
+            yield ("messages", index), f"messages.{index}: a `system` message must follow a user's"
+        if role == "system" and roles.get(index + 1, "assistant") != "assistant":
+            yield (
+                ("messages", index),
+                (
+                    f"messages.{index}: a `system` message must come immediately before an "
+                    "assistant's, or last"
+                ),
+            )
+    for placed in blocks_of(request):
+        is_change = placed.kind in _TOOL_CHANGES
+        if is_change if placed.role != "system" else not is_change and placed.kind != "text":
+            spelled = dotted(placed.path)
+            said = f"{spelled}: `{placed.kind}` blocks cannot be in `{placed.role}` messages"
+            yield placed.path, said
