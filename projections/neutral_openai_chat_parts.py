@@ -63,7 +63,10 @@ def _file(held: JsonObject) -> Part | None:
     name = named if isinstance(named, str) else None
     match held:
         case {"file_data": str(data)}:
-            return _document(data, media_type_of(b"", name), name)
+            media_type = media_type_of(b"", name)
+            is_url = data.startswith((_INLINE, "https:", "http:"))
+            url = data if is_url else f"data:{media_type};base64,{data}"
+            return _document(url, media_type, name)
         case {"file_id": str(file_id)}:
             return Text(text=f"[file held by the provider as {file_id}]")
         case _:

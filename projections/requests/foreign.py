@@ -33,8 +33,9 @@ def told_of(native: Native, block: history.Block) -> Told:
     """Return what a block says, and the note on it; `native` is its content, whole."""
     said = neutral_of(native.api, native.value)
     match said:
-        case Text():
-            return (said,), _note("translated", block, f"a text of {native.api}")
+        case Text(text=text):
+            why = f"a text of {native.api}" if text else f"a message of {native.api} without text"
+            return (said,) if text else (), _note("translated", block, why)
         case Document() if block.response is None:
             return (said,), _note("translated", block, f"a document of {native.api}")
         case Document():

@@ -10,13 +10,17 @@ from types import MappingProxyType
 from typing import Final
 
 from hansard.domain.errors import UnknownApi
+from hansard.projections import neutral_openai_chat
 from hansard.projections.history import History
-from hansard.projections.requests import anthropic_draft, anthropic_messages
+from hansard.projections.requests import anthropic_draft, anthropic_messages, openai_chat
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.responses import Item
 from hansard.projections.turns import history
 
-APIS: Final = {anthropic_draft.API: anthropic_messages.render}
+APIS: Final = {
+    anthropic_draft.API: anthropic_messages.render,
+    neutral_openai_chat.API: openai_chat.render,
+}
 """Name to renderer, of each API that requests can be made for."""
 
 _NO_BLOBS: Final[Mapping[str, bytes]] = MappingProxyType({})

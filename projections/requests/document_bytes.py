@@ -1,0 +1,48 @@
+"""The bytes of a document, wherever they are held."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Final
+
+from hansard.domain.content import Document
+from hansard.domain.errors import CorruptRecord
+
+INLINE: Final = "data:"
+
+
+def is_remote(document: Document) -> bool:
+    """Whether a document is given by the address of a server."""
+    return document.url is not None and not document.url.startswith(INLINE)
+
+
+def bytes_of(document: Document, blobs: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of a document that is not remote; none where its URL holds none in base64.
+
+    Raises CorruptRecord where they are not among `blobs`.
+    """
+    if document.url is not None:
+        return _bytes_in(document.url)
+    digest = document.blob.sha256 if document.blob else ""
+    if digest not in blobs:
+        raise CorruptRecord("the bytes of a document are missing")
+    return blobs[digest]
+
+
+def text_of(data: bytes) -> str | None:
+    """Return the text that bytes hold; None where they are none, or blank."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text.strip() else None
+
+
+def _bytes_in(url: str) -> bytes:
+    """Return the bytes that a `data:` URL holds in base64 (RFC 2397); none where it does not."""
+    about, _, data = url.partition(",")
+    try:
+        return b64decode(data) if about.endswith(";base64") else b""
+    except ValueError:
+        return b""

@@ -1,0 +1,93 @@
+"""Requests to OpenAI's Chat Completions API and to servers that speak it.
+
+The rules C1 to C12 are listed in docs/rendering.md. Each event is a message of its own and each
+answer one, so that a later request begins with the bytes of the earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from hansard.domain.errors import NothingToSend
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block, History, Turn
+from hansard.projections.neutral_openai_chat import API
+from hansard.projections.report import report_of
+from hansard.projections.requests.openai_chat_answers import answers_in, message_of
+from hansard.projections.requests.openai_chat_draft import Draft, draft_of
+from hansard.projections.requests.openai_chat_instructions import spell_instructions, spell_tools
+from hansard.projections.requests.openai_chat_members import is_plain
+from hansard.projections.requests.openai_chat_results import results_in, spell_results
+from hansard.projections.requests.openai_chat_said import messages_said
+from hansard.projections.requests.request import Options, Request
+
+_RESULTS: Final = frozenset({"result", "missing"})
+
+
+def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Request:
+    """Return the arguments `messages` and, where there are any, `tools`.
+
+    `blobs` holds the bytes of `needed_blobs`, by digest. Raises NothingToSend for a history without
+    turns, CorruptRecord where a blob is missing.
+    """
+    draft = draft_of(history, options, blobs)
+    instructions = spell_instructions(draft)
+    tools = spell_tools(draft)
+    messages = list(_messages(draft))
+    if not messages:
+        raise NothingToSend("the conversation has no turn that can be sent: say something first")
+    if history.left_out:
+        why = f"the {history.left_out} events before stand outside of the window"
+        draft.note("left out", "window", None, why)
+    if options.cache:
+        draft.note("noted", "C12", None, "the service caches by itself: there are no marks to set")
+    arguments = {"tools": tools, "messages": [*instructions, *messages]}
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return Request(given, options, report_of([*history.notes, *draft.notes]))
+
+
+def _messages(draft: Draft) -> Iterator[JsonObject]:
+    turns = draft.history.turns
+    for place, turn in enumerate(turns):
+        if (plain := _plain(turn)) is not None:
+            yield plain
+        elif turn.role == "assistant":
+            after = turns[place + 1] if place + 1 < len(turns) else None
+            yield from _answered(draft, turn, results_in(after))
+        else:
+            yield from messages_said(draft, turn.role, _unanswered(draft, turn))
+
+
+def _plain(turn: Turn) -> JsonObject | None:
+    """Return the message of a turn that is one text and needs no repair, as most are."""
+    block = turn.blocks[0]
+    plain = block.plain
+    if block.mark or block.spilled or len(turn.blocks) != 1:
+        return None
+    if plain["kind"] == "text" and turn.role != "system":
+        text: str = plain["text"]
+        return {"role": turn.role, "content": text} if text and not text.isspace() else None
+    if plain["kind"] != "native" or plain["api"] != API or turn.role != "assistant":
+        return None
+    value: JsonObject = plain["value"]
+    return value if is_plain(value) else None
+
+
+def _answered(draft: Draft, turn: Turn, results: dict[int | None, Block]) -> Iterator[JsonObject]:
+    """Yield the messages of an assistant's turn, behind each the results of its calls."""
+    for answer in answers_in(draft, turn.blocks):
+        message = message_of(draft, answer, results)
+        if message is not None:
+            yield message
+        told = [results[call.call] for call in answer.calls if call.call in results]
+        yield from spell_results(draft, told)
+
+
+def _unanswered(draft: Draft, turn: Turn) -> list[Block]:
+    """Return the blocks of a user's turn that are no results of calls that went."""
+    return [
+        block
+        for block in turn.blocks
+        if block.mark not in _RESULTS or draft.ids.of_result(block) is None
+    ]

@@ -1,0 +1,234 @@
+"""Answers as messages of the assistant's: which blocks make one message, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, assert_never, cast
+
+from hansard.domain import jsontext
+from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.neutral_openai_chat import Kind, kind_of
+from hansard.projections.requests.document_tags import words_for
+from hansard.projections.requests.foreign import arguments_of, told_of, whole
+from hansard.projections.requests.openai_chat_draft import Draft
+from hansard.projections.requests.openai_chat_members import (
+    call_back,
+    message_back,
+    reasoning_back,
+    says_nothing,
+)
+
+
+@dataclass(slots=True)
+class Answer:
+    """The blocks of one message; `first` tells whose they are.
+
+    `message` and `reasoning` are of this API, each with its value; `odd` are calls that have no id;
+    `texts` are what blocks of other APIs say.
+    """
+
+    first: Block
+    message: tuple[Block, JsonObject] | None = None
+    reasoning: tuple[Block, JsonObject] | None = None
+    odd: list[tuple[Block, JsonObject]] = field(default_factory=list[tuple[Block, JsonObject]])
+    texts: list[tuple[Block, str]] = field(default_factory=list[tuple[Block, str]])
+    calls: list[Block] = field(default_factory=list[Block])
+
+    def is_of(self, block: Block) -> bool:
+        """Whether a block may be of the same message: of the same answer, or said along with it.
+
+        What was said by itself is a message each, but for calls, which go with what precedes them.
+        """
+        if block.response is not None or self.first.response is not None:
+            return block.response == self.first.response
+        if block.asked != self.first.asked:
+            return False
+        return is_call(block) or (block.version == self.first.version and not self.calls)
+
+
+def is_call(block: Block) -> bool:
+    """Whether a block is a call of one of the caller's tools."""
+    return block.mark in ("call", "unawaited")
+
+
+def answers_in(draft: Draft, blocks: Iterable[Block]) -> Iterator[Answer]:
+    """Yield the answers that the blocks of an assistant's turn make, in order."""
+    answer: Answer | None = None
+    for block in blocks:
+        value = None if is_call(block) else draft.own(block)
+        kind = None if value is None else kind_of(value)
+        if answer is not None and (not answer.is_of(block) or _is_over(answer, kind)):
+            yield answer
+            answer = None
+        answer = answer or Answer(block)
+        if is_call(block):
+            answer.calls.append(block)
+        elif value is None or kind is None:
+            answer.texts += [(block, text) for text in _texts(draft, block)]
+        else:
+            _add(answer, block, value, kind)
+    if answer is not None:
+        yield answer
+
+
+def message_of(
+    draft: Draft, answer: Answer, results: Mapping[int | None, Block]
+) -> JsonObject | None:
+    """Return the message of an answer, with those calls that have a result; None if it is empty.
+
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each
+    'tool_call_id'." A message without content and without calls is refused, too: "Invalid value for
+    'content': expected a string, got null."
+    """
+    message: JsonObject = {"role": "assistant", "content": _joined(answer.texts)}
+    if answer.message is not None:
+        message = message_back(draft, *answer.message)
+    calls = _calls(draft, answer.calls, results)
+    for block, value in answer.odd:
+        message = _with_odd(draft, block, value, message, calls)
+    if says_nothing(message) and not calls:
+        for block, _ in filter(None, (answer.message, answer.reasoning)):
+            draft.leave_out("C4", block, "of a message that says nothing")
+        return None
+    if answer.reasoning is not None:
+        message = {**message, **reasoning_back(draft, *answer.reasoning)}
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def _add(answer: Answer, block: Block, value: JsonObject, kind: Kind) -> None:
+    match kind:
+        case "message":
+            answer.message = block, value
+        case "reasoning":
+            answer.reasoning = block, value
+        case "call":
+            answer.odd.append((block, value))
+        case "part":
+            answer.message = block, {"role": "assistant", "content": [value]}
+        case _:
+            assert_never(kind)
+
+
+def _is_over(answer: Answer, kind: Kind | None) -> bool:
+    """Whether a block of this API begins another message of the same answer."""
+    match kind:
+        case None | "call":
+            return False
+        case "reasoning":
+            return bool(answer.message or answer.reasoning or answer.calls)
+        case "message" | "part":
+            return bool(answer.message or answer.calls)
+        case _:
+            assert_never(kind)
+
+
+def _texts(draft: Draft, block: Block) -> list[str]:
+    """Return what a block that is not of this API says."""
+    content = block.content
+    match content:
+        case Native():
+            told, note = told_of(whole(content, draft.blobs), block)
+            draft.notes.append(note)
+            texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
+        case Text():
+            texts = [content.text]
+        case Document():
+            draft.leave_out("document", block, "an assistant's message holds no document")
+            texts = [words_for(content)]
+        case Reasoning() | ToolCall() | ToolResult():
+            draft.leave_out("foreign", block, f"a {content.kind} that no answer of this API made")
+            return []
+        case _:
+            assert_never(content)
+    kept = [text for text in texts if text.strip()]
+    if len(kept) < len(texts):
+        draft.leave_out("C4", block, "blank text")
+    return kept
+
+
+def _joined(texts: list[tuple[Block, str]]) -> str | None:
+    """Return texts as one, each a paragraph; None where there is none.
+
+    Servers differ in whether an assistant's message may hold a list; all take a string.
+    """
+    said = ""
+    before: Block | None = None
+    for block, text in texts:
+        said += ("" if not said or _goes_on(before, block) else "\n\n") + text
+        before = block
+    return said or None
+
+
+def _goes_on(before: Block | None, block: Block) -> bool:
+    """Whether one text was cut in two, as Anthropic does wherever it cites something."""
+    is_next = before is not None and before.version + 1 == block.version
+    return is_next and _is_piece(block) and before is not None and _is_piece(before)
+
+
+def _is_piece(block: Block) -> bool:
+    match block.plain:
+        case {"kind": "native", "api": "anthropic-messages", "value": {"type": "text"}}:
+            return True
+        case _:
+            return False
+
+
+def _calls(
+    draft: Draft, calls: list[Block], results: Mapping[int | None, Block]
+) -> list[JsonObject]:
+    if not calls:
+        return []
+    draft.ids.begin_message()
+    told: list[JsonObject] = []
+    for block in calls:
+        if block.call in results:
+            told.append(_call(draft, block))
+        else:
+            draft.leave_out("C1", block, "the call has no result")
+    return told
+
+
+def _call(draft: Draft, block: Block) -> JsonObject:
+    value = draft.own(block)
+    call_id = draft.ids.of_call(block, is_own=value is not None)
+    if call_id != block.call_id:
+        draft.note("translated", "C5", block.version, "the id of the call is not one that may go")
+    if value is not None:
+        return call_back(draft, block, value, call_id)
+    arguments = jsontext.write(_arguments(draft, block)).decode()
+    function = {"name": block.name or "", "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def _arguments(draft: Draft, block: Block) -> Any:
+    """Return the arguments of a call that is not of this API, as an object.
+
+    Some servers read what stands in the string and refuse all else (C10).
+    """
+    plain = block.plain
+    if plain["kind"] == "native":
+        native = Native(api=plain["api"], value=plain["value"])
+        arguments, note = arguments_of(whole(native, draft.blobs), block)
+        draft.notes.append(note)
+    else:
+        arguments = plain["arguments"]
+    if isinstance(arguments, dict):
+        return cast("JsonObject", arguments)
+    draft.note("translated", "C10", block.version, "the arguments of a call are an object")
+    return {"arguments": arguments}
+
+
+def _with_odd(
+    draft: Draft, block: Block, value: JsonObject, message: JsonObject, calls: list[JsonObject]
+) -> JsonObject:
+    """Return the message with a call that has no id, or put that among its calls."""
+    if "function_call" in value:
+        return {**message, **value}
+    if draft.reader.is_openai:
+        draft.leave_out("C1", block, "a call without id can have no result")
+    else:
+        calls.append(call_back(draft, block, value, None))
+    return message

@@ -1,0 +1,77 @@
+"""A Chat Completions request while it is made: whom it is for, and what was done to get there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from hansard.domain.blobs import restore
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block, History
+from hansard.projections.neutral_openai_chat import API
+from hansard.projections.report import Deed, Note
+from hansard.projections.requests.openai_chat_ids import CallIds
+from hansard.projections.requests.openai_chat_models import Reader
+from hansard.projections.requests.request import Options
+
+_MICRO: Final = 1_000_000
+
+
+@dataclass(slots=True)
+class Draft:
+    """What the rules need to know, and the notes on what they did.
+
+    `reader` is the model that the request is for.
+    """
+
+    history: History
+    options: Options
+    blobs: Mapping[str, bytes]
+    reader: Reader
+    ids: CallIds
+    notes: list[Note] = field(default_factory=list[Note])
+
+    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
+        """Add a note to the report."""
+        self.notes.append(Note(deed, rule, version, why))
+
+    def leave_out(self, rule: str, block: Block, why: str) -> None:
+        """Add a note that a block, or a part of it, does not go."""
+        self.note("left out", rule, block.version, why)
+
+    def own(self, block: Block) -> JsonObject | None:
+        """Return a block of this API as it came; None for any other."""
+        plain = block.plain
+        if plain["kind"] != "native" or plain["api"] != API:
+            return None
+        value: JsonObject = plain["value"]
+        return restore(value, self.blobs) if block.spilled else value
+
+    def is_kin(self, block: Block) -> bool:
+        """Whether what a compatible server added to an answer may go back.
+
+        It may go to the family of models that made it (Reader.is_kin).
+        """
+        if self.reader.is_openai or block.response is None:
+            return not self.reader.is_openai
+        response = self.history.responses.of(block.response, block.asked)
+        closing, sent = response.closing, response.sent
+        return self.reader.is_kin(closing.model if closing else None, sent.model if sent else None)
+
+    def holds_sound(self, expires_at: object) -> bool:
+        """Whether OpenAI's service still has a sound of an answer; the time is the last event's."""
+        as_of = self.history.as_of
+        is_over = isinstance(expires_at, int) and as_of is not None and expires_at * _MICRO <= as_of
+        return not is_over and (self.reader.model is None or self.reader.is_openai)
+
+
+def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
+    """Return the draft of a request for the model that is wished, or that answered last."""
+    reader = Reader(options.model or _last_model(history))
+    return Draft(history, options, blobs, reader, CallIds(reader))
+
+
+def _last_model(history: History) -> str | None:
+    closing = history.responses.last().closing
+    return closing.model if closing and closing.api == API else None

@@ -1,0 +1,67 @@
+"""Instructions and tools in the spelling of Chat Completions."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from hansard.domain.content import Native, Text
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.requests.foreign import instructions_told, tool_told, whole
+from hansard.projections.requests.openai_chat_draft import Draft
+
+
+def spell_instructions(draft: Draft) -> list[JsonObject]:
+    """Return the messages that a conversation begins with, each in a role that the model takes."""
+    instructions = draft.history.instructions
+    match instructions.content if instructions else "":
+        case str() as text:
+            return _instructed(draft, text)
+        case Text(text=text):
+            return _instructed(draft, text)
+        case Native(api="openai-chat") as native:
+            held: Any = whole(native, draft.blobs).value.get("messages")
+            messages = cast("list[JsonObject]", held) if isinstance(held, list) else []
+            return [_in_role(draft, message) for message in messages]
+        case Native() as native:
+            text, note = instructions_told(whole(native, draft.blobs))
+            draft.notes.append(note)
+            return _instructed(draft, text)
+
+
+def spell_tools(draft: Draft) -> list[JsonObject] | None:
+    """Return what stands under `tools`, in the order in which they were defined."""
+    spelled: list[JsonObject] = []
+    for tool in draft.history.tools.tools if draft.history.tools else ():
+        match tool:
+            case ToolDefinition():
+                spelled.append(_definition(tool))
+            case Native(api="openai-chat"):
+                spelled.append(whole(tool, draft.blobs).value)
+            case Native():
+                neutral, note = tool_told(whole(tool, draft.blobs))
+                draft.notes.append(note)
+                spelled += [_definition(neutral)] if neutral else []
+    return spelled or None
+
+
+def _instructed(draft: Draft, text: str) -> list[JsonObject]:
+    if not text.strip():
+        return []
+    return [_in_role(draft, {"role": "system", "content": text})]
+
+
+def _in_role(draft: Draft, message: JsonObject) -> JsonObject:
+    role: Any = message.get("role")
+    speaks = draft.reader.role(role) if isinstance(role, str) else role
+    if speaks == role:
+        return message
+    draft.note("translated", "C6", None, f"the model takes no message of role {role}")
+    return {**message, "role": speaks}
+
+
+def _definition(tool: ToolDefinition) -> JsonObject:
+    told: JsonObject = {"name": tool.name}
+    if tool.description is not None:
+        told["description"] = tool.description
+    return {"type": "function", "function": {**told, "parameters": tool.input_schema}}

@@ -1,0 +1,162 @@
+"""Which members of a recorded message go back, and which only their maker reads.
+
+OpenAI's own type of a request's message knows fewer members than its answers have; compatible
+servers add more, and some want them back: "The `reasoning_content` in the thinking mode must be
+passed back to the API." (DeepSeek)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.requests.openai_chat_draft import Draft
+
+_PLAIN: Final = frozenset({"role", "content", "refusal"})
+_KNOWN: Final = _PLAIN | {"name", "audio", "function_call", "tool_calls"}
+_ANSWERS_ONLY: Final = frozenset({"annotations", "parsed", "parsed_arguments"})
+_COUNTS: Final = frozenset({"index"})
+_CALL: Final = frozenset({"id", "type", "function", "custom"})
+_FUNCTION: Final = frozenset({"name", "arguments"})
+_PARTS: Final = frozenset({"text", "refusal"})
+_THOUGHTS: Final = "thinking"
+
+NOTHING_SAID: Final = "members of answers that say nothing, and that a request does not have"
+"""Why members without content stay away: one note for them all."""
+
+
+def is_plain(value: JsonObject) -> bool:
+    """Whether a message has nothing but text, and some, so that it goes as it is."""
+    content = value.get("content")
+    return bool(content) and isinstance(content, str) and value.keys() <= _PLAIN and "role" in value
+
+
+def message_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
+    """Return a message as it goes back."""
+    if is_plain(value):
+        return value
+    back: JsonObject = {}
+    if "role" not in value:
+        back["role"] = "assistant"
+        draft.note("repaired", "C11", block.version, "a message has a role")
+    for name, held in value.items():
+        if name == "content" and isinstance(held, list):
+            back[name] = _parts(draft, block, cast("list[Any]", held))
+        elif name == "audio" and held is not None:
+            _put_sound(draft, block, back, held)
+        elif name in _KNOWN:
+            if name != "function_call" or held:
+                back[name] = held
+        elif _goes(draft, block, name, held):
+            back[name] = held
+    return back
+
+
+def reasoning_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
+    """Return the members that tell what a model thought, as far as they go back."""
+    if draft.options.thinking == "drop":
+        draft.leave_out("thinking", block, "thinking is dropped, as asked")
+        return {}
+    return {name: held for name, held in value.items() if _goes(draft, block, name, held)}
+
+
+def call_back(draft: Draft, block: Block, value: JsonObject, call_id: str | None) -> JsonObject:
+    """Return an element of `tool_calls` as it goes back, under this id if it has one."""
+    function = value.get("function")
+    if value.get("id") == call_id and len(value) == 3 and _is_function(value, function):
+        return value
+    back: JsonObject = {}
+    for name, held in value.items():
+        if name == "function" and held and isinstance(held, dict):
+            back[name] = _function(draft, block, cast("JsonObject", held))
+        elif name in _CALL:
+            if held or name not in ("function", "custom"):
+                back[name] = held
+        elif _goes(draft, block, name, held):
+            back[name] = held
+    if call_id is not None:
+        back["id"] = call_id
+    if "type" not in back and not draft.is_kin(block):
+        back["type"] = "custom" if "custom" in back else "function"
+    return back
+
+
+def says_nothing(message: JsonObject) -> bool:
+    """Whether a message has neither content nor a call (C4)."""
+    return not any(
+        message.get(name) for name in ("content", "tool_calls", "function_call", "refusal", "audio")
+    )
+
+
+def _is_function(value: JsonObject, function: Any) -> bool:
+    if not isinstance(function, dict) or value.get("type") != "function":
+        return False
+    return cast("JsonObject", function).keys() == _FUNCTION
+
+
+def _function(draft: Draft, block: Block, function: JsonObject) -> JsonObject:
+    return {
+        name: held
+        for name, held in function.items()
+        if name in _FUNCTION or _goes(draft, block, name, held)
+    }
+
+
+def _parts(draft: Draft, block: Block, content: list[Any]) -> list[Any] | None:
+    """Return the parts of an answer's content; Mistral's hold thoughts, which are its own."""
+    drops = draft.options.thinking == "drop"
+    kept: list[Any] = []
+    for part in content:
+        kind = cast("JsonObject", part).get("type") if isinstance(part, dict) else "text"
+        if kind == _THOUGHTS and drops:
+            draft.leave_out("thinking", block, "thinking is dropped, as asked")
+        elif kind in _PARTS or draft.is_kin(block):
+            kept.append(part)
+        else:
+            draft.leave_out("C8", block, f"a {kind} goes only to the family of models that made it")
+    return kept or None
+
+
+def _put_sound(draft: Draft, block: Block, back: JsonObject, held: Any) -> None:
+    """Put the id of a sound, which is all that a request may have of it, until it expires (C9)."""
+    match held:
+        case {"id": str(sound_id)} if sound_id and draft.holds_sound(held.get("expires_at")):
+            back["audio"] = {"id": sound_id}
+            draft.note("translated", "C9", block.version, "a sound goes by its id")
+        case {"transcript": str(text)} if text:
+            back["content"] = back.get("content") or text
+            draft.note("translated", "C9", block.version, "a sound is gone: its words go as text")
+        case _:
+            draft.note("left out", "C7", None, NOTHING_SAID)
+
+
+def _goes(draft: Draft, block: Block, name: str, held: Any) -> bool:
+    """Whether a member that OpenAI's requests do not know goes back; note it if it does not."""
+    if name in _ANSWERS_ONLY:
+        is_theirs = name == "annotations" and draft.reader.model is not None
+        goes = bool(held) and is_theirs and draft.is_kin(block)
+    else:
+        goes = draft.is_kin(block)
+    if goes:
+        return True
+    if name in _COUNTS or _is_empty(held):
+        draft.note("left out", "C7", None, NOTHING_SAID)
+    elif name in _ANSWERS_ONLY:
+        draft.leave_out("C7", block, f"{name}: a request does not have them")
+    else:
+        draft.leave_out("C8", block, f"{name}: only the models that made it read it")
+    return False
+
+
+def _is_empty(held: Any) -> bool:
+    """Whether a value says nothing, nor any member of it: servers send such decoys (Snowflake)."""
+    match held:
+        case None | "":
+            return True
+        case list():
+            return all(map(_is_empty, cast("list[Any]", held)))
+        case dict():
+            return all(map(_is_empty, cast("JsonObject", held).values()))
+        case _:
+            return False

@@ -1,0 +1,96 @@
+"""What differs between the models that read a Chat Completions request, by their names.
+
+Compatible servers take the same request and disagree on details; a name such as
+`deepseek/deepseek-chat` or `ft:gpt-4o:...` says whose model it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+_FAMILY: Final = re.compile(r"gpt-oss|[a-z]+")
+_OPENAI: Final = frozenset({"gpt", "o", "chatgpt", "codex"})
+_MISTRAL: Final = frozenset(
+    {"mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral", "voxtral"}
+)
+
+_ROLES: Final[tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]] = (
+    # "Unsupported value: 'messages[0].role' does not support 'system' with this model.", and the
+    # same of 'developer'.
+    (re.compile(r"o1-(mini|preview)"), {"system": "user", "developer": "user"}),
+    # "unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`"
+    (re.compile(r"deepseek"), {"developer": "system"}),
+    # Mistral's own API knows the same four (docs.mistral.ai, "Chat completion").
+    (re.compile("|".join(sorted(_MISTRAL))), {"developer": "system"}),
+)
+"""Roles that models refuse, each with the one to speak in."""
+
+_ANY_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
+_MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}\Z")
+_LONGEST_ID: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The model that a request is for, as far as it is known."""
+
+    model: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's own name: without its vendor, in lower case; empty if it is not known."""
+        return (self.model or "").rpartition("/")[2].lower().removeprefix("ft:")
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether OpenAI's own service is the one to read the request."""
+        return family_of(self.model) in _OPENAI
+
+    @property
+    def hears(self) -> bool:
+        """Whether it may take sound; of OpenAI's models those that have it in their name."""
+        return not self.is_openai or "audio" in self.name
+
+    def role(self, role: str) -> str:
+        """Return the role to speak in for one that the model may refuse."""
+        name = self.name
+        for pattern, roles in _ROLES:
+            if pattern.match(name):
+                return roles.get(role, role)
+        return role
+
+    def is_kin(self, *models: str | None) -> bool:
+        """Whether one of its family made an answer; of an unknown one that is taken for granted.
+
+        OpenAI's service takes no members that it does not list, whoever made them.
+        """
+        known = {family_of(model) for model in models if model}
+        own = family_of(self.model)
+        return not self.is_openai and (own is None or not known or own in known)
+
+    def takes_id(self, call_id: str, *, is_own: bool) -> bool:
+        """Whether the id of a call may go as it is; `is_own`: a server of this API made it.
+
+        "Invalid 'messages[36].tool_calls[0].id': string too long. Expected a string with maximum
+        length 40, but got a string with length 51"; Mistral: "Tool call id was ... but must be a-z,
+        A-Z, 0-9, with a length of 9."
+        """
+        if family_of(self.model) in _MISTRAL:
+            return bool(_MISTRAL_ID.match(call_id))
+        if not is_own:
+            return bool(_ANY_ID.match(call_id))
+        is_strict = self.is_openai or self.model is None
+        return bool(call_id) and (len(call_id) <= _LONGEST_ID or not is_strict)
+
+    def id_of(self, digest: str) -> str:
+        """Return an id that may go, made of a digest in hex."""
+        return digest[:9] if family_of(self.model) in _MISTRAL else f"call_{digest[:24]}"
+
+
+def family_of(model: str | None) -> str | None:
+    """Return whose model a name is of: its first word; None where that says nothing."""
+    found = _FAMILY.match(Reader(model).name) if model else None
+    return found.group() if found else None

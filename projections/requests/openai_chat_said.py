@@ -1,0 +1,181 @@
+"""What the user and the operator said, as messages; and results that come as the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final, assert_never
+
+from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
+from hansard.domain.conversation import CANCELLED
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.neutral_openai_chat import neutral
+from hansard.projections.neutral_openai_chat_parts import Part
+from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
+from hansard.projections.requests.foreign import content_of, told_of, whole
+from hansard.projections.requests.openai_chat_documents import spell_document
+from hansard.projections.requests.openai_chat_draft import Draft
+from hansard.projections.requests.result_words import headline, words_for_nothing
+
+_SPEAKERS: Final = frozenset({"user", "system", "developer", "function"})
+_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
+
+
+def messages_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator[JsonObject]:
+    """Yield a message for each event that said something: neighbours of one role stay apart.
+
+    So a later request begins with the bytes of the earlier one, whatever was said after it.
+    """
+    speaks = draft.reader.role(role)
+    for _, said in groupby(blocks, _event):
+        together = list(said)
+        parts: list[JsonObject] = []
+        for block in together:
+            message = _whole_message(draft, block)
+            if message is not None:
+                yield message
+            else:
+                parts += _parts_of(draft, block, role)
+        if parts:
+            is_list = any(draft.own(block) is not None and not block.mark for block in together)
+            yield {"role": speaks, "content": parts if is_list else content_with(parts)}
+
+
+def content_with(parts: list[JsonObject]) -> str | list[JsonObject]:
+    """Return parts as content: texts alone as a string, which every server takes."""
+    if any(part.get("type") != "text" for part in parts):
+        return parts
+    return "\n\n".join(part["text"] for part in parts)
+
+
+def text_part(text: str) -> JsonObject:
+    """Return a text as a part of a message."""
+    return {"type": "text", "text": text}
+
+
+def document_part(draft: Draft, block: Block, document: Document) -> JsonObject:
+    """Return a document as a part of a user's message; words where the model cannot read it."""
+    spelled = spell_document(document, draft.blobs, draft.reader)
+    if spelled is not None:
+        return spelled
+    draft.leave_out("document", block, f"the model does not read {document.media_type}")
+    return text_part(words_for(document))
+
+
+def _event(block: Block) -> tuple[int, str]:
+    return block.version, block.mark
+
+
+def _whole_message(draft: Draft, block: Block) -> JsonObject | None:
+    """Return a message that was recorded whole, for what it has beside role and content."""
+    value = draft.own(block) if block.mark in ("", "note") else None
+    role = value.get("role") if value is not None else None
+    if value is None or role not in _SPEAKERS:
+        return None
+    speaks = draft.reader.role(role)
+    if speaks == role:
+        return value
+    draft.note("translated", "C6", block.version, f"the model takes no message of role {role}")
+    return {**value, "role": speaks}
+
+
+def _parts_of(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
+    match block.mark:
+        case "late":
+            return _late(draft, block)
+        case "document":
+            return _found(draft, block)
+        case "result" | "missing":
+            return _stray(draft, block)
+        case _:
+            return _said(draft, block, role)
+
+
+def _said(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
+    value = draft.own(block)
+    if value is not None and value.get("role") is None:
+        return [value]
+    content = block.content
+    match content:
+        case Native() if value is not None:
+            return _stray(draft, block)
+        case Native():
+            told, note = told_of(whole(content, draft.blobs), block)
+            draft.notes.append(note)
+        case Text() | Document():
+            told = (content,)
+        case ToolResult():
+            return _stray(draft, block)
+        case Reasoning() | ToolCall():
+            draft.leave_out("foreign", block, f"a {content.kind} is the assistant's alone")
+            return []
+        case _:
+            assert_never(content)
+    return _spelled(draft, block, told, role)
+
+
+def _spelled(
+    draft: Draft, block: Block, told: Iterable[Part], role: Role = "user"
+) -> list[JsonObject]:
+    """Return what is told as parts, without blank texts (C4)."""
+    spelled: list[JsonObject] = []
+    for part in told:
+        if isinstance(part, Document):
+            is_heard = role == "user"
+            words = text_part(words_for(part))
+            spelled.append(document_part(draft, block, part) if is_heard else words)
+        elif part.text.strip():
+            spelled.append(text_part(part.text))
+        else:
+            draft.leave_out("C4", block, "blank text")
+    return spelled
+
+
+def _late(draft: Draft, block: Block) -> list[JsonObject]:
+    if block.plain.get("content") == _GIVEN_UP:
+        draft.leave_out("late", block, "the call was given up, and was answered so before")
+        return []
+    draft.note("moved", "late", block.version, "a result came late: it goes as text")
+    return _as_words(draft, block)
+
+
+def _stray(draft: Draft, block: Block) -> list[JsonObject]:
+    """Return a result whose call does not go.
+
+    "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+    """
+    draft.note("moved", "C2", block.version, "a result of no call goes as text")
+    return _as_words(draft, block)
+
+
+def _as_words(draft: Draft, block: Block) -> list[JsonObject]:
+    told = _spelled(draft, block, result_parts(draft, block))
+    words = words_for_nothing(is_error=block.is_error)
+    return [text_part(headline(block)), *(told or [text_part(words)])]
+
+
+def result_parts(draft: Draft, block: Block) -> tuple[Part, ...]:
+    """Return what a result holds, whichever API it is of."""
+    if (value := draft.own(block)) is not None:
+        result = neutral(value)
+        return result.content if isinstance(result, ToolResult) else ()
+    content = block.content
+    match content:
+        case Native():
+            held, note = content_of(whole(content, draft.blobs), block)
+            draft.notes.append(note)
+            return held
+        case ToolResult():
+            return content.content
+        case _:
+            return ()
+
+
+def _found(draft: Draft, block: Block) -> list[JsonObject]:
+    document = block.content
+    if not isinstance(document, Document):
+        return []
+    tag = tag_of(block, document)
+    told = f"{PREAMBLE}\n{tag}" if block.call_id else tag
+    return [text_part(told), document_part(draft, block, document)]
