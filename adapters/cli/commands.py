@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+
+from hansard.adapters.cli.options import Api, AsJson, At, Key, Thinking, Url, readable
 
 if TYPE_CHECKING:
     from hansard.adapters.store import Store
@@ -34,46 +35,12 @@ columns between tabs; with `--json` it is JSON. `--url` goes before or after the
 """
 
 
-class Api(StrEnum):
-    """The wire formats that a request can be in."""
-
-    ANTHROPIC_MESSAGES = "anthropic-messages"
-
-
-class Thinking(StrEnum):
-    """What becomes of signed thinking."""
-
-    KEEP = "keep"
-    DROP = "drop"
-
-
-Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as well.")]
-Url = Annotated[
-    str | None,
-    typer.Option(
-        help="Where the store is: `sqlite:///file.db`, `postgresql://user@host/database`.",
-        show_default="$HANSARD_URL, else sqlite:///hansard.db",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys stay as they are.")]
-At = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="VERSION", help="As it stood then.", show_default="the last"),
-]
-
-
 def _say_version(wanted: bool) -> None:
     if wanted:
         from hansard import __version__
 
         typer.echo(f"hansard {__version__}")
         raise typer.Exit
-
-
-def _readable(file: Path) -> Path:
-    if file != Path("-") and not file.is_file():
-        raise typer.BadParameter(f"there is no file {file}")
-    return file
 
 
 @app.callback(help=_ABOUT)
@@ -197,6 +164,26 @@ def request(
     with _store(context, url) as store:
         wish = Wish(api.value, at, window, cache=cache, thinking=thinking.value)
         ask(store, key, wish, as_json=as_json)
+
+
+@app.command(name="check-request")
+def check_request(
+    file: Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")],
+    api: Annotated[Api, typer.Option(help="The wire format.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a request, a JSON object in a file, against what the provider would refuse.
+
+    The types of the API's SDK, if it is installed, and the provider's rules of order and pairs,
+    each breach with the provider's own words. Nothing is sent. Exit code 1 if a rule is broken, 2
+    if the file cannot be read. Piped: JSON pointer, rule, what the provider says, what to do.
+
+    Example: `hansard request support/4711 | hansard check-request - --api anthropic-messages`
+    """
+    from hansard.adapters.cli.checking import check
+
+    if not check(file, api.value, as_json=as_json):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -339,7 +326,7 @@ def import_(
     context: typer.Context,
     file: Annotated[
         Path,
-        typer.Argument(callback=_readable, help="`-`: standard input."),
+        typer.Argument(callback=readable, help="`-`: standard input."),
     ],
     new_key: Annotated[
         str | None, typer.Option("--as", metavar="KEY", help="Give it another key.")

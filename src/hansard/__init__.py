@@ -6,6 +6,7 @@ All errors are `HansardError`; hansard/domain/errors.py shows their tree.
 
 from hansard.adapters.app import connect
 from hansard.adapters.capture.spool import RecordingWarning
+from hansard.adapters.request_check import Verdict, check_request
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
 from hansard.domain.content import Document, Native, Text
@@ -38,6 +39,7 @@ from hansard.domain.errors import (
 )
 from hansard.domain.log import Duplicate, Recorded
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.referee.violation import Violation
 from hansard.projections.window import Window
 
 __version__ = "0.1.0"
@@ -76,8 +78,11 @@ __all__ = [
     "UnknownApi",
     "UnsupportedClient",
     "UnsupportedFilesystem",
+    "Verdict",
     "VersionConflict",
+    "Violation",
     "Window",
     "__version__",
+    "check_request",
     "connect",
 ]

@@ -14,6 +14,7 @@ from tests.adapters.command import PROGRAM, Command, Done, ended, in_process, ru
 
 KEY = "support/4711"
 COMMANDS = (
+    "check-request",
     "conversations",
     "demo",
     "export",

@@ -1,0 +1,46 @@
+"""The arguments and options that several commands of `hansard` share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Api(StrEnum):
+    """The wire formats that a request can be in."""
+
+    ANTHROPIC_MESSAGES = "anthropic-messages"
+    OPENAI_CHAT = "openai-chat"
+    OPENAI_RESPONSES = "openai-responses"
+
+
+class Thinking(StrEnum):
+    """What becomes of signed thinking."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
+Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as well.")]
+Url = Annotated[
+    str | None,
+    typer.Option(
+        help="Where the store is: `sqlite:///file.db`, `postgresql://user@host/database`.",
+        show_default="$HANSARD_URL, else sqlite:///hansard.db",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys stay as they are.")]
+At = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="VERSION", help="As it stood then.", show_default="the last"),
+]
+
+
+def readable(file: Path) -> Path:
+    """Return the path of a file that is there, or of standard input; wrong usage for others."""
+    if file != Path("-") and not file.is_file():
+        raise typer.BadParameter(f"there is no file {file}")
+    return file
