@@ -23,7 +23,6 @@ from hansard.domain.events import (
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral import READERS
 from hansard.projections.neutral_anthropic import API
-from tests.projections.anthropic_rules import complaints
 from tests.projections.happenings import (
     Story,
     flat,
@@ -35,6 +34,7 @@ from tests.projections.happenings import (
     thinking,
     tool_use,
 )
+from tests.projections.refused import refused
 
 ELSEWHERE = "elsewhere"
 IMAGE: JsonObject = {
@@ -99,7 +99,7 @@ def test_a_call_keeps_its_arguments_and_a_result_its_content() -> None:
         {**result_of("toolu_1"), "content": [text("seen"), IMAGE]},
     ]
     assert rules(request) == {"foreign"}
-    assert complaints(request) == []
+    assert refused("anthropic-messages", request) == ()
 
 
 def test_a_call_or_result_that_nobody_here_reads_is_named() -> None:
@@ -115,7 +115,7 @@ def test_a_call_or_result_that_nobody_here_reads_is_named() -> None:
     assert (called["input"], called["name"]) == ({}, "look_up")
     assert "found" not in str(given)
     assert [note.deed for note in request.report.of("foreign")] == ["left out", "left out"]
-    assert complaints(request) == []
+    assert refused("anthropic-messages", request) == ()
 
 
 def test_what_another_providers_tools_did_goes_as_words() -> None:

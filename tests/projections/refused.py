@@ -1,0 +1,13 @@
+"""What a provider would refuse in a request, for tests: its rules, without its SDK's types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hansard.projections.referee.rules import RULES
+from hansard.projections.referee.violation import Violation, violations
+
+
+def refused(api: str, request: Mapping[str, Any]) -> tuple[Violation, ...]:
+    return violations(RULES[api], request)
