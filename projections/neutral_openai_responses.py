@@ -154,7 +154,7 @@ def _held(value: JsonObject) -> tuple[Part, ...]:
             told = "approved" if approve else "refused"
             return (Text(text=f"{told}: {reason}" if reason else told),)
         case {"tools": [*tools]}:
-            names = [_name_of(held) for held in cast("list[Any]", tools)]
+            names = [_name_of(held) for held in tools]
             return (Text(text="\n".join(name for name in names if isinstance(name, str))),)
         case _:
             return parts(value.get("output"))
@@ -169,7 +169,7 @@ def _is_error(value: JsonObject) -> bool:
         case {"approve": False} | {"status": "failed"}:
             return True
         case {"output": [*runs]}:
-            return any(_failed(run) for run in cast("list[Any]", runs))
+            return any(_failed(run) for run in runs)
         case _:
             return False
 

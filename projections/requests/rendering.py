@@ -10,9 +10,14 @@ from types import MappingProxyType
 from typing import Final
 
 from hansard.domain.errors import UnknownApi
-from hansard.projections import neutral_openai_chat
+from hansard.projections import neutral_openai_chat, neutral_openai_responses
 from hansard.projections.history import History
-from hansard.projections.requests import anthropic_draft, anthropic_messages, openai_chat
+from hansard.projections.requests import (
+    anthropic_draft,
+    anthropic_messages,
+    openai_chat,
+    openai_responses,
+)
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.responses import Item
 from hansard.projections.turns import history
@@ -20,6 +25,7 @@ from hansard.projections.turns import history
 APIS: Final = {
     anthropic_draft.API: anthropic_messages.render,
     neutral_openai_chat.API: openai_chat.render,
+    neutral_openai_responses.API: openai_responses.render,
 }
 """Name to renderer, of each API that requests can be made for."""
 

@@ -1,0 +1,111 @@
+"""Requests to OpenAI's Responses API: each rule in turn, from a history to what is sent.
+
+A request stands by itself: what the service held of the conversation (`previous_response_id`,
+`conversation`) is sent in full. The rules O1 to O16 are those that the service was seen to enforce;
+docs/rendering.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hansard.domain.errors import NothingToSend
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block, History
+from hansard.projections.report import report_of
+from hansard.projections.requests.openai_responses_compaction import begin_at_compaction
+from hansard.projections.requests.openai_responses_draft import Draft, Piece
+from hansard.projections.requests.openai_responses_held import (
+    resolve_references,
+    tell_of_expired_containers,
+)
+from hansard.projections.requests.openai_responses_instructions import (
+    spell_instructions,
+    spell_tools,
+)
+from hansard.projections.requests.openai_responses_pairs import pair_outputs
+from hansard.projections.requests.openai_responses_reasoning import check_reasoning
+from hansard.projections.requests.openai_responses_spelling import Speller
+from hansard.projections.requests.request import Options, Request
+
+_PLAIN: Final = frozenset({"message", "function_call", "function_call_output"})
+"""Items that are whole by themselves, or in pairs already."""
+
+
+def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Request:
+    """Return the arguments `instructions`, `tools` and `input`, those that there are.
+
+    `blobs` holds the bytes of `needed_blobs`, by digest. Raises NothingToSend for a history without
+    turns, CorruptRecord where a blob is missing.
+    """
+    draft = Draft()
+    instructions, leading = spell_instructions(draft, history.instructions, blobs)
+    tools = spell_tools(draft, history.tools, blobs)
+    _spell(draft, history, blobs)
+    _obey(draft, history, options)
+    if not draft.pieces:
+        raise NothingToSend("the conversation has no turn that can be sent: say something first")
+    if options.cache:
+        draft.note("noted", "O16", None, "the service places its cache marks itself")
+    if history.left_out:
+        why = f"the {history.left_out} events before stand outside of the window"
+        draft.note("left out", "window", None, why)
+    arguments: dict[str, Any] = {
+        "instructions": instructions,
+        "tools": tools,
+        "input": [*leading, *(piece.value for piece in draft.pieces)],
+    }
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return Request(given, options, report_of([*history.notes, *draft.notes]))
+
+
+def _spell(draft: Draft, history: History, blobs: Mapping[str, bytes]) -> None:
+    speller = Speller(draft, blobs)
+    for turn in history.turns:
+        blocks = turn.blocks
+        if len(blocks) == 1 and (value := _plain(blocks[0], turn.role)) is not None:
+            draft.pieces.append(Piece(value, blocks[0]))
+        else:
+            speller.spell(turn)
+
+
+def _plain(block: Block, role: str) -> JsonObject | None:
+    """Return a message that needs no repair, as most do; None for any other."""
+    if block.mark or block.spilled:
+        return None
+    plain = block.plain
+    if plain["kind"] != "text":
+        return None
+    text = plain["text"]
+    return None if not text or text.isspace() else {"role": role, "content": text}
+
+
+def _obey(draft: Draft, history: History, options: Options) -> None:
+    """Apply the rules that concern more than one item, where there is such an item at all.
+
+    What one rule tells in words may be what another rests on, so they are applied until none
+    objects.
+    """
+    types = draft.types
+    if "compaction" in types:
+        begin_at_compaction(draft, history.responses, options)
+    if "item_reference" in types:
+        resolve_references(draft)
+    if "code_interpreter_call" in types:
+        tell_of_expired_containers(draft, history)
+    before: list[Piece] = []
+    while before != draft.pieces:
+        before = draft.pieces
+        if not types <= _PLAIN:
+            pair_outputs(draft)
+        if _may_object(draft, options):
+            check_reasoning(draft, history, options)
+
+
+def _may_object(draft: Draft, options: Options) -> bool:
+    """Whether there is anything that reasoning, accounts or repeated ids could be an obstacle to."""
+    if "reasoning" in draft.types or draft.broken or options.account is not None:
+        return True
+    ids = [item_id for piece in draft.pieces if (item_id := piece.value.get("id")) is not None]
+    return len(set(ids)) < len(ids)

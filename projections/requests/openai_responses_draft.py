@@ -1,0 +1,52 @@
+"""A request to OpenAI's Responses API while it is made: items that know where they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.report import Deed, Note
+from hansard.projections.requests.openai_responses_items import kind_of
+
+
+class Piece(NamedTuple):
+    """An item as it will be sent, and the block of the history that it stands for."""
+
+    value: JsonObject
+    block: Block
+
+    @property
+    def kind(self) -> str:
+        """The item's type; "message" where it has none."""
+        return kind_of(self.value)
+
+
+@dataclass(slots=True)
+class Draft:
+    """The items so far, and what was done to get there.
+
+    `types` are the types of the items that were spelled, but for plain messages: a rule has nothing
+    to do where what it looks for never occurs. `broken` are the responses of which an item does not
+    go as it came, and why: their reasoning cannot go either.
+    """
+
+    pieces: list[Piece] = field(default_factory=list[Piece])
+    notes: list[Note] = field(default_factory=list[Note])
+    types: set[Any] = field(default_factory=set[Any])
+    broken: dict[str, str] = field(default_factory=dict[str, str])
+
+    def add(self, value: JsonObject, block: Block) -> None:
+        """Add an item."""
+        self.types.add(kind_of(value))
+        self.pieces.append(Piece(value, block))
+
+    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
+        """Add a note to the report."""
+        self.notes.append(Note(deed, rule, version, why))
+
+    def break_up(self, block: Block, why: str) -> None:
+        """Note that an item of a response does not go as it came."""
+        if block.response is not None:
+            self.broken.setdefault(block.response, why)

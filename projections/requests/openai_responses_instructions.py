@@ -1,0 +1,70 @@
+"""Instructions and tools in the spelling of OpenAI's Responses API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from hansard.domain.blobs import restore
+from hansard.domain.content import Native, Text
+from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral_openai_responses import API
+from hansard.projections.requests.foreign import instructions_told, tool_told, whole
+from hansard.projections.requests.openai_responses_draft import Draft
+from hansard.projections.requests.openai_responses_ids import name_of
+
+
+def spell_instructions(
+    draft: Draft, instructions: InstructionsSet | None, blobs: Mapping[str, bytes]
+) -> tuple[str | None, list[JsonObject]]:
+    """Return what stands under `instructions`, and the items that lead the input."""
+    match instructions.content if instructions else "":
+        case str() as text:
+            return text if text.strip() else None, []
+        case Text(text=text):
+            return text if text.strip() else None, []
+        case Native(api="openai-responses") as native:
+            return _own(restore(native.value, blobs))
+        case Native() as native:
+            text, note = instructions_told(whole(native, blobs))
+            draft.notes.append(note)
+            return text or None, []
+
+
+def spell_tools(
+    draft: Draft, tools: ToolsDefined | None, blobs: Mapping[str, bytes]
+) -> list[JsonObject] | None:
+    """Return what stands under `tools`, in the order in which they were defined."""
+    spelled: list[JsonObject] = []
+    for tool in tools.tools if tools else ():
+        if isinstance(tool, Native) and tool.api == API:
+            spelled.append(restore(tool.value, blobs))
+            continue
+        if isinstance(tool, Native):
+            told, note = tool_told(whole(tool, blobs))
+            draft.notes.append(note)
+        else:
+            told = tool
+        if told is not None:
+            spelled.append(_definition(draft, told))
+    return spelled or None
+
+
+def _own(value: JsonObject) -> tuple[str | None, list[JsonObject]]:
+    told: Any = value.get("instructions")
+    leading: Any = value.get("input")
+    items = cast("list[Any]", leading) if isinstance(leading, list) else []
+    return told if isinstance(told, str) and told.strip() else None, items
+
+
+def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
+    """Return a function's definition; `strict` would refuse most schemas, and is on by default."""
+    told: JsonObject = {"type": "function", "name": name_of(tool.name)}
+    if told["name"] != tool.name:
+        why = "the name of the function is not one that the service takes"
+        draft.note("translated", "O7", None, why)
+    if tool.description is not None:
+        told["description"] = tool.description
+    return {**told, "parameters": tool.input_schema, "strict": False}

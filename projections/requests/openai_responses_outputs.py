@@ -1,0 +1,98 @@
+"""Outputs of calls, each in the item that its kind of call wants, from neutral content (O1, O13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from hansard.domain import jsontext
+from hansard.domain.conversation import CANCELLED
+from hansard.domain.errors import MalformedJson
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.requests.openai_responses_items import OUTPUTS, kind_of, link_of
+from hansard.projections.requests.result_words import words_for_nothing
+
+HELD: Final = frozenset({"function_call", "custom_tool_call"})
+"""Calls whose output may hold images and files."""
+
+_FAILED: Final = "The tool failed:"
+_APPROVALS: Final = frozenset({"approve", "approved", "true", "yes"})
+
+
+def output_of(
+    call: JsonObject, parts: Sequence[JsonObject], *, is_error: bool
+) -> JsonObject | None:
+    """Return the item that answers a call with parts of a message; None where they cannot.
+
+    The API has no mark for an error, so words tell of it. A computer wants a screenshot; an
+    approval is given by "approved" or the like alone; a tool search takes definitions of tools.
+    """
+    kind = kind_of(call)
+    answer: JsonObject = {
+        "type": OUTPUTS.get(kind, "function_call_output"),
+        "call_id": link_of(call),
+    }
+    text = _text_of(parts, is_error=is_error)
+    match kind:
+        case "computer_call":
+            return _screenshot(answer, parts)
+        case "local_shell_call":
+            return {"type": answer["type"], "id": link_of(call), "output": text}
+        case "shell_call":
+            return {**answer, "output": [_run(parts, is_error=is_error)]}
+        case "apply_patch_call":
+            status = "failed" if is_error else "completed"
+            return {**answer, "status": status, "output": text}
+        case "mcp_approval_request":
+            return _approval(link_of(call), text, is_error=is_error)
+        case "tool_search_call":
+            found = {"execution": "client", "status": "completed", "tools": _tools_in(text)}
+            return {**answer, **found}
+        case _:
+            return {**answer, "output": _held(parts, text, is_error=is_error)}
+
+
+def _held(parts: Sequence[JsonObject], text: str, *, is_error: bool) -> str | list[JsonObject]:
+    """Return what an output holds: the text if there is nothing else, or the parts."""
+    if all(part["type"] == "input_text" for part in parts) and len(parts) <= 1:
+        return text
+    return [{"type": "input_text", "text": _FAILED}, *parts] if is_error else list(parts)
+
+
+def _text_of(parts: Sequence[JsonObject], *, is_error: bool) -> str:
+    said = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
+    if not said:
+        return words_for_nothing(is_error=is_error)
+    return f"{_FAILED}\n{said}" if is_error and said != CANCELLED else said
+
+
+def _run(parts: Sequence[JsonObject], *, is_error: bool) -> JsonObject:
+    said = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
+    written, failed = ("", said) if is_error else (said, "")
+    outcome = {"type": "exit", "exit_code": int(is_error)}
+    return {"stdout": written, "stderr": failed, "outcome": outcome}
+
+
+def _screenshot(answer: JsonObject, parts: Sequence[JsonObject]) -> JsonObject | None:
+    shown = next((part["image_url"] for part in parts if part["type"] == "input_image"), None)
+    if shown is None:
+        return None
+    return {**answer, "output": {"type": "computer_screenshot", "image_url": shown}}
+
+
+def _approval(request_id: Any, text: str, *, is_error: bool) -> JsonObject:
+    approved = not is_error and text.strip().lower() in _APPROVALS
+    answer: JsonObject = {
+        "type": "mcp_approval_response",
+        "approval_request_id": request_id,
+        "approve": approved,
+    }
+    return answer if approved else {**answer, "reason": text}
+
+
+def _tools_in(text: str) -> list[Any]:
+    try:
+        found = jsontext.read(text)
+    except MalformedJson:
+        return []
+    return cast("list[Any]", found) if isinstance(found, list) else []

@@ -1,0 +1,156 @@
+"""Reasoning and what came of it, which go together or not at all (O3, O4), and ids (O5).
+
+A response is taken as a whole: from its first reasoning on, all items go as they came, ids and all;
+or the reasoning is left out, and what came after it goes without ids. The service knows which
+reasoning an item came of by the item's id, so neither half may go without the other:
+"Item 'rs_...' of type 'reasoning' was provided without its required following item." and "Item
+'fc_...' of type 'function_call' was provided without its required 'reasoning' item: 'rs_...'."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from hansard.domain.events import ResponseCompleted
+from hansard.projections.history import Block, History
+from hansard.projections.requests.openai_responses_draft import Draft, Piece
+from hansard.projections.requests.openai_responses_items import without_id
+from hansard.projections.requests.openai_responses_words import as_words
+from hansard.projections.requests.request import Options
+
+_REASONING: Final = "reasoning"
+_CAME_OF_IT: Final = frozenset({"image_generation_call", "compaction"})
+"""What a response may end with after reasoning, beside a message or a call of the caller's tools."""
+
+
+class _Objection(NamedTuple):
+    """Why the items of a response from `start` on cannot go as they came, by which rule."""
+
+    start: int
+    rule: str
+    why: str
+
+
+def check_reasoning(draft: Draft, history: History, options: Options) -> None:
+    """Leave out the reasoning that would be refused, and the ids of what came of it."""
+    checked = _Checked(draft, history, options)
+    draft.pieces = [
+        piece
+        for response, group in groupby(draft.pieces, _response_of)
+        for piece in checked.kept(response, list(group))
+    ]
+
+
+class _Checked:
+    """What is known of the items that were looked at so far."""
+
+    def __init__(self, draft: Draft, history: History, options: Options) -> None:
+        self._draft = draft
+        self._responses = history.responses
+        self._options = options
+        self._gone = {note.version for note in history.notes if note.deed == "left out"}
+        self._seen: set[Any] = set()
+        self._bare: set[str] = set()
+
+    def kept(self, response: str | None, pieces: list[Piece]) -> Iterator[Piece]:
+        """Yield the items of the next response, or of what stands between two, as they go."""
+        objection = None if response is None else self._objection(response, pieces)
+        for index, piece in enumerate(pieces):
+            if objection is not None and index >= objection.start:
+                yield from self._bared(piece, objection)
+            elif _id_of(piece) in self._seen:
+                again = _Objection(0, "O5", "an item with the same id stands before it")
+                yield from self._bared(piece, again)
+            else:
+                yield piece
+        self._seen.update(filter(None, map(_id_of, pieces)))
+        if response is not None and objection is not None:
+            self._bare.add(response)
+
+    def _bared(self, piece: Piece, objection: _Objection) -> Iterator[Piece]:
+        """Yield what stands for an item that does not go as it came."""
+        version = piece.block.version
+        if piece.kind == _REASONING:
+            self._draft.note("left out", objection.rule, version, objection.why)
+            return
+        value = without_id(piece.value)
+        if value is piece.value:
+            yield piece
+        elif value is not None:
+            why = f"goes without its id: {objection.why}"
+            self._draft.note("repaired", objection.rule, version, why)
+            yield Piece(value, piece.block)
+        elif (told := as_words(piece)) is not None:
+            self._draft.note("translated", objection.rule, version, f"as words: {objection.why}")
+            yield told
+        else:
+            self._draft.note("left out", objection.rule, version, objection.why)
+
+    def _objection(self, response: str, pieces: list[Piece]) -> _Objection | None:
+        """Return why items of a response cannot go as they came; None where all of them can."""
+        if any(_id_of(piece) in self._seen for piece in pieces):
+            return _Objection(0, "O5", "an item of the response stands before it")
+        if response in self._bare or self._is_torn(pieces):
+            return _Objection(0, "O3", "other items of the response are gone")
+        if self._is_anothers(pieces[0].block):
+            return _Objection(0, "O4", "the response was made for another account")
+        places = [place for place, piece in enumerate(pieces) if piece.kind == _REASONING]
+        if not places:
+            return None
+        if self._options.thinking == "drop":
+            return _Objection(places[0], "thinking", "reasoning is dropped, as asked")
+        if (why := self._draft.broken.get(response)) is not None:
+            return _Objection(places[0], "O3", why)
+        if (why := self._unreadable([pieces[place] for place in places])) is not None:
+            return _Objection(places[0], "O4", why)
+        ending = 1 + max((n for n, piece in enumerate(pieces) if _comes_of_it(piece)), default=-1)
+        alone = next((place for place in places if place >= ending), None)
+        return None if alone is None else _Objection(alone, "O3", "nothing came of the reasoning")
+
+    def _is_torn(self, pieces: Sequence[Piece]) -> bool:
+        """Whether an event amid the response's, or right before them, is left out."""
+        first, last = pieces[0].block.version, pieces[-1].block.version
+        return bool(self._gone) and not self._gone.isdisjoint(range(first - 1, last + 1))
+
+    def _is_anothers(self, block: Block) -> bool:
+        if self._options.account is None:
+            return False
+        sent = self._responses.of(block.response or "", block.asked).sent
+        return sent is not None and sent.account not in (None, self._options.account)
+
+    def _unreadable(self, reasoning: Sequence[Piece]) -> str | None:
+        """Return why the service could not read a response's reasoning; None where it can.
+
+        It reads what it was sent encrypted, and what it holds: a whole response that it stored.
+        "Item with id 'rs_...' not found. Items are not persisted when `store` is set to false."
+        """
+        block = reasoning[0].block
+        response = self._responses.of(block.response or "", block.asked)
+        sent, closing = response.sent, response.closing
+        models = {event.model for event in (sent, closing) if event and event.model}
+        if self._options.model and models and self._options.model not in models:
+            return "the reasoning is another model's"
+        is_held = isinstance(closing, ResponseCompleted) and closing.envelope.get("store") is True
+        if is_held or all(piece.value.get("encrypted_content") for piece in reasoning):
+            return None
+        return "the reasoning is neither held by the service nor encrypted"
+
+
+def _response_of(piece: Piece) -> str | None:
+    return piece.block.response
+
+
+def _id_of(piece: Piece) -> Any:
+    """Return an item's id; None where that is only a name of something else."""
+    if piece.kind in ("local_shell_call_output", "item_reference"):
+        return None
+    item_id = piece.value.get("id")
+    return item_id if isinstance(item_id, str) else None
+
+
+def _comes_of_it(piece: Piece) -> bool:
+    if piece.kind == "message":
+        return piece.value.get("role") == "assistant"
+    return piece.block.call is not None or piece.kind in _CAME_OF_IT

@@ -1,0 +1,290 @@
+"""Blocks of a history as items of OpenAI's Responses API: its own as they came, others neutral.
+
+What is repaired here concerns one item: ids, keys that no request has, outputs of another kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, assert_never
+
+from hansard.domain import jsontext
+from hansard.domain.blobs import restore
+from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from hansard.domain.conversation import CANCELLED
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block, Turn
+from hansard.projections.neutral import neutral_of
+from hansard.projections.neutral_openai_responses import API
+from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
+from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
+from hansard.projections.requests.openai_responses_documents import spell_document
+from hansard.projections.requests.openai_responses_draft import Draft, Piece
+from hansard.projections.requests.openai_responses_ids import CallIds, name_of
+from hansard.projections.requests.openai_responses_items import (
+    OUTPUTS,
+    as_plain_message,
+    has_fitting_id,
+    kind_of,
+    link_of,
+    with_link,
+    without_id,
+)
+from hansard.projections.requests.openai_responses_keys import without_own_keys
+from hansard.projections.requests.openai_responses_outputs import HELD, output_of
+from hansard.projections.requests.openai_responses_words import as_words
+from hansard.projections.requests.result_words import headline
+
+_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
+_PARTS: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
+_APPROVAL: Final = "mcp_approval_request"
+
+Said = str | JsonObject
+"""A part of a message: a text that was given as such, or a part in the API's spelling."""
+
+
+class Speller:
+    """Spells the turns of one request, in order, into a draft."""
+
+    def __init__(self, draft: Draft, blobs: Mapping[str, bytes]) -> None:
+        """Spell with the blobs that the blocks refer to."""
+        self._draft = draft
+        self._blobs = blobs
+        self._ids = CallIds()
+        self._calls: dict[int | None, JsonObject] = {}
+
+    def spell(self, turn: Turn) -> None:
+        """Add the items of a turn."""
+        if turn.role != "assistant":
+            self._heard(turn.role, turn.blocks)
+            return
+        for block in turn.blocks:
+            if block.mark in ("call", "unawaited"):
+                self._call(block)
+            else:
+                self._spoken(block)
+
+    def _own(self, block: Block) -> JsonObject | None:
+        """Return an item or a part of this API's as it came; None for any other block."""
+        plain = block.plain
+        if plain["kind"] != "native" or plain["api"] != API:
+            return None
+        value: JsonObject = plain["value"]
+        if block.spilled:
+            value = restore(value, self._blobs)
+        return without_own_keys(self._draft, value, block.version)
+
+    def _spoken(self, block: Block) -> None:
+        """Add what the assistant said."""
+        if (value := self._own(block)) is not None:
+            self._item(value, block)
+            return
+        for part in self._neutral(block):
+            text = words_for(part) if isinstance(part, Document) else part.text
+            if text.strip():
+                self._draft.add({"role": "assistant", "content": text}, block)
+
+    def _item(self, value: JsonObject, block: Block) -> None:
+        """Add an item of this API's."""
+        draft = self._draft
+        if kind_of(value) == "message" and value.get("status") == "in_progress":
+            draft.note("repaired", "O3", block.version, "a message that broke off goes as its text")
+            draft.break_up(block, "its message broke off")
+            value = as_plain_message(value)
+        elif not has_fitting_id(value):
+            draft.note("repaired", "O5", block.version, "its id is none that the service gives")
+            draft.break_up(block, "an id of its items is none that the service gives")
+            kept = without_id(value)
+            if kept is None:
+                told = as_words(Piece(value, block))
+                if told is not None:
+                    draft.add(told.value, block)
+                return
+            value = kept
+        draft.add(value, block)
+
+    def _neutral(self, block: Block) -> tuple[Text | Document, ...]:
+        """Return what a block that is not this API's says, with a note on what it does not."""
+        content = block.content
+        match content:
+            case Native():
+                told, note = told_of(whole(content, self._blobs), block)
+                self._draft.notes.append(note)
+                return told
+            case Text() if not content.text.strip():
+                self._leave_out("O15", block, "blank text")
+                return ()
+            case Text() | Document():
+                return (content,)
+            case Reasoning():
+                self._leave_out("O4", block, "the reasoning is none of OpenAI's")
+                return ()
+            case ToolCall():
+                self._leave_out("O1", block, "a call that was not recorded as one")
+                return ()
+            case ToolResult():
+                self._draft.note("moved", "O2", block.version, "a result of no call goes as text")
+                return content.content
+            case _:
+                assert_never(content)
+
+    def _call(self, block: Block) -> None:
+        """Add a call, and keep it for its output."""
+        value = self._own(block)
+        if value is not None and kind_of(value) == _APPROVAL:
+            self._calls[block.call] = value
+            self._item(value, block)
+            return
+        call_id = self._ids.of_call(block)
+        if call_id != block.call_id:
+            why = "the id of the call is not one that the service takes"
+            self._draft.note("translated", "O6", block.version, why)
+        if value is None:
+            value = self._function_call(block, call_id)
+        elif value.get("call_id") != call_id:
+            value = {**value, "call_id": call_id}
+        self._calls[block.call] = value
+        self._item(value, block)
+
+    def _function_call(self, block: Block, call_id: str) -> JsonObject:
+        content = block.content
+        arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
+        if isinstance(content, Native):
+            arguments, note = arguments_of(whole(content, self._blobs), block)
+            self._draft.notes.append(note)
+        if not isinstance(arguments, dict):
+            why = "the arguments of a call are an object"
+            self._draft.note("translated", "O7", block.version, why)
+            arguments = {"arguments": arguments}
+        name = name_of(block.name)
+        if name != block.name:
+            why = "the name of the function is not one that the service takes"
+            self._draft.note("translated", "O7", block.version, why)
+        text = jsontext.write(arguments).decode()
+        return {"type": "function_call", "call_id": call_id, "name": name, "arguments": text}
+
+    def _heard(self, role: str, blocks: Sequence[Block]) -> None:
+        """Add what the user said, or the operator, and the outputs of calls before it.
+
+        What one event says is one message; documents that an output cannot hold come after all
+        outputs.
+        """
+        said: list[Said] = []
+        shown: list[tuple[list[Said], Block]] = []
+        first: Block | None = None
+        for block in blocks:
+            if block.mark == "result" or block.mark == "missing":
+                shown += self._result(block)
+                continue
+            if first is not None and (
+                block.mark not in ("", "note") or block.version != first.version
+            ):
+                self._say(role, said, first)
+                said, first = [], None
+            for told, of in shown:
+                self._say("user", told, of)
+            shown = []
+            if block.mark == "late":
+                self._late(block)
+            elif block.mark == "document":
+                self._found(block)
+            elif (value := self._own(block)) is not None and kind_of(value) not in _PARTS:
+                self._item(value, block)
+            else:
+                first = first or block
+                said += [value] if value is not None else self._parts(block, self._neutral(block))
+        for told, of in shown:
+            self._say("user", told, of)
+        if first is not None:
+            self._say(role, said, first)
+
+    def _say(self, role: str, said: Sequence[Said], block: Block) -> None:
+        """Add a message: a text alone is a string, all else a list of parts."""
+        if not said:
+            return
+        if len(said) == 1 and isinstance(said[0], str):
+            self._draft.add({"role": role, "content": said[0]}, block)
+            return
+        content = [_text(part) if isinstance(part, str) else part for part in said]
+        for part in content:
+            if part.get("file_id") is not None:
+                why = "refers to a file that the provider keeps: it may be gone"
+                self._draft.note("noted", "O14", block.version, why)
+        self._draft.add({"role": role, "content": content}, block)
+
+    def _parts(self, block: Block, told: Sequence[Text | Document]) -> list[Said]:
+        return [
+            part.text if isinstance(part, Text) else self._document(block, part) for part in told
+        ]
+
+    def _document(self, block: Block, document: Document) -> Said:
+        if (spelled := spell_document(document, self._blobs)) is not None:
+            return spelled
+        why = f"OpenAI does not read {document.media_type}"
+        self._leave_out("document", block, why)
+        return words_for(document)
+
+    def _result(self, block: Block) -> list[tuple[list[Said], Block]]:
+        """Add the output of a call; return what the user is to show because it cannot hold it."""
+        if block.mark == "missing":
+            why = f"no output in time: {CANCELLED!r} stands in"
+            self._draft.note("repaired", "O1", block.version, why)
+        call = self._calls[block.call]
+        value = self._own(block)
+        if value is not None and kind_of(value) == OUTPUTS.get(kind_of(call)):
+            self._draft.add(with_link(value, link_of(call)), block)
+            return []
+        parts = [_part(part) for part in self._parts(block, self._held(block))]
+        answer = output_of(call, parts, is_error=block.is_error)
+        if answer is None:
+            self._late(block)
+            return []
+        self._draft.add(answer, block)
+        files = [part for part in parts if part["type"] != "input_text"]
+        if not files or kind_of(call) in HELD or kind_of(call) == "computer_call":
+            return []
+        why = "the output of such a call holds no documents: they follow it"
+        self._draft.note("moved", "O13", block.version, why)
+        return [([f"{PREAMBLE} {block.call_id} ({block.name})", *files], block)]
+
+    def _held(self, block: Block) -> Sequence[Text | Document]:
+        """Return what a result holds."""
+        content = block.content
+        if isinstance(content, ToolResult):
+            return content.content
+        if not isinstance(content, Native):
+            return ()
+        if content.api == API:
+            result = neutral_of(API, restore(content.value, self._blobs))
+            return result.content if isinstance(result, ToolResult) else ()
+        told, note = content_of(whole(content, self._blobs), block)
+        self._draft.notes.append(note)
+        return told
+
+    def _late(self, block: Block) -> None:
+        """Add a result whose time is over as the user's words."""
+        if block.plain.get("content") == _GIVEN_UP:
+            self._leave_out("late", block, "the call was given up, and was answered so before")
+            return
+        self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
+        told = self._parts(block, self._held(block))
+        self._say("user", [headline(block), *told], block)
+
+    def _found(self, block: Block) -> None:
+        """Add a document that travels on its own."""
+        if not isinstance(block.content, Document):
+            return
+        tag = tag_of(block, block.content)
+        told = f"{PREAMBLE}\n{tag}" if block.call_id else tag
+        self._say("user", [told, self._document(block, block.content)], block)
+
+    def _leave_out(self, rule: str, block: Block, why: str) -> None:
+        self._draft.note("left out", rule, block.version, why)
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "input_text", "text": text}
+
+
+def _part(said: Said) -> JsonObject:
+    return _text(said) if isinstance(said, str) else said

@@ -1,0 +1,57 @@
+"""Items that cannot go as they are, told in words: so that what they did is not lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hansard.domain.content import (
+    Document,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.neutral import neutral_of, outcome_of
+from hansard.projections.neutral_openai_responses import API
+from hansard.projections.requests.document_tags import words_for
+from hansard.projections.requests.foreign import words_of
+from hansard.projections.requests.openai_responses_draft import Piece
+from hansard.projections.requests.result_words import headline
+
+
+def as_words(piece: Piece) -> Piece | None:
+    """Return the message that stands for an item; None where nothing of it can be told.
+
+    What the caller gave is the user's, all else the assistant's.
+    """
+    said = neutral_of(API, piece.value)
+    block = piece.block
+    if isinstance(said, ToolResult) and block.response is None:
+        told = [headline(block), *map(_words, said.content)]
+        return Piece({"role": "user", "content": "\n".join(told)}, block)
+    text = "\n".join(_told(piece.value))
+    return Piece({"role": "assistant", "content": text}, block) if text else None
+
+
+def _told(value: JsonObject) -> Iterator[str]:
+    said = neutral_of(API, value)
+    match said:
+        case ToolCall() | ServerToolCall() | ServerToolResult():
+            yield words_of(said)
+        case ToolResult(call_id=call_id, content=content, is_error=is_error):
+            name = str(value.get("type", "")).removesuffix("_call_output")
+            yield words_of(
+                ServerToolResult(call_id=call_id, name=name, content=content, is_error=is_error)
+            )
+        case Text(text=text):
+            yield text
+        case _:
+            return
+    if (gave := outcome_of(API, value)) is not None:
+        yield words_of(gave)
+
+
+def _words(part: Text | Document) -> str:
+    return part.text if isinstance(part, Text) else words_for(part)
