@@ -18,7 +18,7 @@ from hansard.projections.requests.anthropic_documents import spell_document
 from hansard.projections.requests.anthropic_draft import API, Draft, is_blank
 from hansard.projections.requests.anthropic_ids import CallIds
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
-from hansard.projections.requests.foreign import arguments_of, content_of, told_of
+from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
 from hansard.projections.requests.result_words import headline, words_for_nothing
 
 _GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
@@ -105,12 +105,12 @@ class Speller:
         return [value]
 
     def _foreign(self, block: Block, native: Native) -> list[JsonObject]:
-        told, note = told_of(self._whole(native), block)
+        told, note = told_of(self._whole(native, block), block)
         self._draft.notes.append(note)
         return [self._part(block, part.model_dump()) for part in told]
 
-    def _whole(self, native: Native) -> Native:
-        return Native(api=native.api, value=restore(native.value, self._blobs))
+    def _whole(self, native: Native, block: Block) -> Native:
+        return whole(native, self._blobs) if block.spilled else native
 
     def _document(self, block: Block, document: Document) -> JsonObject:
         spelled = spell_document(document, self._blobs)
@@ -130,7 +130,7 @@ class Speller:
         content = block.content
         arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
         if isinstance(content, Native):
-            arguments, note = arguments_of(self._whole(content), block)
+            arguments, note = arguments_of(self._whole(content, block), block)
             self._draft.notes.append(note)
         if not isinstance(arguments, dict):
             why = "the arguments of a call are an object"
@@ -196,7 +196,7 @@ class Speller:
             parts: list[JsonObject] = plain["content"]
             return parts
         native = Native(api=plain["api"], value=plain["value"])
-        held, note = content_of(self._whole(native), block)
+        held, note = content_of(self._whole(native, block), block)
         self._draft.notes.append(note)
         return [part.model_dump() for part in held]
 

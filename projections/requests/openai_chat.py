@@ -17,7 +17,7 @@ from hansard.projections.report import report_of
 from hansard.projections.requests.openai_chat_answers import answers_in, message_of
 from hansard.projections.requests.openai_chat_draft import Draft, draft_of
 from hansard.projections.requests.openai_chat_instructions import spell_instructions, spell_tools
-from hansard.projections.requests.openai_chat_members import is_plain
+from hansard.projections.requests.openai_chat_members import plain_back
 from hansard.projections.requests.openai_chat_results import results_in, spell_results
 from hansard.projections.requests.openai_chat_said import messages_said
 from hansard.projections.requests.request import Options, Request
@@ -40,6 +40,9 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     if history.left_out:
         why = f"the {history.left_out} events before stand outside of the window"
         draft.note("left out", "window", None, why)
+    if draft.has_decoys:
+        why = "members of answers that say nothing, and that a request does not have"
+        draft.note("left out", "C7", None, why)
     if options.cache:
         draft.note("noted", "C12", None, "the service caches by itself: there are no marks to set")
     arguments = {"tools": tools, "messages": [*instructions, *messages]}
@@ -50,7 +53,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
 def _messages(draft: Draft) -> Iterator[JsonObject]:
     turns = draft.history.turns
     for place, turn in enumerate(turns):
-        if (plain := _plain(turn)) is not None:
+        if (plain := _plain(draft, turn)) is not None:
             yield plain
         elif turn.role == "assistant":
             after = turns[place + 1] if place + 1 < len(turns) else None
@@ -59,19 +62,18 @@ def _messages(draft: Draft) -> Iterator[JsonObject]:
             yield from messages_said(draft, turn.role, _unanswered(draft, turn))
 
 
-def _plain(turn: Turn) -> JsonObject | None:
+def _plain(draft: Draft, turn: Turn) -> JsonObject | None:
     """Return the message of a turn that is one text and needs no repair, as most are."""
     block = turn.blocks[0]
-    plain = block.plain
     if block.mark or block.spilled or len(turn.blocks) != 1:
         return None
+    plain = block.plain
     if plain["kind"] == "text" and turn.role != "system":
         text: str = plain["text"]
         return {"role": turn.role, "content": text} if text and not text.isspace() else None
     if plain["kind"] != "native" or plain["api"] != API or turn.role != "assistant":
         return None
-    value: JsonObject = plain["value"]
-    return value if is_plain(value) else None
+    return plain_back(draft, plain["value"])
 
 
 def _answered(draft: Draft, turn: Turn, results: dict[int | None, Block]) -> Iterator[JsonObject]:

@@ -12,7 +12,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_openai_chat import Kind, kind_of
 from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import arguments_of, told_of, whole
+from hansard.projections.requests.foreign import arguments_of, told_of
 from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.openai_chat_members import (
     call_back,
@@ -127,26 +127,31 @@ def _is_over(answer: Answer, kind: Kind | None) -> bool:
 
 def _texts(draft: Draft, block: Block) -> list[str]:
     """Return what a block that is not of this API says."""
-    content = block.content
-    match content:
-        case Native():
-            told, note = told_of(whole(content, draft.blobs), block)
-            draft.notes.append(note)
-            texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
-        case Text():
-            texts = [content.text]
-        case Document():
-            draft.leave_out("document", block, "an assistant's message holds no document")
-            texts = [words_for(content)]
-        case Reasoning() | ToolCall() | ToolResult():
-            draft.leave_out("foreign", block, f"a {content.kind} that no answer of this API made")
-            return []
-        case _:
-            assert_never(content)
+    if (native := draft.foreign(block)) is not None:
+        told, note = told_of(native, block)
+        draft.notes.append(note)
+        texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
+    else:
+        texts = _neutral_texts(draft, block)
     kept = [text for text in texts if text.strip()]
     if len(kept) < len(texts):
         draft.leave_out("C4", block, "blank text")
     return kept
+
+
+def _neutral_texts(draft: Draft, block: Block) -> list[str]:
+    content = block.content
+    match content:
+        case Text():
+            return [content.text]
+        case Document():
+            draft.leave_out("document", block, "an assistant's message holds no document")
+            return [words_for(content)]
+        case Native() | Reasoning() | ToolCall() | ToolResult():
+            draft.leave_out("foreign", block, f"a {content.kind} that no answer of this API made")
+            return []
+        case _:
+            assert_never(content)
 
 
 def _joined(texts: list[tuple[Block, str]]) -> str | None:
@@ -208,13 +213,11 @@ def _arguments(draft: Draft, block: Block) -> Any:
 
     Some servers read what stands in the string and refuse all else (C10).
     """
-    plain = block.plain
-    if plain["kind"] == "native":
-        native = Native(api=plain["api"], value=plain["value"])
-        arguments, note = arguments_of(whole(native, draft.blobs), block)
+    if (native := draft.foreign(block)) is not None:
+        arguments, note = arguments_of(native, block)
         draft.notes.append(note)
     else:
-        arguments = plain["arguments"]
+        arguments = block.plain["arguments"]
     if isinstance(arguments, dict):
         return cast("JsonObject", arguments)
     draft.note("translated", "C10", block.version, "the arguments of a call are an object")

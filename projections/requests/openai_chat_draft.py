@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hansard.domain.blobs import restore
+from hansard.domain.content import Native
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block, History
 from hansard.projections.neutral_openai_chat import API
@@ -22,7 +23,8 @@ _MICRO: Final = 1_000_000
 class Draft:
     """What the rules need to know, and the notes on what they did.
 
-    `reader` is the model that the request is for.
+    `reader` is the model that the request is for. `has_decoys` says that members of answers which
+    say nothing, and which a request does not have, were left out: one note tells of them all.
     """
 
     history: History
@@ -31,6 +33,7 @@ class Draft:
     reader: Reader
     ids: CallIds
     notes: list[Note] = field(default_factory=list[Note])
+    has_decoys: bool = False
 
     def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
         """Add a note to the report."""
@@ -47,6 +50,16 @@ class Draft:
             return None
         value: JsonObject = plain["value"]
         return restore(value, self.blobs) if block.spilled else value
+
+    def foreign(self, block: Block) -> Native | None:
+        """Return a block of another API, whole; None for one in neutral form."""
+        plain = block.plain
+        if plain["kind"] != "native":
+            return None
+        value: JsonObject = plain["value"]
+        return Native(
+            api=plain["api"], value=restore(value, self.blobs) if block.spilled else value
+        )
 
     def is_kin(self, block: Block) -> bool:
         """Whether what a compatible server added to an answer may go back.

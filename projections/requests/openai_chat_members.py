@@ -14,6 +14,7 @@ from hansard.projections.history import Block
 from hansard.projections.requests.openai_chat_draft import Draft
 
 _PLAIN: Final = frozenset({"role", "content", "refusal"})
+_PLAIN_AND_MORE: Final = len(_PLAIN) + 1
 _KNOWN: Final = _PLAIN | {"name", "audio", "function_call", "tool_calls"}
 _ANSWERS_ONLY: Final = frozenset({"annotations", "parsed", "parsed_arguments"})
 _COUNTS: Final = frozenset({"index"})
@@ -22,20 +23,25 @@ _FUNCTION: Final = frozenset({"name", "arguments"})
 _PARTS: Final = frozenset({"text", "refusal"})
 _THOUGHTS: Final = "thinking"
 
-NOTHING_SAID: Final = "members of answers that say nothing, and that a request does not have"
-"""Why members without content stay away: one note for them all."""
 
+def plain_back(draft: Draft, value: JsonObject) -> JsonObject | None:
+    """Return a message that has nothing but text, and some, as most do; None for any other.
 
-def is_plain(value: JsonObject) -> bool:
-    """Whether a message has nothing but text, and some, so that it goes as it is."""
+    OpenAI puts an empty list of annotations in each: it says nothing.
+    """
     content = value.get("content")
-    return bool(content) and isinstance(content, str) and value.keys() <= _PLAIN and "role" in value
+    if not content or not isinstance(content, str) or "role" not in value:
+        return None
+    if value.keys() <= _PLAIN:
+        return value
+    if value.get("annotations") != [] or len(value) != _PLAIN_AND_MORE:
+        return None
+    draft.has_decoys = True
+    return {name: held for name, held in value.items() if name in _PLAIN}
 
 
 def message_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
     """Return a message as it goes back."""
-    if is_plain(value):
-        return value
     back: JsonObject = {}
     if "role" not in value:
         back["role"] = "assistant"
@@ -83,10 +89,10 @@ def call_back(draft: Draft, block: Block, value: JsonObject, call_id: str | None
 
 
 def says_nothing(message: JsonObject) -> bool:
-    """Whether a message has neither content nor a call (C4)."""
-    return not any(
-        message.get(name) for name in ("content", "tool_calls", "function_call", "refusal", "audio")
-    )
+    """Whether a message has neither content nor a call of the older kind (C4)."""
+    if message.get("content") or message.get("refusal"):
+        return False
+    return not message.get("function_call") and not message.get("audio")
 
 
 def _is_function(value: JsonObject, function: Any) -> bool:
@@ -128,7 +134,7 @@ def _put_sound(draft: Draft, block: Block, back: JsonObject, held: Any) -> None:
             back["content"] = back.get("content") or text
             draft.note("translated", "C9", block.version, "a sound is gone: its words go as text")
         case _:
-            draft.note("left out", "C7", None, NOTHING_SAID)
+            draft.has_decoys = True
 
 
 def _goes(draft: Draft, block: Block, name: str, held: Any) -> bool:
@@ -141,7 +147,7 @@ def _goes(draft: Draft, block: Block, name: str, held: Any) -> bool:
     if goes:
         return True
     if name in _COUNTS or _is_empty(held):
-        draft.note("left out", "C7", None, NOTHING_SAID)
+        draft.has_decoys = True
     elif name in _ANSWERS_ONLY:
         draft.leave_out("C7", block, f"{name}: a request does not have them")
     else:

@@ -13,7 +13,7 @@ from hansard.projections.history import Block
 from hansard.projections.neutral_openai_chat import neutral
 from hansard.projections.neutral_openai_chat_parts import Part
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
-from hansard.projections.requests.foreign import content_of, told_of, whole
+from hansard.projections.requests.foreign import content_of, told_of
 from hansard.projections.requests.openai_chat_documents import spell_document
 from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.result_words import headline, words_for_nothing
@@ -96,23 +96,23 @@ def _said(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
     value = draft.own(block)
     if value is not None and value.get("role") is None:
         return [value]
+    if value is not None:
+        return _stray(draft, block)
+    if (native := draft.foreign(block)) is not None:
+        told, note = told_of(native, block)
+        draft.notes.append(note)
+        return _spelled(draft, block, told, role)
     content = block.content
     match content:
-        case Native() if value is not None:
-            return _stray(draft, block)
-        case Native():
-            told, note = told_of(whole(content, draft.blobs), block)
-            draft.notes.append(note)
         case Text() | Document():
-            told = (content,)
+            return _spelled(draft, block, (content,), role)
         case ToolResult():
             return _stray(draft, block)
-        case Reasoning() | ToolCall():
+        case Native() | Reasoning() | ToolCall():
             draft.leave_out("foreign", block, f"a {content.kind} is the assistant's alone")
             return []
         case _:
             assert_never(content)
-    return _spelled(draft, block, told, role)
 
 
 def _spelled(
@@ -160,16 +160,12 @@ def result_parts(draft: Draft, block: Block) -> tuple[Part, ...]:
     if (value := draft.own(block)) is not None:
         result = neutral(value)
         return result.content if isinstance(result, ToolResult) else ()
+    if (native := draft.foreign(block)) is not None:
+        held, note = content_of(native, block)
+        draft.notes.append(note)
+        return held
     content = block.content
-    match content:
-        case Native():
-            held, note = content_of(whole(content, draft.blobs), block)
-            draft.notes.append(note)
-            return held
-        case ToolResult():
-            return content.content
-        case _:
-            return ()
+    return content.content if isinstance(content, ToolResult) else ()
 
 
 def _found(draft: Draft, block: Block) -> list[JsonObject]:
