@@ -1,0 +1,212 @@
+"""What is dubious in a history: what no recorder would have seen like that on a wire."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, cast
+from uuid import UUID
+
+from hansard.adapters.capture.answer import named
+from hansard.adapters.histories.history import Doubt, Heard, Spoken
+from hansard.domain import events, jsontext
+from hansard.domain.blobs import restore
+from hansard.domain.content import Native, Opaque, Text
+from hansard.domain.errors import MalformedJson
+from hansard.domain.events import Event
+from hansard.projections.neutral import neutral_of
+
+_CUT: Final = re.compile(r"(?:\[|<|\()?(?:\.{3}|…)?\s*truncated\W*$", re.IGNORECASE)
+_CUT_AT_MOST: Final = 40
+_DATA_URL: Final = re.compile(r"data:[^,]{0,200};base64,")
+_TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
+
+
+def doubts_of(heard: Heard) -> tuple[Doubt, ...]:
+    """Return what is dubious in what was spoken, in its order; no two lines of a place are alike."""
+    found = [
+        *_unpaired(heard.spoken),
+        *_out_of_turn(heard.spoken),
+        *_blank(heard.spoken),
+        *_unknown(heard.spoken, heard.blobs),
+        *_truncated(heard.spoken, heard.blobs),
+    ]
+    order = {said.place: at for at, said in reversed(list(enumerate(heard.spoken)))}
+    return tuple(sorted(dict.fromkeys(found), key=lambda doubt: order[doubt.place]))
+
+
+def _unpaired(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
+    waiting: dict[str, str] = {}
+    for event, place, _ in spoken:
+        match event:
+            case events.ToolCallRecorded(awaited=True):
+                waiting[event.call_id] = place
+            case events.ToolResultRecorded(line=None):
+                if waiting.pop(event.call_id, None) is None:
+                    yield Doubt("no call", place, "a result of no call before it")
+            case _:
+                continue
+    for place in waiting.values():
+        yield Doubt("no result", place, "a call without a result: it is open")
+
+
+def _out_of_turn(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
+    """Yield where a speaker follows himself, or the assistant speaks first."""
+    speaker, last = "nobody", ""
+    for event, place, _ in spoken:
+        match event:
+            case events.MessageRecorded(role="user"):
+                if speaker == "user" and place != last:
+                    yield Doubt("alternation", place, "the user speaks twice in a row")
+                speaker, last = "user", place
+            case events.MessageRecorded(role="system") | events.InstructionsSet():
+                continue
+            case events.ToolResultRecorded():
+                speaker = "tool"
+            case _ if (response := _response(event)) is not None:
+                if speaker == "nobody":
+                    yield Doubt("alternation", place, "the assistant speaks first")
+                elif speaker == "assistant" and last != str(response):
+                    yield Doubt("alternation", place, "the assistant speaks twice in a row")
+                speaker, last = "assistant", str(response)
+            case _:
+                continue
+
+
+def _blank(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
+    messages = list(spoken)
+    says_more = {
+        _response(said.event)
+        for said in messages
+        if not isinstance(said.event, events.MessageRecorded)
+    }
+    for event, place, _ in messages:
+        match event:
+            case events.MessageRecorded(content=content):
+                blank = any(_is_blank_block(block) for block in content)
+                empty = event.response not in says_more and any(map(_is_blank_message, content))
+                if blank or empty:
+                    yield Doubt("blank", place, "a text is blank")
+            case _:
+                continue
+
+
+def _unknown(spoken: Iterable[Spoken], blobs: Mapping[str, bytes]) -> Iterator[Doubt]:
+    for event, place, _ in spoken:
+        match event:
+            case events.OpaqueRecorded():
+                yield _opaque(place, event.type)
+            case events.MessageRecorded(content=content):
+                for block in content:
+                    if isinstance(block, Native) and (kind := _opaque_kind(block, blobs)):
+                        yield _opaque(place, kind)
+            case _:
+                continue
+
+
+def _truncated(spoken: Iterable[Spoken], blobs: Mapping[str, bytes]) -> Iterator[Doubt]:
+    for event, place, _ in spoken:
+        is_call = isinstance(event, events.ToolCallRecorded)
+        for block in _blocks(event):
+            match block:
+                case Text(text=text):
+                    is_cut = _is_cut(text)
+                case Native(value=value):
+                    whole = restore(value, blobs)
+                    is_cut = _holds_cut(whole) or (is_call and _has_cut_arguments(whole))
+                case _:
+                    is_cut = False
+            if is_cut:
+                yield Doubt("truncated", place, "a text or a document seems to be cut")
+
+
+def _blocks(event: Event) -> tuple[object, ...]:
+    content: object = getattr(event, "content", None)
+    return cast("tuple[object, ...]", content) if isinstance(content, tuple) else (content,)
+
+
+def _response(event: Event) -> UUID | None:
+    return getattr(event, "response", None)
+
+
+def _is_blank_block(block: object) -> bool:
+    match block:
+        case Text(text=text):
+            return not text.strip()
+        case Native(value={"type": str(kind), "text": str(text)}) if kind in _TEXT_TYPES:
+            return not text.strip()
+        case _:
+            return False
+
+
+def _is_blank_message(block: object) -> bool:
+    """Whether a block that is a whole message says nothing, or only blank text."""
+    match block.value if isinstance(block, Native) else None:
+        case {"role": str(), "content": str(text), **more}:
+            return not text.strip() and not more.get("refusal") and not more.get("audio")
+        case {"role": str(), "content": [*parts]}:
+            return all(map(_is_blank_part, parts))
+        case _:
+            return False
+
+
+def _is_blank_part(part: object) -> bool:
+    match part:
+        case {"text": str(text)}:
+            return not text.strip()
+        case _:
+            return False
+
+
+def _opaque(place: str, kind: str) -> Doubt:
+    return Doubt(
+        "opaque", place, f"a block of type {named(kind)}: kept as it is, for its API alone"
+    )
+
+
+def _opaque_kind(block: Native, blobs: Mapping[str, bytes]) -> str | None:
+    said = neutral_of(block.api, restore(block.value, blobs))
+    return (said.type or "none") if isinstance(said, Opaque) else None
+
+
+def _holds_cut(value: Any) -> bool:
+    match value:
+        case str():
+            return _is_cut(value)
+        case {"type": "base64", "data": str(data)} if not _is_base64(data):
+            return True
+        case dict():
+            return any(map(_holds_cut, cast("dict[str, Any]", value).values()))
+        case list():
+            return any(map(_holds_cut, cast("list[Any]", value)))
+        case _:
+            return False
+
+
+def _is_cut(text: str) -> bool:
+    if (found := _DATA_URL.match(text)) is not None:
+        return not _is_base64(text[found.end() :])
+    return _CUT.search(text[-_CUT_AT_MOST:]) is not None
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        binascii.a2b_base64(data.encode(), strict_mode=True)
+    except ValueError:
+        return False
+    return True
+
+
+def _has_cut_arguments(call: dict[str, Any]) -> bool:
+    """Whether the arguments of a call are the beginning of a JSON text (OpenAI's are a text)."""
+    match call:
+        case {"function": {"arguments": str(held)}} | {"arguments": str(held)} if held.strip():
+            pass
+        case _:
+            return False
+    try:
+        jsontext.read(held)
+    except MalformedJson:
+        return True
+    return False

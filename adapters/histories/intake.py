@@ -1,0 +1,184 @@
+"""Histories on their way into a store: each whole or not at all, and only what is new of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+from uuid import UUID
+
+from hansard.adapters.histories.call_ids import told_apart
+from hansard.adapters.histories.doubts import doubts_of
+from hansard.adapters.histories.history import Doubt, Heard, History, Listener
+from hansard.adapters.histories.identity import Identity
+from hansard.adapters.store import Store
+from hansard.adapters.writing import append_to
+from hansard.domain.draft import Stamp, draft
+from hansard.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
+from hansard.domain.events import ConversationStarted, Event, InstructionsSet
+from hansard.domain.head import Head, Pointer
+from hansard.domain.header import SALT_SIZE
+from hansard.domain.log import Append, NewEvent
+
+Outcome = Literal["recorded", "extended", "unchanged", "refused"]
+"""What became of a history: it is new here, or it went on, or nothing of it is new; or it is not
+what was imported under its key, and nothing was changed."""
+
+_TRIES: Final = 4
+_METADATA: Final = {"source": "import"}
+_BESIDE: Final = frozenset(
+    {
+        *("conversation.started", "instructions.set", "tools.defined"),
+        *("annotation.added", "content.redacted"),
+    }
+)
+"""What may stand between the events of a history without making it another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """What was done with a history: `recorded` of its `events` are new in the store.
+
+    `why` says what is wrong where it was refused.
+    """
+
+    key: str
+    conversation_id: UUID
+    outcome: Outcome
+    events: int
+    recorded: int
+    doubts: tuple[Doubt, ...] = ()
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A history as it is to stand in a store: what it says, and the ids of what was spoken."""
+
+    key: str
+    identity: Identity
+    heard: Heard
+    ids: tuple[UUID, ...]
+
+    @property
+    def events(self) -> int:
+        """How many events it comes to, with the one that begins it."""
+        return 1 + len(self.heard.settings) + len(self.ids)
+
+
+def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) -> TakenIn:
+    """Record what a history says and the store does not have yet, in one commit.
+
+    A conversation that has that key and is not this history stays as it is: that is an outcome, not
+    an error. With `dry_run` nothing is recorded, and the outcome is what would be. Raises
+    InvalidInput, with the history's place in its source, where it cannot be read.
+    """
+    wanted = _wanted(store, history, key)
+    doubts = (*wanted.heard.doubts, *doubts_of(wanted.heard))
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            return replace(_taken_in(store, wanted, dry_run=dry_run), doubts=doubts)
+        except (VersionConflict, IdempotencyMismatch):
+            if not tries_left:  # Another writer was quicker, each time.
+                raise
+    raise AssertionError
+
+
+def _wanted(store: Store, history: History, key: str) -> _Wanted:
+    identity = Identity(store.tenant, key)
+    try:
+        heard = history.hear(Listener(identity.responses(), store.backend.digest))
+    except InvalidInput as exc:
+        raise InvalidInput(f"{history.place}: {exc}") from exc
+    heard = told_apart(heard, identity.line)
+    ids = identity.of_events(said.event for said in heard.spoken)
+    return _Wanted(key, identity, heard, tuple(ids))
+
+
+def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
+    backend, identity = store.backend, wanted.identity
+    found = backend.find(store.tenant, wanted.key)
+    conversation_id = identity.conversation() if found is None else found
+    head = backend.head(conversation_id)
+    done = TakenIn(wanted.key, conversation_id, "unchanged", wanted.events, 0)
+    if head.version and (found is None or found != identity.conversation()):
+        return replace(done, outcome="refused", why=_why_foreign(found))
+    known = _known(store, conversation_id, wanted.ids) if head.version else 0
+    if known is None:
+        why = "it is not what was imported before: import it under another key"
+        return replace(done, outcome="refused", why=why)
+    new = wanted.heard.spoken[known:]
+    if head.version and not new:
+        return done
+    if head.closed:
+        return replace(done, outcome="refused", why="the conversation was closed")
+    drafted = tuple(_drafted(store, wanted, conversation_id, head, known))
+    if not dry_run:
+        _record(store, wanted, Append(store.tenant, conversation_id, drafted, head.version))
+    outcome: Outcome = "extended" if head.version else "recorded"
+    return replace(done, outcome=outcome, recorded=len(drafted))
+
+
+def _why_foreign(found: UUID | None) -> str:
+    if found is None:
+        return "it is in this store under another key, or was forgotten here: choose another key"
+    return "another conversation has that key: import it under another one"
+
+
+def _known(store: Store, conversation_id: UUID, ids: Sequence[UUID]) -> int | None:
+    """Return how many of these events the log has; None where something else is among them."""
+    known = 0
+    for recorded in store.backend.read(conversation_id):
+        if known == len(ids):
+            break
+        if recorded.event_id == ids[known]:
+            known += 1
+        elif recorded.type not in _BESIDE:
+            return None
+    return known
+
+
+def _drafted(
+    store: Store, wanted: _Wanted, conversation_id: UUID, head: Head, known: int
+) -> Iterator[NewEvent]:
+    """Yield the events that are new: the beginning, other settings than those in force, the rest."""
+
+    def drafted(event: Event, event_id: UUID, occurred_at: int | None) -> NewEvent:
+        stamp = Stamp(
+            event_id=event_id,
+            occurred_at=time.time_ns() // 1000 if occurred_at is None else occurred_at,
+            salt=os.urandom(SALT_SIZE),
+            tenant=store.tenant,
+            conversation_id=conversation_id,
+            metadata=_METADATA,
+        )
+        return draft(event, stamp)
+
+    before = wanted.ids[known - 1] if known else None
+    new = wanted.heard.spoken[known:]
+    begun = new[0].occurred_at if new else None
+    settings: list[Event] = [] if head.version else [ConversationStarted(key=wanted.key)]
+    settings += [
+        event for event in wanted.heard.settings if not _in_force(store, conversation_id, event)
+    ]
+    for event in settings:
+        yield drafted(event, wanted.identity.of_setting(event, before), begun)
+    for said, event_id in zip(new, wanted.ids[known:], strict=True):
+        yield drafted(said.event, event_id, said.occurred_at)
+
+
+def _in_force(store: Store, conversation_id: UUID, event: Event) -> bool:
+    pointer: Pointer = "instructions" if isinstance(event, InstructionsSet) else "tools"
+    last = store.backend.latest(conversation_id, pointer)
+    return last is not None and last.event() == event
+
+
+def _record(store: Store, wanted: _Wanted, append: Append) -> None:
+    backend = store.backend
+    backend.open(store.tenant, wanted.key, append.conversation_id)
+    needed = {blob.sha256 for event in append.events for blob in event.blobs}
+    for digest in sorted(needed & wanted.heard.blobs.keys()):
+        backend.put_blob(store.tenant, append.conversation_id, (wanted.heard.blobs[digest],))
+    append_to(backend, append)

@@ -1,0 +1,175 @@
+"""The JSON that programs keep: a list of messages, a request, or a file of many of either.
+
+JSON lines (jsonlines.org) hold a message a line, or a conversation a line as files for fine-tuning
+do. Which of these a file is, its shape says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+from hansard.adapters.capture.nesting import read
+from hansard.adapters.histories.history import Heard, Histories, History, Listener
+from hansard.adapters.histories.spoken import MEMBER, hear
+from hansard.domain.errors import InvalidInput, MalformedJson
+from hansard.domain.jsontext import JsonObject
+
+_BOM: Final = b"\xef\xbb\xbf"
+_LINES: Final = frozenset({".jsonl", ".ndjson"})
+
+
+class _Held(NamedTuple):
+    """A value of a file, and its place there: its number, from 1, and what is counted."""
+
+    number: int
+    place: str
+    value: Any
+
+
+def histories_in(path: Path, api: str) -> Histories:
+    """Return the histories of a file of an API's JSON.
+
+    Raises InvalidInput, with the line or the number, where it is none of the shapes.
+    """
+    lines = partial(_lines, path)
+    if not _has_lines(path):
+        return _of_value(path, api)
+    first = next(lines())
+    if _is_message(first.value):
+        messages = [_message(held) for held in lines()]
+        return _one(api, {MEMBER[api]: messages}, "the file")
+    return _several(api, lines, sum(1 for _ in lines()))
+
+
+def _of_value(path: Path, api: str) -> Histories:
+    """Return the histories of a file that holds one value."""
+    value = _whole(path)
+    match value:
+        case []:
+            raise InvalidInput("there is no message in it")
+        case [first, *_]:
+            held = cast("list[Any]", value)
+            if not _is_message(first):
+                return _several(api, partial(_items, held), len(held))
+            return _one(api, {MEMBER[api]: [_message(item) for item in _items(held)]}, "the file")
+        case _ if _is_message(value):
+            return _one(api, {MEMBER[api]: [value]}, "the file")
+        case _ if path.suffix.lower() in _LINES:
+            line = _Held(1, "line 1", value)
+            return _several(api, lambda: iter((line,)), 1)
+        case _:
+            return _one(api, _request(_Held(1, "the file", value), api), "the file")
+
+
+def _several(api: str, held: Callable[[], Iterator[_Held]], count: int) -> Histories:
+    def read_all() -> Iterator[History]:
+        for each in held():
+            request = _request(each, api)
+            yield _history(api, request, each.place, _name(each))
+
+    return Histories(count, are_several=True, read=read_all)
+
+
+def _one(api: str, request: JsonObject, place: str) -> Histories:
+    history = _history(api, request, place, None)
+    return Histories(1, are_several=False, read=lambda: iter((history,)))
+
+
+def _history(api: str, request: JsonObject, place: str, name: str | None) -> History:
+    def heard(listener: Listener) -> Heard:
+        return hear(api, request, listener)
+
+    return History(place, name, heard)
+
+
+def _name(held: _Held) -> str:
+    """Return what a conversation is called among others: its own id, else its number."""
+    match held.value:
+        case {"id": str(name)} | {"custom_id": str(name)} if name.strip():
+            return name
+        case _:
+            return str(held.number)
+
+
+def _request(held: _Held, api: str) -> JsonObject:
+    """Return the request that a value is: itself, or one of the messages that it lists."""
+    member = MEMBER[api]
+    match held.value:
+        case {**request} if member in request:
+            return cast("JsonObject", request)
+        case [first, *_] if _is_message(first):
+            return {member: held.value}
+        case _:
+            raise InvalidInput(
+                f"{held.place}: neither a list of messages nor an object with `{member}`, "
+                f"as {api} spells them"
+            )
+
+
+def _message(held: _Held) -> JsonObject:
+    if _is_message(held.value):
+        return cast("JsonObject", held.value)
+    raise InvalidInput(f"{held.place}: no message: it has neither `role` nor `type`")
+
+
+def _is_message(value: Any) -> bool:
+    match value:
+        case {"messages": _}:
+            return False
+        case {"type": _, "input": str()}:  # A call of OpenAI's has an `input` of its own.
+            return True
+        case {"input": _}:
+            return False
+        case {"role": _} | {"type": _}:
+            return True
+        case _:
+            return False
+
+
+def _items(values: list[Any]) -> Iterator[_Held]:
+    return (_Held(number, f"number {number}", value) for number, value in enumerate(values, 1))
+
+
+def _lines(path: Path) -> Iterator[_Held]:
+    """Yield the values of a file's lines; blank ones do not count, but have a number."""
+    with path.open("rb") as file:
+        for number, line in _filled(file):
+            try:
+                value = read(line)
+            except MalformedJson as exc:
+                raise InvalidInput(f"line {number}: {exc}") from exc
+            yield _Held(number, f"line {number}", value)
+
+
+def _has_lines(path: Path) -> bool:
+    """Whether a file's first line is a value of its own, and not its only one."""
+    with path.open("rb") as file:
+        lines = _filled(file)
+        first = next(lines, None)
+        if first is None or next(lines, None) is None:
+            return False
+    try:
+        read(first[1])
+    except MalformedJson:
+        return False
+    return True
+
+
+def _filled(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(file, 1):
+        text = line.removeprefix(_BOM) if number == 1 else line
+        if text.strip():
+            yield number, text
+
+
+def _whole(path: Path) -> Any:
+    text = path.read_bytes().removeprefix(_BOM)
+    if not text.strip():
+        raise InvalidInput("the file is empty")
+    try:
+        return read(text)
+    except MalformedJson as exc:
+        raise InvalidInput(f"the file is neither JSON nor JSON lines: {exc}") from exc
