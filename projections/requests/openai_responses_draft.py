@@ -12,15 +12,16 @@ from hansard.projections.requests.openai_responses_items import kind_of
 
 
 class Piece(NamedTuple):
-    """An item as it will be sent, and the block of the history that it stands for."""
+    """An item as it will be sent, the block of the history that it stands for, and its type."""
 
     value: JsonObject
     block: Block
+    kind: str = "message"
 
-    @property
-    def kind(self) -> str:
-        """The item's type; "message" where it has none."""
-        return kind_of(self.value)
+
+def piece_of(value: JsonObject, block: Block) -> Piece:
+    """Return an item with its type."""
+    return Piece(value, block, kind_of(value))
 
 
 @dataclass(slots=True)
@@ -39,8 +40,9 @@ class Draft:
 
     def add(self, value: JsonObject, block: Block) -> None:
         """Add an item."""
-        self.types.add(kind_of(value))
-        self.pieces.append(Piece(value, block))
+        piece = piece_of(value, block)
+        self.types.add(piece.kind)
+        self.pieces.append(piece)
 
     def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
         """Add a note to the report."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hansard.projections.report import Deed
-from hansard.projections.requests.openai_responses_draft import Draft, Piece
+from hansard.projections.requests.openai_responses_draft import Draft, Piece, piece_of
 from hansard.projections.requests.openai_responses_items import (
     CALLS,
     OUTPUTS,
@@ -82,4 +82,4 @@ def _forget_callers(draft: Draft) -> None:
         if caller is not None and caller not in programs:
             draft.note("repaired", "O8", piece.block.version, "the caller of the call is gone")
             value = {key: held for key, held in piece.value.items() if key != "caller"}
-            draft.pieces[index] = Piece(value, piece.block)
+            draft.pieces[index] = piece_of(value, piece.block)

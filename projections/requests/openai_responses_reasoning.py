@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from hansard.domain.events import ResponseCompleted
 from hansard.projections.history import Block, History
-from hansard.projections.requests.openai_responses_draft import Draft, Piece
+from hansard.projections.requests.openai_responses_draft import Draft, Piece, piece_of
 from hansard.projections.requests.openai_responses_items import without_id
 from hansard.projections.requests.openai_responses_words import as_words
 from hansard.projections.requests.request import Options
@@ -31,6 +31,9 @@ class _Objection(NamedTuple):
     start: int
     rule: str
     why: str
+
+
+_AGAIN: Final = _Objection(0, "O5", "an item with the same id stands before it")
 
 
 def check_reasoning(draft: Draft, history: History, options: Options) -> None:
@@ -56,18 +59,30 @@ class _Checked:
 
     def kept(self, response: str | None, pieces: list[Piece]) -> Iterator[Piece]:
         """Yield the items of the next response, or of what stands between two, as they go."""
-        objection = None if response is None else self._objection(response, pieces)
-        for index, piece in enumerate(pieces):
-            if objection is not None and index >= objection.start:
-                yield from self._bared(piece, objection)
-            elif _id_of(piece) in self._seen:
-                again = _Objection(0, "O5", "an item with the same id stands before it")
-                yield from self._bared(piece, again)
+        if response is None:
+            yield from self._once(pieces)
+            return
+        ids = [item_id for piece in pieces if (item_id := _id_of(piece)) is not None]
+        is_new = self._seen.isdisjoint(ids) and len(set(ids)) == len(ids)
+        self._seen.update(ids)
+        objection = self._objection(response, pieces) if is_new else _AGAIN
+        if objection is None:
+            yield from pieces
+            return
+        self._bare.add(response)
+        yield from pieces[: objection.start]
+        for piece in pieces[objection.start :]:
+            yield from self._bared(piece, objection)
+
+    def _once(self, pieces: list[Piece]) -> Iterator[Piece]:
+        """Yield what no response said, each id once."""
+        for piece in pieces:
+            item_id = _id_of(piece)
+            if item_id is not None and item_id in self._seen:
+                yield from self._bared(piece, _AGAIN)
             else:
                 yield piece
-        self._seen.update(filter(None, map(_id_of, pieces)))
-        if response is not None and objection is not None:
-            self._bare.add(response)
+            self._seen.add(item_id)
 
     def _bared(self, piece: Piece, objection: _Objection) -> Iterator[Piece]:
         """Yield what stands for an item that does not go as it came."""
@@ -81,7 +96,7 @@ class _Checked:
         elif value is not None:
             why = f"goes without its id: {objection.why}"
             self._draft.note("repaired", objection.rule, version, why)
-            yield Piece(value, piece.block)
+            yield piece_of(value, piece.block)
         elif (told := as_words(piece)) is not None:
             self._draft.note("translated", objection.rule, version, f"as words: {objection.why}")
             yield told
@@ -90,8 +105,6 @@ class _Checked:
 
     def _objection(self, response: str, pieces: list[Piece]) -> _Objection | None:
         """Return why items of a response cannot go as they came; None where all of them can."""
-        if any(_id_of(piece) in self._seen for piece in pieces):
-            return _Objection(0, "O5", "an item of the response stands before it")
         if response in self._bare or self._is_torn(pieces):
             return _Objection(0, "O3", "other items of the response are gone")
         if self._is_anothers(pieces[0].block):
@@ -126,6 +139,9 @@ class _Checked:
         It reads what it was sent encrypted, and what it holds: a whole response that it stored.
         "Item with id 'rs_...' not found. Items are not persisted when `store` is set to false."
         """
+        is_whole = all(piece.value.get("encrypted_content") for piece in reasoning)
+        if is_whole and self._options.model is None:
+            return None
         block = reasoning[0].block
         response = self._responses.of(block.response or "", block.asked)
         sent, closing = response.sent, response.closing
@@ -133,9 +149,11 @@ class _Checked:
         if self._options.model and models and self._options.model not in models:
             return "the reasoning is another model's"
         is_held = isinstance(closing, ResponseCompleted) and closing.envelope.get("store") is True
-        if is_held or all(piece.value.get("encrypted_content") for piece in reasoning):
-            return None
-        return "the reasoning is neither held by the service nor encrypted"
+        return (
+            None
+            if is_whole or is_held
+            else "the reasoning is neither held by the service nor encrypted"
+        )
 
 
 def _response_of(piece: Piece) -> str | None:

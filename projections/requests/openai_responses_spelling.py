@@ -19,7 +19,7 @@ from hansard.projections.neutral_openai_responses import API
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
 from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
 from hansard.projections.requests.openai_responses_documents import spell_document
-from hansard.projections.requests.openai_responses_draft import Draft, Piece
+from hansard.projections.requests.openai_responses_draft import Draft, piece_of
 from hansard.projections.requests.openai_responses_ids import CallIds, name_of
 from hansard.projections.requests.openai_responses_items import (
     OUTPUTS,
@@ -96,7 +96,7 @@ class Speller:
             draft.break_up(block, "an id of its items is none that the service gives")
             kept = without_id(value)
             if kept is None:
-                told = as_words(Piece(value, block))
+                told = as_words(piece_of(value, block))
                 if told is not None:
                     draft.add(told.value, block)
                 return
