@@ -165,4 +165,4 @@ def _is_error(value: Any) -> bool:
     if not isinstance(value, dict):
         return True
     members = cast("JsonObject", value)
-    return members.get("type") == "error" or "error" in members
+    return members.get("type") == "error" or members.get("error") is not None
