@@ -64,7 +64,7 @@ def blocks_of(request: Mapping[str, Any]) -> tuple[Placed, ...]:
     for index, message in objects(request.get("messages")):
         role, content = text(message.get("role")), message.get("content")
         path: Path = ("messages", index, "content")
-        if isinstance(content, str):
+        if isinstance(content, str) and content:
             placed.append(Placed(path, index, role, {"type": "text", "text": content}))
         for place, block in objects(content):
             placed.append(Placed((*path, place), index, role, block))
