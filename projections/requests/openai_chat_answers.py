@@ -89,7 +89,7 @@ def message_of(
     calls = _calls(draft, answer.calls, results)
     for block, value in answer.odd:
         message = _with_odd(draft, block, value, message, calls)
-    if says_nothing(message) and not calls:
+    if not calls and says_nothing(draft, message):
         for block, _ in filter(None, (answer.message, answer.reasoning)):
             draft.leave_out("C4", block, "of a message that says nothing")
         return None
@@ -198,7 +198,8 @@ def _calls(
 
 def _call(draft: Draft, block: Block) -> JsonObject:
     value = draft.own(block)
-    call_id = draft.ids.of_call(block, is_own=value is not None)
+    is_odd = value is not None and not draft.reader.takes_id(block.call_id or "")
+    call_id = draft.ids.of_call(block, is_kin=is_odd and draft.is_kin(block))
     if call_id != block.call_id:
         draft.note("translated", "C5", block.version, "the id of the call is not one that may go")
     if value is not None:

@@ -25,14 +25,14 @@ class CallIds:
         """Forget which ids the calls of the last message took."""
         self._taken.clear()
 
-    def of_call(self, block: Block, *, is_own: bool) -> str:
-        """Return the id of a call, and keep it for its result.
+    def of_call(self, block: Block, *, is_kin: bool) -> str:
+        """Return the id of a call, and keep it for its result; `is_kin`: its server made it.
 
         An id that cannot go becomes one that is made of it and of its place, so that it is the same
         in each request.
         """
         wire = block.call_id or ""
-        fits = wire not in self._taken and self._reader.takes_id(wire, is_own=is_own)
+        fits = wire not in self._taken and self._reader.takes_id(wire, is_kin=is_kin)
         while not fits:
             wire = self._reader.id_of(_digest(wire, block.version))
             fits = wire not in self._taken

@@ -29,8 +29,8 @@ _ROLES: Final[tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]] = (
 """Roles that models refuse, each with the one to speak in."""
 
 _ANY_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
-_MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}\Z")
 _LONGEST_ID: Final = 40
+_MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +71,18 @@ class Reader:
         own = family_of(self.model)
         return not self.is_openai and (own is None or not known or own in known)
 
-    def takes_id(self, call_id: str, *, is_own: bool) -> bool:
-        """Whether the id of a call may go as it is; `is_own`: a server of this API made it.
+    def takes_id(self, call_id: str, *, is_kin: bool = False) -> bool:
+        """Whether the id of a call may go as it is; `is_kin`: a server made it that is asked again.
 
         "Invalid 'messages[36].tool_calls[0].id': string too long. Expected a string with maximum
         length 40, but got a string with length 51"; Mistral: "Tool call id was ... but must be a-z,
-        A-Z, 0-9, with a length of 9."
+        A-Z, 0-9, with a length of 9." Others take what they made: some put a signature into it.
         """
         if family_of(self.model) in _MISTRAL:
             return bool(_MISTRAL_ID.match(call_id))
-        if not is_own:
-            return bool(_ANY_ID.match(call_id))
-        is_strict = self.is_openai or self.model is None
-        return bool(call_id) and (len(call_id) <= _LONGEST_ID or not is_strict)
+        if is_kin and call_id:
+            return self.model is not None or len(call_id) <= _LONGEST_ID
+        return bool(_ANY_ID.match(call_id))
 
     def id_of(self, digest: str) -> str:
         """Return an id that may go, made of a digest in hex."""

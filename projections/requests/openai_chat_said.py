@@ -19,6 +19,7 @@ from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.result_words import headline, words_for_nothing
 
 _SPEAKERS: Final = frozenset({"user", "system", "developer", "function"})
+_MEMBERS: Final = frozenset({"role", "content", "name"})
 _GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 
 
@@ -73,6 +74,9 @@ def _whole_message(draft: Draft, block: Block) -> JsonObject | None:
     role = value.get("role") if value is not None else None
     if value is None or role not in _SPEAKERS:
         return None
+    if draft.reader.is_openai and not value.keys() <= _MEMBERS:
+        draft.leave_out("C7", block, "members of a message that a request does not have")
+        value = {name: held for name, held in value.items() if name in _MEMBERS}
     speaks = draft.reader.role(role)
     if speaks == role:
         return value
