@@ -135,7 +135,9 @@ def test_make_demo_is_the_demo_that_is_tested() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_that_is_named_is_there(page: Path) -> None:
-    named = re.findall(r"(?:`|^\$ )hansard ([a-z-]+)", page.read_text("utf-8"), re.MULTILINE)
+    named = re.findall(
+        r"(?:`|^\$ )hansard ([a-z]+(?:-[a-z]+)*)", page.read_text("utf-8"), re.MULTILINE
+    )
     assert set(named) - COMMANDS == set()
 
 

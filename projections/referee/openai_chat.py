@@ -12,7 +12,12 @@ from typing import Any, Final
 
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.members import member, objects, text
-from hansard.projections.referee.openai_names import malformed_name, repeated_tools
+from hansard.projections.referee.openai_spelling import (
+    malformed_name,
+    repeated_tools,
+    too_long,
+    too_short,
+)
 from hansard.projections.referee.violation import Found, Path, Rule, bracketed
 
 _LONGEST_ID: Final = 40
@@ -128,21 +133,9 @@ def bad_ids(request: Mapping[str, Any]) -> Iterator[Found]:
                 f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9.",
             )
         elif len(call_id) > _LONGEST_ID:
-            yield (
-                path,
-                (
-                    f"Invalid '{bracketed(path)}': string too long. Expected a string with maximum "
-                    f"length {_LONGEST_ID}, but got a string with length {len(call_id)} instead."
-                ),
-            )
+            yield path, too_long(path, len(call_id), _LONGEST_ID)
         elif not call_id:
-            yield (
-                path,
-                (
-                    f"Invalid '{bracketed(path)}': empty string. Expected a string with minimum "
-                    "length 1, but got an empty string instead."
-                ),
-            )
+            yield path, too_short(path)
 
 
 def _ids(request: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.members import objects, text
 from hansard.projections.referee.openai_items import items_of, kind_of
-from hansard.projections.referee.openai_names import too_long
+from hansard.projections.referee.openai_spelling import too_long
 from hansard.projections.referee.violation import Found, Path, bracketed
 
 _SAID: Final = ("output_text", "refusal")

@@ -23,8 +23,13 @@ from hansard.projections.referee.openai_items import (
     items_of,
     kind_of,
 )
-from hansard.projections.referee.openai_names import malformed_name, repeated_tools, too_long
 from hansard.projections.referee.openai_parts import large_strings, misplaced_parts, refused_media
+from hansard.projections.referee.openai_spelling import (
+    malformed_name,
+    repeated_tools,
+    too_long,
+    too_short,
+)
 from hansard.projections.referee.violation import Found, Rule, bracketed
 
 _LONGEST_ID: Final = 64
@@ -117,21 +122,23 @@ def wrong_prefixes(request: Mapping[str, Any]) -> Iterator[Found]:
             )
 
 
-def bad_lengths_of_ids(request: Mapping[str, Any]) -> Iterator[Found]:
-    """Find ids of more than 64 characters, and calls without one (pi-cursor-sdk#237)."""
+def long_ids(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find items whose id has more than 64 characters."""
     for index, item in items_of(request):
-        for name in ("id", "call_id", "approval_request_id"):
+        item_id, path = text(item.get("id")), ("input", index, "id")
+        if len(item_id) > _LONGEST_ID:
+            yield path, too_long(path, len(item_id), _LONGEST_ID)
+
+
+def bad_call_ids(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find ids of calls that have no character, or more than 64 (pi-cursor-sdk#237)."""
+    for index, item in items_of(request):
+        for name in ("call_id", "approval_request_id"):
             path, given = ("input", index, name), item.get(name)
             if isinstance(given, str) and len(given) > _LONGEST_ID:
                 yield path, too_long(path, len(given), _LONGEST_ID)
-            if given == "" and name != "id":
-                yield (
-                    path,
-                    (
-                        f"Invalid '{bracketed(path)}': empty string. Expected a string with minimum "
-                        "length 1, but got an empty string instead."
-                    ),
-                )
+            if given == "":
+                yield path, too_short(path)
 
 
 def repeated_items(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -207,26 +214,27 @@ def deferred_without_search(request: Mapping[str, Any]) -> Iterator[Found]:
 
 RULES: Final = (
     Rule(
-        "reasoning",
+        "O3",
         "send what followed it as it came, with its id, or leave the reasoning out with the ids",
         reasoning_without_follower,
     ),
     Rule(
-        "reasoning",
+        "O4",
         "send `encrypted_content` (include reasoning.encrypted_content), or leave it out",
         reasoning_not_stored,
     ),
-    Rule("unanswered", "send an output for the call, after it", unanswered_calls),
-    Rule("orphans", "leave the output out, or put its call before it", outputs_without_call),
-    Rule("ids", "leave `id` out where this API did not give it", wrong_prefixes),
-    Rule("ids", "map the id, on both ends of the pair alike", bad_lengths_of_ids),
-    Rule("duplicates", "send each item once", repeated_items),
-    Rule("duplicates", "give each call a call_id of its own", repeated_calls),
+    Rule("O1", "send an output for the call, after it", unanswered_calls),
+    Rule("O2", "leave the output out, or put its call before it", outputs_without_call),
+    Rule("O5", "leave `id` out where this API did not give it", wrong_prefixes),
+    Rule("O5", "leave `id` out where this API did not give it", long_ids),
+    Rule("O5", "send each item once", repeated_items),
+    Rule("O6", "map the id, on both ends of the pair alike", bad_call_ids),
+    Rule("O6", "give each call a call_id of its own", repeated_calls),
     Rule("storage", "name what came before in one way", two_histories),
     Rule("parts", "use the part's type that belongs to the role", misplaced_parts),
     Rule("files", "send it as a part that the API reads, or its text", refused_media),
     Rule("lengths", "shorten it, or send it as a file", large_strings),
-    Rule("names", "use letters, digits, _ and - only, at most 64 of them", bad_names),
+    Rule("O7", "use letters, digits, _ and - only, at most 64 of them", bad_names),
     Rule("names", "give each tool a name of its own", repeated_tool_names),
     Rule("tools", "send the tool_search tool, or load all tools", deferred_without_search),
 )

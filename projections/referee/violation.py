@@ -20,7 +20,7 @@ class Violation:
     where: str
     """A JSON pointer (RFC 6901) into the request; "" is all of it."""
     rule: str
-    """The rule's name, as docs/checking.md lists it."""
+    """The rule's name, as docs/rendering.md and docs/checking.md list it."""
     said: str
     """What the provider answers, as far as its words are known."""
     advice: str

@@ -1,4 +1,4 @@
-"""Names of tools, as both of OpenAI's APIs want them."""
+"""Names and ids, as both of OpenAI's APIs want them."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def too_long(path: Path, length: int, longest: int) -> str:
     return (
         f"Invalid '{bracketed(path)}': string too long. Expected a string with maximum length "
         f"{longest}, but got a string with length {length} instead."
+    )
+
+
+def too_short(path: Path) -> str:
+    """Return what the service says of an id that has no character."""
+    return (
+        f"Invalid '{bracketed(path)}': empty string. Expected a string with minimum length 1, but "
+        "got an empty string instead."
     )
 
 
