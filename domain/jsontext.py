@@ -29,12 +29,7 @@ _CANONICAL: Final = json.JSONEncoder(
 def read(text: bytes | str) -> Any:
     """Return the value of a JSON text from outside; raise MalformedJson where a loss would hide."""
     try:
-        return json.loads(
-            text if isinstance(text, str) else text.decode(),
-            object_pairs_hook=_unique,
-            parse_float=_finite,
-            parse_constant=_refuse_constant,
-        )
+        return _READER.decode(text if isinstance(text, str) else text.decode())
     except MalformedJson:
         raise
     except UnicodeDecodeError as exc:
@@ -96,3 +91,9 @@ def _without_content(exc: ValueError) -> str:
     if isinstance(exc, json.JSONDecodeError):
         return f"not JSON: {exc.msg} at line {exc.lineno}, column {exc.colno}"
     return "not JSON that can be read: a number is too long"
+
+
+# Made once: json.loads makes one for each text, which takes as long as a short text to read.
+_READER: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_refuse_constant
+)
