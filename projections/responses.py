@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hansard.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
+from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised
+from hansard.projections.plain import plain_of, plain_of_event
 
 Item = Told | tuple[int, Event]
 """An event as a fold takes it: as the log has it, or its version and the event."""
@@ -42,6 +44,7 @@ class Responses:
         self._closings = closings
         self._by_response: dict[str, ResponseCompleted | ResponseInterrupted] | None = None
         self._by_request: dict[bytes, Item] | None = None
+        self._models: dict[str, str | None] | None = None
 
     def of(self, response: str, asked: int) -> Response:
         """Return a response; `asked` is how many requests were sent before its first block.
@@ -57,6 +60,21 @@ class Responses:
             sent = self._requests[asked - 1]
         event = event_of(sent) if sent else None
         return Response(event if isinstance(event, RequestSent) else None, closing)
+
+    def model_of(self, response: str, asked: int) -> str | None:
+        """Return the model that gave a response, else the one that was asked; None: nobody told.
+
+        It costs a fraction of what `of` does, where a rule asks for every response.
+        """
+        if self._models is None:
+            closings = map(_plain_of, self._closings)
+            self._models = {
+                closing["response"]: closing.get("model") for closing in closings if closing
+            }
+        model = self._models.get(response)
+        if model is None and asked:
+            model = _plain_of(self._requests[asked - 1]).get("model")
+        return model
 
     def last(self) -> Response:
         """Return how the last response ended."""
@@ -79,6 +97,12 @@ class Responses:
 def event_of(item: Item) -> Event | Unrecognised | Erased:
     """Return what happened."""
     return item.event() if isinstance(item, Told) else item[1]
+
+
+def _plain_of(item: Item) -> JsonObject:
+    """Return the members of an event; none where it cannot be read."""
+    plain = plain_of(item) if isinstance(item, Told) else plain_of_event(item[1])
+    return plain if isinstance(plain, dict) else {}
 
 
 def _closing(item: Item) -> ResponseCompleted | ResponseInterrupted | None:

@@ -68,9 +68,7 @@ class Draft:
         """
         if self.reader.is_openai or block.response is None:
             return not self.reader.is_openai
-        response = self.history.responses.of(block.response, block.asked)
-        closing, sent = response.closing, response.sent
-        return self.reader.is_kin(closing.model if closing else None, sent.model if sent else None)
+        return self.reader.is_kin(self.history.responses.model_of(block.response, block.asked))
 
     def holds_sound(self, expires_at: object) -> bool:
         """Whether OpenAI's service still has a sound of an answer; the time is the last event's."""

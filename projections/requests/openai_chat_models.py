@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 _FAMILY: Final = re.compile(r"gpt-oss|[a-z]+")
@@ -62,14 +63,13 @@ class Reader:
                 return roles.get(role, role)
         return role
 
-    def is_kin(self, *models: str | None) -> bool:
+    def is_kin(self, model: str | None) -> bool:
         """Whether one of its family made an answer; of an unknown one that is taken for granted.
 
         OpenAI's service takes no members that it does not list, whoever made them.
         """
-        known = {family_of(model) for model in models if model}
-        own = family_of(self.model)
-        return not self.is_openai and (own is None or not known or own in known)
+        own, other = family_of(self.model), family_of(model)
+        return not self.is_openai and (own is None or other is None or own == other)
 
     def takes_id(self, call_id: str, *, is_kin: bool = False) -> bool:
         """Whether the id of a call may go as it is; `is_kin`: a server made it that is asked again.
@@ -89,6 +89,7 @@ class Reader:
         return digest[:9] if family_of(self.model) in _MISTRAL else f"call_{digest[:24]}"
 
 
+@lru_cache(maxsize=64)
 def family_of(model: str | None) -> str | None:
     """Return whose model a name is of: its first word; None where that says nothing."""
     found = _FAMILY.match(Reader(model).name) if model else None
