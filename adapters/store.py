@@ -6,26 +6,28 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
+from hansard.adapters.beginning import beginning_of
 from hansard.adapters.capture.spool import Spool
-from hansard.adapters.lineage import BEGINNING
+from hansard.adapters.journals import Journals
 from hansard.adapters.settings import NO_TENANT
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import ConversationNotFound, InvalidInput
-from hansard.domain.events import ConversationForked, ConversationStarted
 from hansard.domain.head import Head
 from hansard.domain.log import Backend, Cursor, Subscription
 
 if TYPE_CHECKING:
+    from hansard.adapters.capture.binding import Unbound
     from hansard.adapters.verifying import Verified
+
+ClientT = TypeVar("ClientT")
 
 GRACE: Final = timedelta(hours=24)
 """How long a document may wait for the event that refers to it."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
-_BEGINNINGS: Final = ("conversation.started", "conversation.forked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,9 @@ class Store:
         self.spool = spool
         self.tenant = tenant
         self._actor = None if actor is None else backend.digest(actor).hex()
+        self._journals = Journals(
+            backend, tenant=tenant, spool=spool, conversation=self.conversation
+        )
 
     def __repr__(self) -> str:
         """Say where it writes."""
@@ -82,7 +87,27 @@ class Store:
 
     def conversation(self, key: str) -> Talk:
         """Return the conversation of that key; it starts with its first event."""
-        return Talk(self.backend, key, tenant=self.tenant, spool=self.spool, actor=self._actor)
+        return Talk(
+            self.backend,
+            key,
+            tenant=self.tenant,
+            spool=self.spool,
+            actor=self._actor,
+            journals=self._journals,
+        )
+
+    def record(self, client: ClientT, *, unbound: Unbound = "record") -> ClientT:
+        """Return a client of the same type, for the calls of many conversations.
+
+        Each call is recorded in the conversation that binds it: by the header in its
+        `extra_headers` (`talk.headers`), else by the scope around it (`with talk.recording():`).
+        One that is bound to none has a conversation of its own, or is refused before anything is
+        sent (`unbound="refuse"`). Raises UnsupportedClient as `Talk.record` does.
+        """
+        from hansard.adapters.capture import tee
+        from hansard.adapters.capture.binding import Binding
+
+        return tee.record(client, Binding(self._journals, unbound=unbound))
 
     def existing(self, key: str) -> Talk:
         """Return the conversation of that key; ConversationNotFound if nothing was said in it."""
@@ -94,11 +119,11 @@ class Store:
     def conversations(self) -> Iterator[Listed]:
         """Yield the conversations, the one that moved last first."""
         for found in self.backend.conversations(self.tenant):
-            key, origin = self._beginning(found.conversation_id)
+            began = beginning_of(self.backend, found.conversation_id)
             yield Listed(
-                key=key,
+                key=began.key,
                 conversation_id=found.conversation_id,
-                origin=origin,
+                origin=began.origin,
                 head=found.head,
                 started_at=found.started_at,
                 recorded_at=found.recorded_at,
@@ -170,18 +195,3 @@ class Store:
             if found is None:
                 raise
             return found
-
-    def _beginning(self, conversation_id: UUID) -> tuple[str | None, UUID | None]:
-        """Return the key that a conversation began with, and what it was forked from."""
-        key = origin = None
-        for recorded in self.backend.read(conversation_id, limit=BEGINNING):
-            if recorded.type not in _BEGINNINGS:
-                break
-            match recorded.event():
-                case ConversationStarted() as started:
-                    key = started.key
-                case ConversationForked() as forked:
-                    origin = forked.origin
-                case _:
-                    break
-        return key, origin

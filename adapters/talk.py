@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import UUID
 
 from hansard.adapters import given
@@ -18,8 +16,10 @@ from hansard.adapters.arguments import (
     version_if_given,
 )
 from hansard.adapters.given import GivenDocument, GivenTool, PutBlob
+from hansard.adapters.journals import Journals
 from hansard.adapters.lineage import Lineages, Stretch
 from hansard.adapters.reading import blob_among, read_through
+from hansard.adapters.talk_wire import TalkWire
 from hansard.adapters.writing import Done, append_to, stamped
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
@@ -39,15 +39,12 @@ from hansard.domain.log import (
 from hansard.projections.window import Window
 
 if TYPE_CHECKING:
-    from hansard.adapters.asking import Asked
+    from contextlib import AbstractContextManager
+
     from hansard.adapters.capture.spool import Spool
-    from hansard.adapters.journal import Journal
     from hansard.projections.requests.request import Options, Request
 
 ClientT = TypeVar("ClientT")
-
-_REMEMBERED: Final = 8
-"""How many rendered requests are kept in mind, to know them again on the wire."""
 
 
 class Talk:
@@ -66,8 +63,12 @@ class Talk:
         tenant: UUID,
         spool: Spool,
         actor: str | None = None,
+        journals: Journals | None = None,
     ) -> None:
-        """Hold the conversation of a key; `actor` is a keyed digest in hex."""
+        """Hold the conversation of a key; `actor` is a keyed digest in hex.
+
+        Its journal is among `journals`, which all holders share that are to share it.
+        """
         self.key = key_given(key)
         self.tenant = tenant
         self.backend = backend
@@ -76,9 +77,10 @@ class Talk:
         self._spool = spool
         self._begun = False
         self._lineages: Lineages | None = None
-        self._asked: deque[Asked] = deque(maxlen=_REMEMBERED)
-        self._journal: Journal | None = None
-        self._lock = threading.Lock()
+        self.journals = journals or Journals(
+            backend, tenant=tenant, spool=spool, conversation=self._other
+        )
+        self._wire = TalkWire(self, self.journals)
 
     @property
     def conversation_id(self) -> UUID:
@@ -257,16 +259,16 @@ class Talk:
         version = _version(head, at)
         from hansard.adapters.asking import ask, options_given
 
-        account = self._journal.account if self._journal else None
         options = options_given(
-            api=api, window=window, thinking=thinking, cache=cache, model=model, account=account
+            api=api,
+            window=window,
+            thinking=thinking,
+            cache=cache,
+            model=model,
+            account=self._wire.account(),
         )
         asked = ask(self.backend, self.lineage(version, head), options)
-        with self._lock:
-            self._asked.append(asked)
-            journal = self._journal
-        if journal is not None:
-            journal.remember(asked)
+        self._wire.remember(asked)
         return asked.request
 
     def render(self, version: int, options: Options) -> Request:
@@ -280,7 +282,7 @@ class Talk:
 
         Nothing is copied: both share what was said before.
         """
-        forked = Talk(self.backend, key, tenant=self.tenant, spool=self._spool, actor=self._actor)
+        forked = self._other(key)
         why, version = text_if_given("a reason", reason), _version(self.head(), at)
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
         forked.append(*decided, expected_version=0)
@@ -289,20 +291,44 @@ class Talk:
     def record(self, client: ClientT) -> ClientT:
         """Return a client of the same type; all that crosses its wire is recorded here.
 
-        It shares its connections with the client that was given. Raises UnsupportedClient for
-        anything but a client of the `anthropic` SDK, sync or async.
+        It shares its connections with the client that was given. A call's own `headers` bind it
+        elsewhere; a scope does not. Raises UnsupportedClient for anything but a client of the
+        `anthropic` or `openai` SDK, sync or async.
         """
-        from hansard.adapters.capture import tee
-        from hansard.adapters.journal import Journal
+        return self._wire.record(client)
 
-        with self._lock:
-            if self._journal is None:
-                self._journal = Journal(self, self._spool)
-                for asked in self._asked:
-                    self._journal.remember(asked)
-        return tee.record(client, self._journal)
+    @property
+    def headers(self) -> dict[str, str]:
+        """What binds one call of a recorded client to this conversation, whatever else does.
+
+        Give it as the call's `extra_headers`. It is taken out before anything is sent, and never
+        stored.
+        """
+        return self._wire.headers()
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Return a scope: `with talk.recording():` records here what is called within.
+
+        That is the calls of clients that nobody recorded, such as a framework makes its own, and
+        those of `store.record(client)`; not those of a client that was recorded for a conversation.
+        Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads and
+        executors do where they run in `contextvars.copy_context()`. In a generator a scope holds
+        while that runs, not in what consumes it.
+        """
+        return self._wire.scope()
 
     # -- within ------------------------------------------------------------------------------
+
+    def _other(self, key: str) -> Talk:
+        """Return another conversation of the same store."""
+        return Talk(
+            self.backend,
+            key,
+            tenant=self.tenant,
+            spool=self._spool,
+            actor=self._actor,
+            journals=self.journals,
+        )
 
     def _found(self) -> UUID | None:
         """Return the conversation's id if it has one by now: another holder may have begun it."""

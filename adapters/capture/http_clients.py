@@ -14,9 +14,9 @@ from typing import Any, Final, TypeVar, cast
 
 import httpx2
 
+from hansard.adapters.capture.binding import Binding
 from hansard.adapters.capture.transport import AsyncRecordedTransport, RecordedTransport
 from hansard.adapters.capture.turns import Turns
-from hansard.adapters.journal import Journal
 
 ClientT = TypeVar("ClientT", httpx2.Client, httpx2.AsyncClient)
 
@@ -33,13 +33,15 @@ def recorded_async(client: httpx2.AsyncClient, turns: Turns) -> httpx2.AsyncClie
     return _like(origin, lambda inner: AsyncRecordedTransport(inner, origin, turns))
 
 
-def is_recorded_in(client: httpx2.Client | httpx2.AsyncClient, journal: Journal) -> bool:
-    """Return whether a client's wire is recorded into the conversation of a journal already."""
+def is_recorded(client: httpx2.Client | httpx2.AsyncClient, binding: Binding) -> bool:
+    """Return whether a client's wire is recorded, bound like that, already."""
     wrapped = _wrapped(client)
-    if wrapped is None:
-        return False
-    known, asked = wrapped.turns.journal.talk, journal.talk
-    return known.backend is asked.backend and known.conversation_id == asked.conversation_id
+    return wrapped is not None and wrapped.turns.binding.is_like(binding)
+
+
+def is_wrapped(client: httpx2.Client | httpx2.AsyncClient) -> bool:
+    """Return whether a client's wire is recorded, wherever that is bound."""
+    return _wrapped(client) is not None
 
 
 def _wrapped(

@@ -1,4 +1,4 @@
-"""`record(client)`: a client of the same type whose wire is recorded into a conversation.
+"""`record(client)`: a client of the same type whose wire is recorded.
 
 The SDK keeps its transports, proxies, pools, limits and hooks; each transport is wrapped, and the
 wrapped ones share everything with the client that was given.
@@ -7,59 +7,69 @@ wrapped ones share everything with the client that was given.
 from __future__ import annotations
 
 import sys
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from hansard.adapters.capture.turns import Refusal, Turns
-from hansard.adapters.journal import Journal
-from hansard.domain.errors import NotRecorded, UnsupportedClient
-
-if TYPE_CHECKING:
-    import anthropic
+from hansard.adapters.capture.binding import Binding
+from hansard.adapters.capture.request_headers import account_in
+from hansard.adapters.capture.turns import Turns
+from hansard.domain.errors import UnsupportedClient
 
 ClientT = TypeVar("ClientT")
 
 
-def record(client: ClientT, journal: Journal) -> ClientT:
-    """Return a client of the same type; what crosses its wire is recorded in the journal.
+def record(client: ClientT, binding: Binding) -> ClientT:
+    """Return a client of the same type; what crosses its wire is recorded where it is bound.
 
     The client that was given stays as it is, and shares its connections with the new one. Raises
-    UnsupportedClient for anything but a client of the `anthropic` SDK, sync or async.
+    UnsupportedClient for anything but a client of the `anthropic` or `openai` SDK, sync or async,
+    Azure's included.
     """
     if "anthropic" in sys.modules:
         from anthropic import Anthropic, AsyncAnthropic
 
         if isinstance(client, Anthropic | AsyncAnthropic):
-            return cast("ClientT", _recorded(client, journal))
+            return cast("ClientT", _recorded(client, binding))
+    if "openai" in sys.modules:
+        from openai import AsyncOpenAI, OpenAI
+
+        from hansard.adapters.capture import websockets
+
+        if isinstance(client, OpenAI | AsyncOpenAI):
+            websockets.warn_of_connections()
+            return cast("ClientT", _recorded(client, binding))
     raise UnsupportedClient(
         f"the wire of {type(client).__module__}.{type(client).__qualname__} cannot be recorded: "
-        "give an anthropic.Anthropic or anthropic.AsyncAnthropic"
+        "give an anthropic.Anthropic or openai.OpenAI, sync or async"
     )
 
 
-def _recorded(
-    client: anthropic.Anthropic | anthropic.AsyncAnthropic, journal: Journal
-) -> anthropic.Anthropic | anthropic.AsyncAnthropic:
-    from anthropic import Anthropic
+def _recorded(client: Any, binding: Binding) -> Any:
+    """Return an SDK's client around the same HTTP client, with its transports wrapped."""
+    import httpx2
 
     from hansard.adapters.capture import http_clients
 
-    journal.expect(client.api_key or client.auth_token)
-    if http_clients.is_recorded_in(client._client, journal):  # pyright: ignore[reportPrivateUsage]  # the SDK has no other way to it
-        return client
-    turns = Turns(journal, _refusal())
-    if isinstance(client, Anthropic):
-        return client.with_options(http_client=http_clients.recorded(client._client, turns))  # pyright: ignore[reportPrivateUsage]  # as above
-    return client.with_options(http_client=http_clients.recorded_async(client._client, turns))  # pyright: ignore[reportPrivateUsage]  # as above
+    if binding.journal is not None:
+        binding.journal.expect(_account(client))
+    match client._client:
+        case httpx2.Client() | httpx2.AsyncClient() as inner if http_clients.is_recorded(
+            inner, binding
+        ):
+            return client
+        case httpx2.Client() as inner:
+            return client.with_options(http_client=http_clients.recorded(inner, Turns(binding)))
+        case httpx2.AsyncClient() as inner:
+            wrapped = http_clients.recorded_async(inner, Turns(binding))
+            return client.with_options(http_client=wrapped)
+        case other:
+            raise UnsupportedClient(
+                f"the client sends through {type(other).__module__}.{type(other).__qualname__}, "
+                "whose wire cannot be recorded: give it a client of httpx2, or none"
+            )
 
 
-@cache
-def _refusal() -> Refusal:
-    from anthropic import AnthropicError
-
-    class RefusedCall(NotRecorded, AnthropicError):
-        """The prompt could not be made durable, so the call was not made."""
-
-    # In a traceback, the name by which it can be caught.
-    RefusedCall.__module__, RefusedCall.__qualname__ = "hansard", NotRecorded.__name__
-    return RefusedCall
+def _account(client: Any) -> str | None:
+    """Return what tells a client's account; None where it asks for its key anew for each call."""
+    headers: dict[str, Any] = {**client.auth_headers, **client.default_headers}
+    given = {name.lower(): value for name, value in headers.items() if isinstance(value, str)}
+    return account_in(given)

@@ -23,6 +23,7 @@ import httpx2
 
 from hansard.adapters.capture.answer import Loss
 from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.binding import Bound
 from hansard.adapters.capture.turns import Turns, is_turn
 
 _PATIENCE: Final = 5.0
@@ -43,9 +44,10 @@ class RecordedTransport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
         _must_be_open(self.origin)
+        bound = self.turns.binding.of(request.headers)
         if not _is_turn(request):
             return self.inner.handle_request(request)
-        attempt = _open(self.turns, request, request.read())
+        attempt = _open(self.turns, bound, request, request.read())
         try:
             response = self.inner.handle_request(request)
         except BaseException as exc:
@@ -137,17 +139,19 @@ class AsyncRecordedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
         _must_be_open(self.origin)
+        bound = self.turns.binding.of(request.headers)
         if not _is_turn(request):
             return await self.inner.handle_async_request(request)
-        attempt = await anyio.to_thread.run_sync(_open, self.turns, request, await request.aread())
+        body = await request.aread()
+        attempt = await anyio.to_thread.run_sync(_open, self.turns, bound, request, body)
         try:
             response = await self.inner.handle_async_request(request)
         except BaseException as exc:
             await _shielded(partial(attempt.fail, exc))
             raise
-        body = _loaded(response)
-        if body is not None:
-            await _shielded(partial(_read_whole, attempt, response, body))
+        loaded = _loaded(response)
+        if loaded is not None:
+            await _shielded(partial(_read_whole, attempt, response, loaded))
         else:
             attempt.answered(response.status_code, response.headers)
             inner = cast("httpx2.AsyncByteStream", response.stream)
@@ -233,9 +237,9 @@ def _is_turn(request: httpx2.Request) -> bool:
     return is_turn(request.method, request.url.path, request.extensions)
 
 
-def _open(turns: Turns, request: httpx2.Request, body: bytes) -> Attempt:
+def _open(turns: Turns, bound: Bound, request: httpx2.Request, body: bytes) -> Attempt:
     target = request.url.raw_path.decode("ascii")
-    return turns.open(request.url.path, target, request.headers, body, request.extensions)
+    return turns.open(bound, request.url.path, target, request.headers, body, request.extensions)
 
 
 def _loaded(response: httpx2.Response) -> bytes | None:

@@ -6,28 +6,26 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+from uuid import UUID
 
-from hansard.adapters.capture import secrets
+from hansard.adapters.capture import request_headers, secrets
 from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.binding import Binding, Bound
 from hansard.adapters.capture.credentials import Credentials, credentials_of
 from hansard.adapters.capture.endpoints import endpoint_of
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Recording
-from hansard.adapters.capture.wire import Wire
+from hansard.adapters.capture.refusals import refusal_of
+from hansard.adapters.capture.secrets import Digest
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.journal import Journal
 from hansard.adapters.recording import Outgoing
 from hansard.adapters.standing import Begun
 from hansard.domain import jsontext
-from hansard.domain.errors import NotRecorded
 
-Refusal = Callable[[str], NotRecorded]
-"""Makes the error that refuses a call, in the SDK's own family."""
-
-_KEPT_HEADERS: Final = ("anthropic-version", "anthropic-beta")
-_RETRIES: Final = "x-stainless-retry-count"
 _MARK: Final = "hansard.request"
 _FAILED_AT_MOST: Final = 256
 
@@ -37,18 +35,33 @@ def is_turn(method: str, path: str, extensions: Mapping[str, Any]) -> bool:
     return _MARK in extensions or endpoint_of(method, path).kind == "turn"
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A request that is recorded, and the journal that has it; `bound_to` is what its call named."""
+
+    api: str
+    journal: Journal
+    begun: Begun
+    bound_to: UUID | None
+
+
+_Tried: TypeAlias = tuple[UUID | None, bytes, int]
+"""What an attempt is known by: the conversation that its call is bound to, a digest of its body,
+and which retry it is."""
+
+
 class Turns:
     """Opens an attempt for each request that is a turn; knows which failed ones a retry repeats."""
 
-    def __init__(self, journal: Journal, refusal: Refusal) -> None:
-        """Record into a journal; a call that cannot be recorded is refused."""
-        self.journal = journal
-        self._refusal = refusal
+    def __init__(self, binding: Binding) -> None:
+        """Record what is bound so; a call that cannot be recorded is refused."""
+        self.binding = binding
         self._lock = threading.Lock()
-        self._failed: OrderedDict[tuple[bytes, int], list[Begun]] = OrderedDict()
+        self._failed: OrderedDict[_Tried, list[_Opened]] = OrderedDict()
 
     def open(
         self,
+        bound: Bound,
         path: str,
         target: str,
         headers: Mapping[str, str],
@@ -60,74 +73,84 @@ class Turns:
         `extensions` travel with the request through redirects and renewed authentication. Raises
         the refusal where it cannot be made durable.
         """
-        tried = (hashlib.sha256(body).digest(), _count(headers))
-        begun = extensions.get(_MARK) or self._retried(tried)
-        api = endpoint_of("POST", path).api
-        if begun is None:
-            begun = self._begin(api, target, headers, body)
+        opened: _Opened | None = extensions.get(_MARK)
+        content = (hashlib.sha256(body).digest(), request_headers.retry_count(headers))
+        if opened is None:
+            api = endpoint_of("POST", path).api
+            try:
+                opened = self._opened(
+                    bound, content, partial(_outgoing, api, target, headers, body)
+                )
+            except Exception as exc:
+                raise refusal_of(api)(
+                    f"the request was not sent, for it could not be recorded first: {exc}"
+                ) from exc
+            extensions[_MARK] = opened
         else:
-            self.journal.resume(begun)
-        extensions[_MARK] = begun
-        digest = self.journal.digest
+            opened.journal.resume(opened.begun)
         # Copied: they are set anew for the next attempt.
-        credentials = partial(credentials_of, dict(headers), target, body, api, digest)
-        return self._attempt(WIRES[api], begun, tried, credentials)
-
-    def _begin(self, api: str, target: str, headers: Mapping[str, str], body: bytes) -> Begun:
-        try:
-            return self.journal.begin(self._outgoing(api, target, headers, body))
-        except Exception as exc:
-            raise self._refusal(
-                f"the request was not sent, for it could not be recorded first: {exc}"
-            ) from exc
-
-    def _outgoing(self, api: str, target: str, headers: Mapping[str, str], body: bytes) -> Outgoing:
-        digest = self.journal.digest
-        request = read_object(body)
-        clean, places = secrets.cut(request, api, digest)
-        key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
-        return Outgoing(
-            api=api,
-            endpoint=secrets.cut_url(target, digest),
-            body=jsontext.write(clean) if places else body,
-            cut=places,
-            account=digest(key).hex() if key else None,
-            headers={name: headers[name] for name in _KEPT_HEADERS if name in headers},
+        credentials = partial(
+            credentials_of, dict(headers), target, body, opened.api, opened.journal.digest
         )
+        return self._attempt(opened, (opened.bound_to, *content), credentials)
+
+    def _opened(
+        self, bound: Bound, content: tuple[bytes, int], outgoing: Callable[[Digest], Outgoing]
+    ) -> _Opened:
+        """Return the request that this is a retry of, else a new one, recorded."""
+        known = bound.known()
+        bound_to = None if known is None else known.talk.conversation_id
+        opened = self._retried((bound_to, *content))
+        if opened is not None:
+            opened.journal.resume(opened.begun)
+            return opened
+        journal = known or bound.own()
+        going_out = outgoing(journal.digest)
+        return _Opened(going_out.api, journal, journal.begin(going_out), bound_to)
 
     def _attempt(
         self,
-        wire: Wire,
-        begun: Begun,
-        tried: tuple[bytes, int],
+        opened: _Opened,
+        tried: _Tried,
         credentials: Callable[[], Credentials],
     ) -> Attempt:
         def close(recording: Recording, failed: bool) -> None:
             if failed:
-                self._may_be_retried(begun, tried)
-            self.journal.conclude(begun, recording)
+                self._may_be_retried(opened, tried)
+            opened.journal.conclude(begun, recording)
 
-        return Attempt(wire, begun.request, begun.line, credentials, close)
+        begun = opened.begun
+        return Attempt(WIRES[opened.api], begun.request, begun.line, credentials, close)
 
-    def _may_be_retried(self, begun: Begun, tried: tuple[bytes, int]) -> None:
-        body, count = tried
+    def _may_be_retried(self, opened: _Opened, tried: _Tried) -> None:
+        conversation, body, count = tried
         with self._lock:
-            self._failed.setdefault((body, count + 1), []).append(begun)
+            self._failed.setdefault((conversation, body, count + 1), []).append(opened)
             while len(self._failed) > _FAILED_AT_MOST:
                 self._failed.popitem(last=False)
 
-    def _retried(self, tried: tuple[bytes, int]) -> Begun | None:
+    def _retried(self, tried: _Tried) -> _Opened | None:
         """Return the request that this is another attempt of: same body, next in count."""
         with self._lock:
             waiting = self._failed.pop(tried, [])
             # The newest: an older one may be an attempt that the SDK never made again.
-            begun = waiting.pop() if waiting else None
+            opened = waiting.pop() if waiting else None
             if waiting:
                 self._failed[tried] = waiting
-        return begun
+        return opened
 
 
-def _count(headers: Mapping[str, str]) -> int:
-    """Return which retry of the SDK's this is; 0 is the first attempt."""
-    count = headers.get(_RETRIES, "")
-    return int(count) if count.isdecimal() else 0
+def _outgoing(
+    api: str, target: str, headers: Mapping[str, str], body: bytes, digest: Digest
+) -> Outgoing:
+    """Return what is about to go out, without its secrets."""
+    clean, places = secrets.cut(read_object(body), api, digest)
+    account = request_headers.account_in(headers)
+    return Outgoing(
+        api=api,
+        endpoint=secrets.cut_url(target, digest),
+        body=jsontext.write(clean) if places else body,
+        cut=places,
+        account=None if account is None else digest(account).hex(),
+        headers=request_headers.kept(api, headers),
+    )

@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 import anthropic
 from anthropic.types import MessageParam
 
+from hansard.adapters.capture.binding import Binding
 from hansard.adapters.capture.spool import Spool
 from hansard.adapters.capture.tee import record
 from hansard.adapters.demo.scenes import Answer, JsonObject, Script
@@ -68,6 +69,13 @@ class Recorded:
         self.talk = Talk(self.store, "support/4711", tenant=TENANT, spool=self.spool)
         self.journal = self.new_journal()
 
+    @property
+    def binding(self) -> Binding:
+        return Binding(self.talk.journals, self.journal)
+
+    def new_binding(self) -> Binding:
+        return Binding(self.talk.journals, self.new_journal())
+
     def new_journal(self) -> Journal:
         """As another process would have it: it knows nothing of what this one did."""
         return Journal(self.talk, self.spool)
@@ -95,7 +103,7 @@ class Calls:
         self.recorded = recorded
         self.server = server
         self.plain = client
-        self.client = record(client, recorded.journal)
+        self.client = record(client, recorded.binding)
 
     def ask(self, messages: Any = HELLO, **more: Any) -> anthropic.types.Message:
         create: Any = self.client.messages.create

@@ -141,7 +141,7 @@ def call(recorded: Recorded, handler: Callable[[httpx2.Request], httpx2.Response
     with anthropic.Anthropic(
         api_key=KEY, base_url="http://x", max_retries=0, http_client=http, default_headers=headers
     ) as client:
-        wrapped: Any = record(client, recorded.journal)
+        wrapped: Any = record(client, recorded.binding)
         try:
             stream = wrapped.messages.create(
                 max_tokens=9,

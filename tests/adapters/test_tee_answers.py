@@ -102,7 +102,7 @@ def test_the_chunks_of_a_body_pass_on_as_the_very_same_objects(
     transport = Canned(pieces, content_type)
     http = httpx2.Client(transport=transport)
     with anthropic.Anthropic(api_key=KEY, base_url="http://test", http_client=http) as client:
-        wrapped = record(client, recorded.journal)
+        wrapped = record(client, recorded.binding)
         with wrapped.messages.with_streaming_response.create(
             model=MODEL, max_tokens=9, messages=MESSAGES
         ) as response:
@@ -124,7 +124,7 @@ def test_an_answer_that_a_transport_has_whole_is_recorded(
 
     http = httpx2.Client(transport=httpx2.MockTransport(answer))
     with anthropic.Anthropic(api_key=KEY, base_url="http://test", http_client=http) as client:
-        wrapped = record(client, recorded.journal)
+        wrapped = record(client, recorded.binding)
         if streamed:
             with wrapped.messages.stream(model=MODEL, max_tokens=9, messages=MESSAGES) as events:
                 events.until_done()
@@ -252,7 +252,7 @@ def test_an_interrupt_while_waiting_for_bytes_abandons_the_answer(
     transport.stream = Interrupted(SSE)
     http = httpx2.Client(transport=transport)
     with anthropic.Anthropic(api_key=KEY, base_url="http://test", http_client=http) as client:
-        wrapped = record(client, recorded.journal)
+        wrapped = record(client, recorded.binding)
         stream = wrapped.messages.create(model=MODEL, max_tokens=9, messages=MESSAGES, stream=True)
         with pytest.raises(KeyboardInterrupt):
             list(stream)

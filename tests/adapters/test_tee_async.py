@@ -44,7 +44,7 @@ async def calling(
         async with anthropic.AsyncAnthropic(
             api_key=KEY, base_url=server.url, max_retries=retries
         ) as client:
-            yield record(client, recorded.journal), server
+            yield record(client, recorded.binding), server
 
 
 def interrupted(recorded: Recorded) -> ResponseInterrupted:

@@ -45,7 +45,7 @@ class Support(anthropic.Anthropic):
 @pytest.mark.parametrize("kind", [anthropic.Anthropic, Support, anthropic.AsyncAnthropic])
 def test_the_same_type_comes_back(recorded: Recorded, kind: type[Any]) -> None:
     client = kind(api_key=KEY, max_retries=5, timeout=12.5, default_headers={"x-team": "support"})
-    wrapped = record(client, recorded.journal)
+    wrapped = record(client, recorded.binding)
     assert type(wrapped) is kind
     assert (wrapped.max_retries, wrapped.timeout, wrapped.api_key) == (5, 12.5, KEY)
     assert wrapped.default_headers["x-team"] == "support"
@@ -64,7 +64,7 @@ def test_the_same_type_comes_back(recorded: Recorded, kind: type[Any]) -> None:
 )
 def test_what_is_no_client_of_the_sdk_is_refused(recorded: Recorded, thing: object) -> None:
     with pytest.raises(UnsupportedClient, match=r"give an anthropic\.Anthropic"):
-        record(thing, recorded.journal)
+        record(thing, recorded.binding)
 
 
 def test_no_sdk_is_imported_for_what_is_none_of_its_clients() -> None:
@@ -87,8 +87,8 @@ def test_a_client_is_wrapped_once_for_a_conversation(
     recorded: Recorded, server: DemoServer
 ) -> None:
     with anthropic.Anthropic(api_key=KEY, base_url=server.url) as client:
-        once = record(client, recorded.journal)
-        assert record(once, recorded.new_journal()) is once
+        once = record(client, recorded.binding)
+        assert record(once, recorded.new_binding()) is once
         ask(once)
     assert recorded.types().count("request.sent") == 1
 
@@ -98,7 +98,7 @@ def test_another_conversation_takes_a_recorded_client_over(
 ) -> None:
     other = Recorded(tmp_path / "other")
     with anthropic.Anthropic(api_key=KEY, base_url=server.url) as client:
-        ask(record(record(client, recorded.journal), other.journal))
+        ask(record(record(client, recorded.binding), other.binding))
     assert recorded.types() == []
     assert other.types().count("request.sent") == 1
 
@@ -132,8 +132,8 @@ def test_connections_are_shared(recorded: Recorded, server: DemoServer) -> None:
         api_key=KEY, base_url=server.url, http_client=httpx2.Client(transport=pool)
     ) as client:
         ask(client)
-        ask(record(client, recorded.journal))
-        ask(record(client, recorded.new_journal()))
+        ask(record(client, recorded.binding))
+        ask(record(client, recorded.new_binding()))
         opened = vars(pool)["_pool"].connections
         assert len(opened) == 1
     assert pool.paths == ["/v1/messages"] * 3
@@ -143,7 +143,7 @@ def test_a_dropped_recorded_client_leaves_the_connections_open(
     recorded: Recorded, server: DemoServer
 ) -> None:
     with anthropic.Anthropic(api_key=KEY, base_url=server.url) as client:
-        ask(record(client, recorded.journal))
+        ask(record(client, recorded.binding))
         gc.collect()
         assert not client.is_closed()
         ask(client)
@@ -152,7 +152,7 @@ def test_a_dropped_recorded_client_leaves_the_connections_open(
 def test_a_recorded_client_keeps_the_connections_of_one_that_was_dropped(
     recorded: Recorded, server: DemoServer
 ) -> None:
-    client = record(anthropic.Anthropic(api_key=KEY, base_url=server.url), recorded.journal)
+    client = record(anthropic.Anthropic(api_key=KEY, base_url=server.url), recorded.binding)
     gc.collect()
     with client:
         ask(client)
@@ -166,7 +166,7 @@ def test_closing_either_client_closes_what_they_share(
     client = anthropic.Anthropic(
         api_key=KEY, base_url=server.url, http_client=httpx2.Client(transport=pool), max_retries=0
     )
-    wrapped = record(client, recorded.journal)
+    wrapped = record(client, recorded.binding)
     client.close()
     with pytest.raises(anthropic.APIConnectionError):
         ask(wrapped)
@@ -180,7 +180,7 @@ def test_proxies_are_kept_and_recorded(recorded: Recorded, server: DemoServer) -
     proxy, direct = Watched(), Watched()
     http = httpx2.Client(transport=direct, mounts={"http://127.0.0.1": proxy, "all://x": None})
     with anthropic.Anthropic(api_key=KEY, base_url=server.url, http_client=http) as client:
-        ask(record(client, recorded.journal))
+        ask(record(client, recorded.binding))
     assert (proxy.paths, direct.paths) == (["/v1/messages"], [])
     assert recorded.types()[-1] == "response.completed"
 
@@ -201,7 +201,7 @@ def test_hooks_timeouts_and_limits_are_the_callers(recorded: Recorded, server: D
         headers={"x-from": "caller"},
     )
     with anthropic.Anthropic(api_key=KEY, base_url=server.url, http_client=http) as client:
-        wrapped = record(client, recorded.journal)
+        wrapped = record(client, recorded.binding)
         ask(wrapped)
         made = vars(wrapped)["_client"]
         assert (made.timeout, made.max_redirects) == (http.timeout, 3)
@@ -262,7 +262,7 @@ def test_a_redirection_that_nobody_follows_ends_the_attempt(
         anthropic.Anthropic(api_key=KEY, base_url="http://x", http_client=http) as client,
         pytest.raises(anthropic.APIStatusError),
     ):
-        record(client, recorded.journal).messages.create(
+        record(client, recorded.binding).messages.create(
             model=MODEL, max_tokens=9, messages=MESSAGES, stream=streamed
         )
     assert recorded.types()[-2:] == ["request.sent", "attempt.failed"]
@@ -285,7 +285,7 @@ def test_a_request_that_was_redirected_once_is_not_taken_for_a_later_one(
     with anthropic.Anthropic(
         api_key=KEY, base_url="http://x", http_client=http, max_retries=1
     ) as client:
-        wrapped = record(client, recorded.journal)
+        wrapped = record(client, recorded.binding)
         ask(wrapped)
         ask(wrapped)
     first, second = [
@@ -309,7 +309,7 @@ def test_foundry_speaks_the_same_wire(recorded: Recorded, server: DemoServer) ->
     with anthropic.AnthropicFoundry(
         api_key=KEY, base_url=f"{server.url}/anthropic", max_retries=0
     ) as client:
-        wrapped = record(client, recorded.journal)
+        wrapped = record(client, recorded.binding)
         assert type(wrapped) is anthropic.AnthropicFoundry
         with pytest.raises(anthropic.NotFoundError):
             ask(wrapped)

@@ -19,10 +19,8 @@ import anthropic
 import httpx2
 
 from hansard.adapters.app import connect
-from hansard.adapters.capture.spool import Spool
-from hansard.adapters.capture.tee import record
-from hansard.adapters.journal import Journal
 from hansard.adapters.store import Store
+from hansard.adapters.talk import Talk
 from hansard.domain.log import Append, Verdict
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, take_turns
 from tests.bench.payload import text
@@ -45,19 +43,18 @@ def _measures(folder: Path) -> Iterator[Measure]:
     with connect(f"sqlite:///{folder / 'talks.db'}") as store:
         numbers = itertools.count()
 
-        def journal() -> Journal:
-            talk = store.conversation(f"bench/{next(numbers)}")
-            return Journal(talk, Spool(folder / "spool"))
+        def talk() -> Talk:
+            return store.conversation(f"bench/{next(numbers)}")
 
-        yield _chunk(journal)
-        yield _wrapping(journal)
-        yield from _calls(store, journal)
+        yield _chunk(talk)
+        yield _wrapping(talk)
+        yield from _calls(store, talk)
 
 
-def _chunk(journal: Callable[[], Journal]) -> Measure:
+def _chunk(talk: Callable[[], Talk]) -> Measure:
     """Measure a recorded stream from its first to its last delta, less the same one unrecorded."""
     plain = anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned()))
-    begun = [_between(plain), _between(record(plain, journal()))]
+    begun = [_between(plain), _between(talk().record(plain))]
     rounds = [
         [[seconds / _CHUNKS for seconds in found] for found in figures.rounds]
         for figures in take_turns(
@@ -97,24 +94,23 @@ def _between(client: anthropic.Anthropic) -> Callable[[], float]:
     return timed
 
 
-def _wrapping(journal: Callable[[], Journal]) -> Measure:
+def _wrapping(talk: Callable[[], Talk]) -> Measure:
     client = anthropic.Anthropic(api_key="bench")
 
     def prepare(_: int) -> Callable[[], Any]:
-        made = journal()
-        return lambda: record(client, made)
+        made = talk()
+        return lambda: made.record(client)
 
     (figures,) = take_turns([Contender("record(client)", "", prepare)], _WRAP_PACE)
     return Measure("recorder.wrapping", "us", figures, aim=Aim(1000, "below"))
 
 
-def _calls(store: Store, journal: Callable[[], Journal]) -> Iterator[Measure]:
+def _calls(store: Store, talk: Callable[[], Talk]) -> Iterator[Measure]:
     """Yield the cost of the commits of a call, and how many there are."""
     watched = Watched(store)
     clients = {
-        name: record(
-            anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned())),
-            journal(),
+        name: talk().record(
+            anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned()))
         )
         for name in ("first",)
     }
@@ -134,14 +130,15 @@ def _calls(store: Store, journal: Callable[[], Journal]) -> Iterator[Measure]:
         seconds = [taken for last, taken in watched.writes if last == kind]
         figures = Figures(f"append of the {name}", _FSYNC, [seconds])
         yield Measure(f"recorder.{name}.append", "ms", figures)
-    yield _durable_prompt(journal())
+    yield _durable_prompt(talk())
 
 
-def _durable_prompt(made: Journal) -> Measure:
+def _durable_prompt(talk: Talk) -> Measure:
     """Measure all that a call waits for before it goes out: read, decide, append."""
-    client = record(
-        anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned())), made
+    client = talk.record(
+        anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned()))
     )
+    made = talk.journals.of(talk)
     begin, seconds = made.begin, list[float]()
 
     def timed(outgoing: Any) -> Any:

@@ -1,0 +1,38 @@
+"""How a conversation began: under which key, and what it goes on from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from hansard.adapters.lineage import BEGINNING
+from hansard.domain.events import ConversationForked, ConversationStarted
+from hansard.domain.log import Log
+
+_BEGINNINGS: Final = ("conversation.started", "conversation.forked")
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The key of a conversation, None before its first event and once it was forgotten.
+
+    `origin` is the conversation that it was forked from, if it was.
+    """
+
+    key: str | None = None
+    origin: UUID | None = None
+
+
+def beginning_of(log: Log, conversation_id: UUID) -> Beginning:
+    """Return how a conversation began."""
+    began = Beginning()
+    for recorded in log.read(conversation_id, limit=BEGINNING):
+        match recorded.event() if recorded.type in _BEGINNINGS else None:
+            case ConversationStarted() as started:
+                began = replace(began, key=started.key)
+            case ConversationForked() as forked:
+                began = replace(began, origin=forked.origin)
+            case _:
+                break
+    return began

@@ -1,0 +1,132 @@
+"""Scopes: which conversation the calls are for that are made within a `with` block.
+
+A scope goes where context variables go (PEP 567): into what is awaited, into tasks that are begun
+in it, into `asyncio.to_thread`. It does not go into threads and executors by itself:
+`contextvars.copy_context().run` takes it there.
+
+A generator has no context of its own: what is set in it, its consumer sees (PEP 568 would change
+that). So a scope that is entered in a generator holds while that runs, and in tasks that were begun
+in it; not in its consumer while it waits, nor when it was left unfinished, nor in another generator
+that takes turns with it. A generator that is a context manager (`contextlib`) opens its scope for
+those who use it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import threading
+import weakref
+from contextvars import ContextVar, Token
+from types import CodeType, FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from hansard.adapters.capture.turns import Turns
+
+_GENERATOR: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+_INNERMOST: ContextVar[Scope | None] = ContextVar("hansard.scope", default=None)
+
+
+class Scope:
+    """A `with` block whose calls are one conversation's; enter each once."""
+
+    def __init__(self, turns: Turns) -> None:
+        """Have calls opened as these turns, where nothing more specific binds them."""
+        self.turns = turns
+        self._outer: Scope | None = None
+        self._token: Token[Scope | None] | None = None
+        self._generator: int | None = None
+        self._thread = 0
+        self._task: weakref.ref[asyncio.Task[Any]] | None = None
+        self._is_over = False
+
+    def __enter__(self) -> None:
+        """Begin: the calls that are made from here on are of this scope."""
+        if self._token is not None:
+            raise RuntimeError("a scope is entered once: ask for another with talk.recording()")
+        self._outer = _INNERMOST.get()
+        self._generator = _generator_around(inspect.currentframe())
+        self._thread, task = threading.get_ident(), _task()
+        self._task = None if task is None else weakref.ref(task)
+        self._token = _INNERMOST.set(self)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End, wherever that is: a generator that was dropped is closed in another context."""
+        self._is_over = True
+        if self._token is not None:
+            with contextlib.suppress(ValueError):
+                _INNERMOST.reset(self._token)
+
+    def holds(self) -> bool:
+        """Whether the code that asks is within the scope."""
+        if self._generator is None:
+            return not (self._is_over and self._is_here())
+        if self._is_over:
+            return False
+        return not self._is_here() or self._generator in _stack(inspect.currentframe())
+
+    @property
+    def outer(self) -> Scope | None:
+        """The scope around this one."""
+        return self._outer
+
+    def _is_here(self) -> bool:
+        """Whether the scope was entered in this very task and thread, not inherited by it."""
+        task = _task()
+        entered = None if self._task is None else self._task()
+        return task is entered and threading.get_ident() == self._thread
+
+
+def current() -> Turns | None:
+    """Return the turns of the innermost scope that holds where this is asked."""
+    scope = _INNERMOST.get()
+    while scope is not None and not scope.holds():
+        scope = scope.outer
+    return None if scope is None else scope.turns
+
+
+def _task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # No event loop runs here.
+        return None
+
+
+def _generator_around(entered: FrameType | None) -> int | None:
+    """Return which generator a scope is entered in, if it is one that somebody iterates.
+
+    Frames are known by their `id`: holding one would keep what was dropped from being closed.
+    """
+    frame = None if entered is None else entered.f_back
+    while frame is not None:
+        driver = frame.f_back
+        if _is_contextlib(frame.f_code):
+            frame = driver
+        elif not frame.f_code.co_flags & _GENERATOR:
+            return None
+        elif driver is not None and _is_contextlib(driver.f_code):
+            frame = driver
+        else:
+            return id(frame)
+    return None
+
+
+def _is_contextlib(code: CodeType) -> bool:
+    return code.co_filename == contextlib.__file__
+
+
+def _stack(frame: FrameType | None) -> set[int]:
+    """Return the frames that run now, by id."""
+    running: set[int] = set()
+    while frame is not None:
+        running.add(id(frame))
+        frame = frame.f_back
+    return running

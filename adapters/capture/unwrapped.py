@@ -1,0 +1,49 @@
+"""Clients that nobody recorded: within a scope, what they send is recorded too.
+
+A framework makes its clients itself, keeps them, and shares them between conversations. So the
+choice of a transport, which httpx2 makes for each request, is hooked once for the process: within a
+scope it is a recorded one, around the one that was chosen. Outside of one nothing is different.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import wraps
+from importlib.util import find_spec
+from typing import Any, Final
+
+from hansard.adapters.capture import scope
+
+_CHOICE: Final = "_transport_for_url"
+
+_installing: Final = threading.Lock()
+_installed: Final[set[str]] = set()
+
+
+def record_in_scopes() -> None:
+    """Have the clients of this process, those to come too, heed scopes; without httpx2, none do."""
+    with _installing:
+        if "httpx2" in _installed or find_spec("httpx2") is None:
+            return
+        import httpx2
+
+        from hansard.adapters.capture.transport import AsyncRecordedTransport, RecordedTransport
+
+        _hook(httpx2.Client, RecordedTransport)
+        _hook(httpx2.AsyncClient, AsyncRecordedTransport)
+        _installed.add("httpx2")
+
+
+def _hook(kind: type[Any], recorded: type[Any]) -> None:
+    """Put a recorded transport around the one that a client chooses, unless it is recorded."""
+    choose = getattr(kind, _CHOICE)
+
+    @wraps(choose)
+    def chosen(client: Any, url: Any) -> Any:
+        inner = choose(client, url)
+        turns = scope.current()
+        if turns is None or isinstance(inner, recorded):
+            return inner
+        return recorded(inner, client, turns)
+
+    setattr(kind, _CHOICE, chosen)

@@ -1,0 +1,80 @@
+"""A conversation's side of the wire, as one of its holders has it."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from hansard.adapters.asking import Asked
+    from hansard.adapters.capture.scope import Scope
+    from hansard.adapters.journal import Conversation, Journal
+    from hansard.adapters.journals import Journals
+
+ClientT = TypeVar("ClientT")
+
+_REMEMBERED: Final = 8
+"""How many rendered requests are kept in mind, to know them again on the wire."""
+
+
+class TalkWire:
+    """Records clients and scopes into one conversation; safe to share between threads.
+
+    The journal is made when it is first needed: most holders of a conversation need none.
+    """
+
+    def __init__(self, talk: Conversation, journals: Journals) -> None:
+        """Record into a conversation, by its journal among these."""
+        self._talk = talk
+        self._journals = journals
+        self._journal: Journal | None = None
+        self._asked: deque[Asked] = deque(maxlen=_REMEMBERED)
+        self._lock = threading.Lock()
+
+    def account(self) -> str | None:
+        """Return the account that the conversation is recorded under, if it is known."""
+        journal = self._known()
+        return None if journal is None else journal.account
+
+    def remember(self, asked: Asked) -> None:
+        """Take note of a request that was rendered: it may go out next, by whatever client."""
+        with self._lock:
+            journal = self._known()
+            if journal is None:
+                self._asked.append(asked)
+        if journal is not None:
+            journal.remember(asked)
+
+    def record(self, client: ClientT) -> ClientT:
+        """Return a client of the same type whose wire is recorded; UnsupportedClient for others."""
+        from hansard.adapters.capture import tee
+        from hansard.adapters.capture.binding import Binding
+
+        return tee.record(client, Binding(self._journals, self._own()))
+
+    def headers(self) -> dict[str, str]:
+        """Return the header that binds a call to the conversation."""
+        self._own()
+        return self._journals.header(self._talk)
+
+    def scope(self) -> Scope:
+        """Return a new scope of the conversation."""
+        from hansard.adapters.capture import unwrapped
+        from hansard.adapters.capture.binding import Binding
+        from hansard.adapters.capture.scope import Scope
+        from hansard.adapters.capture.turns import Turns
+
+        unwrapped.record_in_scopes()
+        return Scope(Turns(Binding(self._journals, self._own())))
+
+    def _known(self) -> Journal | None:
+        return self._journal or self._journals.known(self._talk.conversation_id)
+
+    def _own(self) -> Journal:
+        """Return the journal; what was rendered before there was one is remembered in it."""
+        with self._lock:
+            journal = self._journal = self._journals.of(self._talk)
+            while self._asked:
+                journal.remember(self._asked.popleft())
+        return journal
