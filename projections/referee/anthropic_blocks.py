@@ -49,6 +49,7 @@ class Placed:
 class Turn:
     """Neighbouring messages of one role: the service joins them (R5)."""
 
+    index: int
     role: str
     blocks: tuple[Placed, ...]
 
@@ -56,6 +57,10 @@ class Turn:
     def has_only_results(self) -> bool:
         """Whether it says nothing but what the caller's tools gave."""
         return all(placed.kind == "tool_result" for placed in self.blocks)
+
+    def spelled(self, place: int) -> str:
+        """Return how the service names a block: recorded, it counts after it has joined them."""
+        return f"messages.{self.index}.content.{place}"
 
 
 def blocks_of(request: Mapping[str, Any]) -> tuple[Placed, ...]:
@@ -74,7 +79,7 @@ def blocks_of(request: Mapping[str, Any]) -> tuple[Placed, ...]:
 def turns_of(request: Mapping[str, Any]) -> tuple[Turn, ...]:
     """Return the turns that have blocks, in order."""
     grouped = groupby(blocks_of(request), key=lambda placed: placed.role)
-    return tuple(Turn(role, tuple(blocks)) for role, blocks in grouped)
+    return tuple(Turn(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(grouped))
 
 
 def goes_on(turns: Sequence[Turn]) -> bool:

@@ -19,21 +19,21 @@ from hansard.projections.referee.violation import Found, dotted
 def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find results of the service's own tools without their call before them (claude-code#64383)."""
     called: dict[str, str] = {}
-    for placed in blocks_of(request):
-        if placed.kind in SERVER_CALLS:
-            called[placed.id] = placed.kind
-        if placed.is_server_result:
+    for turn in turns_of(request):
+        for place, placed in enumerate(turn.blocks):
+            if placed.kind in SERVER_CALLS:
+                called[placed.id] = placed.kind
             call = "mcp_tool_use" if placed.kind == "mcp_tool_result" else "server_tool_use"
             # A second result finds its call taken.
-            if called.pop(placed.answers, None) != call:
-                yield (
-                    placed.path,
-                    (
-                        f"{dotted(placed.path)}: unexpected `tool_use_id` found in `{placed.kind}` "
-                        f"blocks: {placed.answers}. Each `{placed.kind}` block must have a "
-                        f"corresponding `{call}` block before it."
-                    ),
-                )
+            if placed.is_server_result and called.pop(placed.answers, None) != call:
+                yield placed.path, _without_call(turn.spelled(place), placed, call)
+
+
+def _without_call(spelled: str, placed: Placed, call: str) -> str:
+    return (
+        f"{spelled}: unexpected `tool_use_id` found in `{placed.kind}` blocks: {placed.answers}. "
+        f"Each `{placed.kind}` block must have a corresponding `{call}` block before it."
+    )
 
 
 def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -45,12 +45,12 @@ def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
     turns = turns_of(request)
     blocks = [placed for turn in turns for placed in turn.blocks]
     answered = {placed.answers for placed in blocks if placed.is_server_result}
-    for place, turn in enumerate(turns):
-        for placed in turn.blocks:
+    for turn in turns:
+        for place, placed in enumerate(turn.blocks):
             if placed.kind not in SERVER_CALLS or placed.id in answered:
                 continue
-            if not all(_leaves_in_flight(later, placed) for later in turns[place + 1 :]):
-                yield placed.path, _unanswered(placed)
+            if not all(_leaves_in_flight(later, placed) for later in turns[turn.index + 1 :]):
+                yield placed.path, _unanswered(turn.spelled(place), placed)
 
 
 def _leaves_in_flight(turn: Turn, call: Placed) -> bool:
@@ -60,10 +60,10 @@ def _leaves_in_flight(turn: Turn, call: Placed) -> bool:
     return turn.role == "assistant" and call.id in [member(by, "tool_id") for by in callers]
 
 
-def _unanswered(call: Placed) -> str:
+def _unanswered(spelled: str, call: Placed) -> str:
     tool = "mcp" if call.kind == "mcp_tool_use" else text(call.block.get("name"))
     return (
-        f"{dotted(call.path)}: `{tool}` tool use with id `{call.id}` was found without a "
+        f"{spelled}: `{tool}` tool use with id `{call.id}` was found without a "
         f"corresponding `{tool}_tool_result` block"
     )
 

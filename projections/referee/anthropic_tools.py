@@ -37,11 +37,10 @@ def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
         calls = [placed for placed in turn.blocks if placed.kind == "tool_use"]
         missing = [placed for placed in calls if placed.id not in answered]
         if missing:
-            path = missing[0].path
             yield (
-                path,
+                missing[0].path,
                 (
-                    f"{dotted(path[:2])}: `tool_use` ids were found without `tool_result` blocks "
+                    f"messages.{turn.index}: `tool_use` ids were found without `tool_result` blocks "
                     f"immediately after: {', '.join(placed.id for placed in missing)}. Each "
                     "`tool_use` block must have a corresponding `tool_result` block in the next "
                     "message."
@@ -62,12 +61,12 @@ def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find results whose call does not stand in the turn before them (claude-code#18947)."""
     called: set[str] = set()
     for turn in turns_of(request):
-        for placed in turn.blocks:
+        for place, placed in enumerate(turn.blocks):
             if placed.kind == "tool_result" and placed.answers not in called:
                 yield (
                     placed.path,
                     (
-                        f"{dotted(placed.path)}: unexpected `tool_use_id` found in `tool_result` "
+                        f"{turn.spelled(place)}: unexpected `tool_use_id` found in `tool_result` "
                         f"blocks: {placed.answers}. Each `tool_result` block must have a "
                         "corresponding `tool_use` block in the previous message."
                     ),
@@ -79,14 +78,14 @@ def repeated_results(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find calls with two results."""
     for turn in turns_of(request):
         answered: set[str] = set()
-        for placed in turn.blocks:
+        for place, placed in enumerate(turn.blocks):
             if placed.kind != "tool_result":
                 continue
             if placed.answers in answered:
                 yield (
                     placed.path,
                     (
-                        f"{dotted(placed.path)}: each tool_use must have a single result. Found "
+                        f"{turn.spelled(place)}: each tool_use must have a single result. Found "
                         f"multiple `tool_result` blocks with id: {placed.answers}"
                     ),
                 )

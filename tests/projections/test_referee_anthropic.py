@@ -120,6 +120,12 @@ def test_a_result_has_its_call_in_the_turn_before() -> None:
     ]
 
 
+def test_the_service_counts_messages_after_it_has_joined_neighbours() -> None:
+    [(where, _, said)] = told(HELLO, user(result_of("toolu_1")))
+    assert where == "/messages/1/content/0"
+    assert said.startswith("messages.0.content.1: unexpected `tool_use_id`")
+
+
 def test_a_call_has_one_result() -> None:
     twice = user(result_of("toolu_1"), result_of("toolu_1"))
     [(where, rule, said)] = told(HELLO, assistant(tool_use("toolu_1")), twice)

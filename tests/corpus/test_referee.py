@@ -1,0 +1,132 @@
+"""Requests as they were recorded: what was accepted breaks no rule, what was refused breaks one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import pytest
+
+import hansard
+from tests.corpus.wire import CORPUS, MISSING, JsonObject, is_there
+
+pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
+
+APIS = {
+    "/messages": "anthropic-messages",
+    "/chat/completions": "openai-chat",
+    "/responses": "openai-responses",
+    "/responses/compact": "openai-responses",
+}
+OK, BAD_REQUEST = 200, 400
+
+# What was accepted although it breaks a rule, by server and rule.
+ACCEPTED_ALL_THE_SAME = {
+    ("api.deepseek.com", "O3"): "its own Responses server takes reasoning before any message",
+    ("api.deepseek.com", "O5"): "its own Responses server gives reasoning ids of another form",
+}
+
+# What was refused for a reason that no request alone tells, by the beginning of the message.
+OUT_OF_SCOPE = {
+    "This model does not support effort level": "what a model can do",
+    "Web search options not supported with this model.": "what a model can do",
+    "Tool call validation failed": "what the model itself said",
+    "Invalid 'temperature': decimal below minimum value.": "numbers are not checked for their size",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request, and whether it was accepted."""
+
+    api: str
+    host: str
+    request: JsonObject
+    status: int
+    complaint: str
+
+
+@cache
+def sent(name: str) -> tuple[Sent, ...]:
+    """The requests of a file; none, if it holds answers only."""
+    return tuple(one(each) for each in recorded(name) if "request" in each and is_checked(each))
+
+
+def recorded(name: str) -> list[JsonObject]:
+    held: Any = json.loads((CORPUS / name).read_bytes())
+    if isinstance(held, dict):
+        interactions: list[JsonObject] = cast("JsonObject", held).get("interactions", [])
+        return interactions
+    return cast("list[JsonObject]", held)
+
+
+def is_checked(exchange: JsonObject) -> bool:
+    return any(url(exchange).path.endswith(path) for path in APIS)
+
+
+def url(exchange: JsonObject) -> Any:
+    request: JsonObject = exchange["request"]
+    return urlsplit(str(request.get("uri") or request["url"]))
+
+
+def one(exchange: JsonObject) -> Sent:
+    body, response = exchange["request"]["body"], exchange["response"]
+    status: int = response.get("status") or response["status_code"]
+    place = url(exchange)
+    return Sent(
+        api=next(api for path, api in APIS.items() if place.path.endswith(path)),
+        host=place.hostname,
+        request=json.loads(body) if isinstance(body, str) else body,
+        status=status,
+        complaint=response["body"]["error"]["message"] if status == BAD_REQUEST else "",
+    )
+
+
+def files() -> list[str]:
+    names = (str(path.relative_to(CORPUS)) for path in sorted(CORPUS.glob("*/*/*.json")))
+    return [name for name in names if sent(name)]
+
+
+def refused() -> list[Sent]:
+    return [each for name in files() for each in sent(name) if each.status == BAD_REQUEST]
+
+
+@pytest.mark.parametrize("name", files())
+def test_what_was_accepted_breaks_no_rule(name: str) -> None:
+    for each in sent(name):
+        if each.status != OK:
+            continue
+        verdict = hansard.check_request(each.api, each.request)
+        assert verdict.types is not None
+        breaches = [
+            breach
+            for breach in verdict.violations
+            if (each.host, breach.rule) not in ACCEPTED_ALL_THE_SAME
+        ]
+        assert breaches == []
+
+
+@pytest.mark.parametrize("each", refused(), ids=lambda each: each.complaint[:40])
+def test_what_was_refused_is_refused_in_the_services_words(each: Sent) -> None:
+    said = [breach.said for breach in hansard.check_request(each.api, each.request).violations]
+    reasons = [why for start, why in OUT_OF_SCOPE.items() if each.complaint.startswith(start)]
+    assert (said, len(reasons)) == ([each.complaint], 0) or (said, len(reasons)) == ([], 1)
+
+
+def test_every_deviation_is_still_there() -> None:
+    found = {
+        (each.host, breach.rule)
+        for name in files()
+        for each in sent(name)
+        if each.status == OK
+        for breach in hansard.check_request(each.api, each.request).violations
+    }
+    assert found == set(ACCEPTED_ALL_THE_SAME)
+
+
+def test_all_three_apis_were_recorded() -> None:
+    counted = {each.api for name in files() for each in sent(name) if each.status == OK}
+    assert counted == set(APIS.values())
