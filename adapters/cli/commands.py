@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from hansard.adapters.cli.options import Api, AsJson, At, Key, Thinking, Url, readable
+from hansard.adapters.cli.options import (
+    Api,
+    AsJson,
+    At,
+    DryRun,
+    KeptAs,
+    Key,
+    KeyOfHistory,
+    Thinking,
+    Url,
+    readable,
+)
 
 if TYPE_CHECKING:
     from hansard.adapters.store import Store
@@ -329,11 +340,14 @@ def import_(
         typer.Argument(callback=readable, help="`-`: standard input."),
     ],
     new_key: Annotated[
-        str | None, typer.Option("--as", metavar="KEY", help="Give it another key.")
+        str | None, typer.Option("--as", metavar="KEY", help="Give an export another key.")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Verify the file, and record nothing.")
+        bool, typer.Option("--check", help="Verify an export, and record nothing.")
     ] = False,
+    api: KeptAs = None,
+    key: KeyOfHistory = None,
+    dry_run: DryRun = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -341,10 +355,28 @@ def import_(
 
     All of the file is verified first. Importing it again changes nothing.
 
+    With `--api`: the messages that another program kept, as JSON or JSON lines, in SQLite sessions
+    of the OpenAI Agents SDK, or in the log of `llm`. What is dubious is said on standard error.
+    Piped: key, outcome, events, how many are new, how many doubts, why it was refused; exit code 1
+    if one was.
+
     Example: `hansard import 4711.jsonl --url postgresql://me@host/talks`
+
+    Example: `hansard import messages.json --api openai-chat --key support/4711`
     """
     from hansard.adapters.cli import transfer
 
+    if api is not None and (check or new_key is not None):
+        raise typer.BadParameter("--check and --as are for exports: use --dry-run and --key")
+    if api is None and (dry_run or key is not None):
+        raise typer.BadParameter("--dry-run and --key go with --api: use --check and --as")
+    if api is not None:
+        from hansard.adapters.cli.histories import Wish, import_histories
+
+        wish = Wish(api.value, file, key, dry_run=dry_run, as_json=as_json)
+        if not import_histories(url or context.obj, wish):
+            raise typer.Exit(1)
+        return
     if check:
         transfer.check_file(file, as_json=as_json)
         return

@@ -17,6 +17,16 @@ class Api(StrEnum):
     OPENAI_RESPONSES = "openai-responses"
 
 
+class Source(StrEnum):
+    """The forms in which other programs keep histories."""
+
+    ANTHROPIC_MESSAGES = "anthropic-messages"
+    OPENAI_CHAT = "openai-chat"
+    OPENAI_RESPONSES = "openai-responses"
+    OPENAI_AGENTS_SESSION = "openai-agents-session"
+    SIMONW_LLM = "simonw-llm"
+
+
 class Thinking(StrEnum):
     """What becomes of signed thinking."""
 
@@ -36,6 +46,24 @@ AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys stay 
 At = Annotated[
     int | None,
     typer.Option(min=1, metavar="VERSION", help="As it stood then.", show_default="the last"),
+]
+
+KeptAs = Annotated[
+    Source | None,
+    typer.Option(
+        "--api", help="The file is no export: another program kept histories in this form."
+    ),
+]
+KeyOfHistory = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        help="The history's key; of several, what stands before `/` and their own names.",
+        show_default="the file's name",
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be recorded of it, and record nothing.")
 ]
 
 

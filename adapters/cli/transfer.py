@@ -21,7 +21,8 @@ from hansard.domain.errors import InvalidInput
 if TYPE_CHECKING:
     from hansard.adapters.importing import Progress
 
-_STANDARD_INPUT: Final = Path("-")
+STANDARD_INPUT: Final = Path("-")
+"""How a command line names the input that is no file."""
 
 
 def export_to(store: Store, key: str, file: Path | None, *, as_json: bool) -> None:
@@ -42,7 +43,7 @@ def export_to(store: Store, key: str, file: Path | None, *, as_json: bool) -> No
 
 def import_from(store: Store, file: Path, new_key: str | None, *, as_json: bool) -> None:
     """Record what a file holds."""
-    with _local(file) as path, _progress("Recording") as progress:
+    with local(file) as path, progress_of("Recording") as progress:
         done = importing.import_file(
             store.backend, store.tenant, path, key=new_key, progress=progress
         )
@@ -63,7 +64,7 @@ def import_from(store: Store, file: Path, new_key: str | None, *, as_json: bool)
 
 def check_file(file: Path, *, as_json: bool) -> None:
     """Verify a file and say what it holds."""
-    with _local(file) as path, _progress("Checking") as progress:
+    with local(file) as path, progress_of("Checking") as progress:
         checked = importing.check(path, progress)
     beginning = checked.beginning
     if as_json:
@@ -89,9 +90,9 @@ def _write(file: Path, lines: Iterator[bytes]) -> int:
 
 
 @contextmanager
-def _local(file: Path) -> Generator[Path]:
+def local(file: Path) -> Generator[Path]:
     """Yield a file that can be read twice: standard input is kept in one first."""
-    if file != _STANDARD_INPUT:
+    if file != STANDARD_INPUT:
         yield file
         return
     with NamedTemporaryFile(prefix="hansard-import-") as kept:
@@ -101,7 +102,7 @@ def _local(file: Path) -> Generator[Path]:
 
 
 @contextmanager
-def _progress(doing: str) -> Generator[Progress]:
+def progress_of(doing: str) -> Generator[Progress]:
     """Yield what to tell of progress: a bar, where somebody can see it."""
     if not sys.stderr.isatty():
         yield importing.unheeded

@@ -14,6 +14,7 @@ import apsw
 
 from hansard.adapters.storage.queries import parse_queries
 from hansard.domain.errors import InvalidInput
+from hansard.domain.jsontext import JsonObject
 
 Row = tuple[Any, ...]
 Value = str | int | None
@@ -39,6 +40,12 @@ class Database:
         """Return the first row of a query, or None."""
         return cast("Row | None", self._connection.execute(self._queries[query], values).fetchone())
 
+    def rows(self, query: str, *values: Value) -> list[JsonObject]:
+        """Return all rows of a query, each with the names of its columns."""
+        cursor = self._connection.cursor()
+        cursor.set_row_trace(_by_name)
+        return cast("list[JsonObject]", cursor.execute(self._queries[query], values).fetchall())
+
 
 @contextmanager
 def opened(path: Path, subject: str) -> Generator[Database]:
@@ -61,6 +68,10 @@ def microseconds(time: object) -> int | None:
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MICROSECOND
+
+
+def _by_name(cursor: Any, row: Row) -> JsonObject:
+    return {column[0]: value for column, value in zip(cursor.get_description(), row, strict=True)}
 
 
 @cache

@@ -71,12 +71,20 @@ class _Wanted:
 def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) -> TakenIn:
     """Record what a history says and the store does not have yet, in one commit.
 
-    A conversation that has that key and is not this history stays as it is: that is an outcome, not
-    an error. With `dry_run` nothing is recorded, and the outcome is what would be. Raises
-    InvalidInput, with the history's place in its source, where it cannot be read.
+    One that cannot be read, or that is not what the store has under that key, is refused and
+    changes nothing: that is an outcome, not an error. With `dry_run` nothing is recorded, and the
+    outcome is what would be. Raises what the store raises.
     """
-    wanted = _wanted(store, history, key)
-    doubts = (*wanted.heard.doubts, *doubts_of(wanted.heard))
+    identity = Identity(store.tenant, key)
+    try:
+        heard = history.hear(Listener(identity.responses(), store.backend.digest))
+    except InvalidInput as exc:
+        why = f"{history.place}: {exc}"
+        return TakenIn(key, identity.conversation(), "refused", 0, 0, why=why)
+    heard = told_apart(heard, identity.line)
+    ids = tuple(identity.of_events(said.event for said in heard.spoken))
+    doubts = (*heard.doubts, *doubts_of(heard))
+    wanted = _Wanted(key, identity, heard, ids)
     for tries_left in reversed(range(_TRIES)):
         try:
             return replace(_taken_in(store, wanted, dry_run=dry_run), doubts=doubts)
@@ -84,17 +92,6 @@ def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) 
             if not tries_left:  # Another writer was quicker, each time.
                 raise
     raise AssertionError
-
-
-def _wanted(store: Store, history: History, key: str) -> _Wanted:
-    identity = Identity(store.tenant, key)
-    try:
-        heard = history.hear(Listener(identity.responses(), store.backend.digest))
-    except InvalidInput as exc:
-        raise InvalidInput(f"{history.place}: {exc}") from exc
-    heard = told_apart(heard, identity.line)
-    ids = identity.of_events(said.event for said in heard.spoken)
-    return _Wanted(key, identity, heard, tuple(ids))
 
 
 def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
@@ -177,6 +174,7 @@ def _in_force(store: Store, conversation_id: UUID, event: Event) -> bool:
 
 def _record(store: Store, wanted: _Wanted, append: Append) -> None:
     backend = store.backend
+    store.spool.settle(backend)
     backend.open(store.tenant, wanted.key, append.conversation_id)
     needed = {blob.sha256 for event in append.events for blob in event.blobs}
     for digest in sorted(needed & wanted.heard.blobs.keys()):

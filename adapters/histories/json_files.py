@@ -40,7 +40,7 @@ def histories_in(path: Path, api: str) -> Histories:
     first = next(lines())
     if _is_message(first.value):
         messages = [_message(held) for held in lines()]
-        return _one(api, {MEMBER[api]: messages}, "the file")
+        return _one(api, {MEMBER[api]: messages})
     return _several(api, lines, sum(1 for _ in lines()))
 
 
@@ -54,35 +54,34 @@ def _of_value(path: Path, api: str) -> Histories:
             held = cast("list[Any]", value)
             if not _is_message(first):
                 return _several(api, partial(_items, held), len(held))
-            return _one(api, {MEMBER[api]: [_message(item) for item in _items(held)]}, "the file")
+            return _one(api, {MEMBER[api]: [_message(item) for item in _items(held)]})
         case _ if _is_message(value):
-            return _one(api, {MEMBER[api]: [value]}, "the file")
+            return _one(api, {MEMBER[api]: [value]})
         case _ if path.suffix.lower() in _LINES:
             line = _Held(1, "line 1", value)
             return _several(api, lambda: iter((line,)), 1)
         case _:
-            return _one(api, _request(_Held(1, "the file", value), api), "the file")
+            return _one(api, value)
 
 
 def _several(api: str, held: Callable[[], Iterator[_Held]], count: int) -> Histories:
     def read_all() -> Iterator[History]:
         for each in held():
-            request = _request(each, api)
-            yield _history(api, request, each.place, _name(each))
+            yield _history(api, each, _name(each))
 
     return Histories(count, are_several=True, read=read_all)
 
 
-def _one(api: str, request: JsonObject, place: str) -> Histories:
-    history = _history(api, request, place, None)
+def _one(api: str, value: Any) -> Histories:
+    history = _history(api, _Held(1, "the file", value), None)
     return Histories(1, are_several=False, read=lambda: iter((history,)))
 
 
-def _history(api: str, request: JsonObject, place: str, name: str | None) -> History:
+def _history(api: str, held: _Held, name: str | None) -> History:
     def heard(listener: Listener) -> Heard:
-        return hear(api, request, listener)
+        return hear(api, _request(held.value, api), listener)
 
-    return History(place, name, heard)
+    return History(held.place, name, heard)
 
 
 def _name(held: _Held) -> str:
@@ -94,18 +93,17 @@ def _name(held: _Held) -> str:
             return str(held.number)
 
 
-def _request(held: _Held, api: str) -> JsonObject:
+def _request(value: Any, api: str) -> JsonObject:
     """Return the request that a value is: itself, or one of the messages that it lists."""
     member = MEMBER[api]
-    match held.value:
+    match value:
         case {**request} if member in request:
             return cast("JsonObject", request)
         case [first, *_] if _is_message(first):
-            return {member: held.value}
+            return {member: value}
         case _:
             raise InvalidInput(
-                f"{held.place}: neither a list of messages nor an object with `{member}`, "
-                f"as {api} spells them"
+                f"neither a list of messages nor an object with `{member}`, as {api} spells them"
             )
 
 

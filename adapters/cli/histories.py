@@ -1,0 +1,144 @@
+"""`hansard import --api`: the histories that other programs kept, and what of them is dubious."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from hansard.adapters.app import connect, is_there
+from hansard.adapters.cli import output
+from hansard.adapters.cli.quantities import counted
+from hansard.adapters.cli.transfer import STANDARD_INPUT, local, progress_of
+from hansard.adapters.histories.history import Histories
+from hansard.adapters.histories.intake import TakenIn, take_in
+from hansard.adapters.histories.sources import SOURCES, key_of
+from hansard.adapters.store import Store
+from hansard.domain.errors import InvalidInput
+
+_TOLD_AT_MOST: Final = 20
+_DONE: Final = {
+    "recorded": "recorded",
+    "extended": "went on",
+    "unchanged": "unchanged",
+    "refused": "refused",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be taken in: a file of a kind of source, under which key; `dry_run`: only said."""
+
+    api: str
+    file: Path
+    key: str | None = None
+    dry_run: bool = False
+    as_json: bool = False
+
+
+def import_histories(url: str | None, wish: Wish) -> bool:
+    """Record the histories of a file in a store; return whether none was refused.
+
+    A dry run makes no store: where there is none, all is new.
+    """
+    base = _base(wish)
+    place = "memory://" if wish.dry_run and not is_there(url) else url
+    with connect(place) as store, local(wish.file) as path:
+        summary = _import(store, path, base, wish)
+    if not wish.as_json:
+        if output.is_drawn():
+            sys.stdout.write(summary.sentence(dry_run=wish.dry_run))
+        summary.tell_doubts()
+    return not summary.outcomes["refused"]
+
+
+def _import(store: Store, path: Path, base: str, wish: Wish) -> _Summary:
+    summary = _Summary()
+    try:
+        histories = SOURCES[wish.api](path)
+    except InvalidInput as exc:
+        raise InvalidInput(f"{wish.file}: {exc}") from exc
+    with progress_of("Recording") as progress:
+        for number, done in enumerate(_taken_in(store, histories, base, wish), 1):
+            progress(number, histories.count)
+            summary.add(done)
+            if wish.as_json:
+                output.json_line(_document(done))
+            elif not output.is_drawn():
+                _print(done)
+    return summary
+
+
+def _taken_in(store: Store, histories: Histories, base: str, wish: Wish) -> Iterator[TakenIn]:
+    for history in histories.read():
+        key = key_of(history, base, are_several=histories.are_several)
+        yield take_in(store, history, key, dry_run=wish.dry_run)
+
+
+def _base(wish: Wish) -> str:
+    if wish.key is not None and wish.key.strip():
+        return wish.key
+    if wish.file == STANDARD_INPUT:
+        raise InvalidInput("standard input has no name: give the conversation one with --key KEY")
+    return wish.file.stem
+
+
+@dataclass(slots=True)
+class _Summary:
+    """What was done, for somebody who reads it."""
+
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+    recorded: int = 0
+    doubts: int = 0
+    _lines: list[str] = field(default_factory=list[str])
+
+    def add(self, done: TakenIn) -> None:
+        """Take note of a history."""
+        self.outcomes[done.outcome] += 1
+        self.recorded += done.recorded
+        self.doubts += len(done.doubts)
+        for line in _dubious(done):
+            if len(self._lines) < _TOLD_AT_MOST:
+                self._lines.append(line)
+
+    def sentence(self, *, dry_run: bool) -> str:
+        """Return what was done, on one line."""
+        parts = [f"{self.outcomes[it]:,} {word}" for it, word in _DONE.items() if self.outcomes[it]]
+        total = counted(self.outcomes.total(), "conversation")
+        would = "would be " if dry_run else ""
+        new = f"{counted(self.recorded, 'event')} {would}new"
+        return f"{total}: {', '.join(parts) or 'nothing there'}; {new}.\n"
+
+    def tell_doubts(self) -> None:
+        """Say on standard error what is dubious and what was refused, up to a number of lines."""
+        for line in self._lines:
+            output.told(output.escaped(line))
+        more = self.doubts + self.outcomes["refused"] - len(self._lines)
+        if more > 0:
+            output.told(f"and {more:,} more: --json lists all")
+
+
+def _dubious(done: TakenIn) -> Iterable[str]:
+    if done.why is not None:
+        yield f"{done.key}: refused: {done.why}"
+    for doubt in done.doubts:
+        yield f"{done.key}, {doubt.place}: {doubt.kind}: {doubt.why}"
+
+
+def _print(done: TakenIn) -> None:
+    output.plain(done.key, done.outcome, done.events, done.recorded, len(done.doubts), done.why)
+
+
+def _document(done: TakenIn) -> dict[str, object]:
+    return {
+        "key": done.key,
+        "conversation": str(done.conversation_id),
+        "outcome": done.outcome,
+        "events": done.events,
+        "recorded": done.recorded,
+        "why": done.why,
+        "doubts": [doubt._asdict() for doubt in done.doubts],
+    }

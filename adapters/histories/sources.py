@@ -1,0 +1,26 @@
+"""The kinds of sources that histories come from, by name, and the keys of what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from hansard.adapters.histories.history import Histories, History
+from hansard.adapters.histories.json_files import histories_in
+from hansard.adapters.histories.openai_agents_session import sessions_in
+from hansard.adapters.histories.simonw_llm import conversations_in
+from hansard.adapters.histories.spoken import MEMBER
+
+SOURCES: Final[Mapping[str, Callable[[Path], Histories]]] = {
+    **{api: partial(histories_in, api=api) for api in MEMBER},
+    "openai-agents-session": sessions_in,
+    "simonw-llm": conversations_in,
+}
+"""Name of a kind of source to what reads a file of it; InvalidInput where it is none."""
+
+
+def key_of(history: History, base: str, *, are_several: bool) -> str:
+    """Return the key of a history: `base`, or its own name under that where there are several."""
+    return f"{base}/{history.name}" if are_several else base
