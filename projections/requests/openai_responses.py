@@ -99,13 +99,15 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
         before = draft.pieces
         if not types <= _PLAIN:
             pair_outputs(draft)
-        if _may_object(draft, options):
+        if _may_object(draft, history, options):
             check_reasoning(draft, history, options)
 
 
-def _may_object(draft: Draft, options: Options) -> bool:
-    """Whether there is anything that reasoning, accounts or repeated ids could be an obstacle to."""
+def _may_object(draft: Draft, history: History, options: Options) -> bool:
+    """Whether reasoning, accounts, ids or what is gone could be an obstacle to anything."""
     if "reasoning" in draft.types or draft.broken or options.account is not None:
+        return True
+    if any(note.deed == "left out" for note in history.notes):
         return True
     ids = [item_id for piece in draft.pieces if (item_id := piece.value.get("id")) is not None]
     return len(set(ids)) < len(ids)

@@ -129,13 +129,13 @@ def for_(**options: Any) -> Options:
 
 
 def message(said: str, number: int | str = 1, **members: Any) -> JsonObject:
-    content = [{"type": "output_text", "annotations": [], "logprobs": [], "text": said}]
+    text: JsonObject = {"type": "output_text", "annotations": [], "logprobs": [], "text": said}
     return {
         "id": f"msg_{number}",
         "type": "message",
         "status": "completed",
         "role": "assistant",
-        "content": content,
+        "content": [text],
         **members,
     }
 
@@ -174,4 +174,4 @@ def output(call_id: str = "call_1", said: str = "found") -> JsonObject:
 
 def kinds(sent: list[JsonObject]) -> list[str]:
     """The types of items, messages by their role."""
-    return [item.get("type") if "role" not in item else item["role"] for item in sent]
+    return [item["role"] if "role" in item else item["type"] for item in sent]

@@ -73,7 +73,7 @@ def item_of(number: str, kind: str, said: str) -> JsonObject:
 
 HOSTED = {"type": "container_reference", "container_id": "cntr_1"}
 BY_SERVER = {"call_id": None, "execution": "server"}
-ASKED = {"action": {"type": "screenshot"}, "pending_safety_checks": []}
+ASKED: JsonObject = {"action": {"type": "screenshot"}, "pending_safety_checks": []}
 ODD: dict[str, tuple[str, str, JsonObject]] = {
     "tool search": ("tsc", "tool_search_call", {**BY_SERVER, "arguments": {}}),
     "tools": ("tso", "tool_search_output", {**BY_SERVER, "tools": []}),
@@ -153,7 +153,7 @@ def compacts(story: Story) -> object:
 
 plain: st.SearchStrategy[Deed] = st.sampled_from([notes, told.asks, hears_anthropic])
 said = st.one_of(says(), answers(), breaks_off(), gives_result(), plain)
-everything = st.one_of(said, redacts(), st.sampled_from([gives_up, compacts]))
+everything = st.one_of(said, redacts(), redacts(), st.sampled_from([gives_up, compacts]))
 
 
 def happened(deeds: list[Deed]) -> Story:
@@ -203,7 +203,7 @@ def said_at_once(story: Story) -> Iterator[list[str]]:
     responses: dict[UUID, list[str]] = {}
     for _, event in story.events:
         response, content = getattr(event, "response", None), getattr(event, "content", None)
-        held = content[0] if isinstance(content, tuple) else content
+        held = cast("tuple[object, ...]", content)[0] if isinstance(content, tuple) else content
         if response is not None and isinstance(held, Native) and held.api == API:
             responses.setdefault(response, []).append(held.value["id"])
     return iter(responses.values())
