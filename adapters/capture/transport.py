@@ -24,7 +24,7 @@ import httpx2
 from hansard.adapters.capture.answer import Loss
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.binding import Bound
-from hansard.adapters.capture.turns import Turns, is_turn
+from hansard.adapters.capture.turns import Turns, is_turn, reads_answer
 
 _PATIENCE: Final = 5.0
 _PACKED: Final = "content-encoding"
@@ -45,9 +45,11 @@ class RecordedTransport(httpx2.BaseTransport):
         """Record the request, send it, and return a response that is recorded as it is read."""
         _must_be_open(self.origin)
         bound = self.turns.binding.of(request.headers)
-        if not _is_turn(request):
+        if not _is_recorded(request):
             return self.inner.handle_request(request)
         attempt = _open(self.turns, bound, request, request.read())
+        if attempt is None:
+            return self.inner.handle_request(request)
         try:
             response = self.inner.handle_request(request)
         except BaseException as exc:
@@ -140,10 +142,12 @@ class AsyncRecordedTransport(httpx2.AsyncBaseTransport):
         """Record the request, send it, and return a response that is recorded as it is read."""
         _must_be_open(self.origin)
         bound = self.turns.binding.of(request.headers)
-        if not _is_turn(request):
+        if not _is_recorded(request):
             return await self.inner.handle_async_request(request)
         body = await request.aread()
         attempt = await anyio.to_thread.run_sync(_open, self.turns, bound, request, body)
+        if attempt is None:
+            return await self.inner.handle_async_request(request)
         try:
             response = await self.inner.handle_async_request(request)
         except BaseException as exc:
@@ -233,12 +237,15 @@ async def _shielded(work: Callable[[], None]) -> None:
         await anyio.to_thread.run_sync(work)
 
 
-def _is_turn(request: httpx2.Request) -> bool:
-    return is_turn(request.method, request.url.path, request.extensions)
+def _is_recorded(request: httpx2.Request) -> bool:
+    method, path = request.method, request.url.path
+    return is_turn(method, path, request.extensions) or reads_answer(method, path)
 
 
-def _open(turns: Turns, bound: Bound, request: httpx2.Request, body: bytes) -> Attempt:
+def _open(turns: Turns, bound: Bound, request: httpx2.Request, body: bytes) -> Attempt | None:
     target = request.url.raw_path.decode("ascii")
+    if reads_answer(request.method, request.url.path):
+        return turns.reading(request.url.path, target, request.headers)
     return turns.open(bound, request.url.path, target, request.headers, body, request.extensions)
 
 

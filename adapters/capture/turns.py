@@ -13,6 +13,7 @@ from uuid import UUID
 
 from hansard.adapters.capture import request_headers, secrets
 from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.background import Background, response_id
 from hansard.adapters.capture.binding import Binding, Bound
 from hansard.adapters.capture.credentials import Credentials, credentials_of
 from hansard.adapters.capture.endpoints import endpoint_of
@@ -33,6 +34,11 @@ _FAILED_AT_MOST: Final = 256
 def is_turn(method: str, path: str, extensions: Mapping[str, Any]) -> bool:
     """Return whether a request is a turn of a conversation, or goes on for one, redirected."""
     return _MARK in extensions or endpoint_of(method, path).kind == "turn"
+
+
+def reads_answer(method: str, path: str) -> bool:
+    """Return whether a request reads what an earlier one is answered in the background."""
+    return endpoint_of(method, path).kind == "answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,7 @@ class Turns:
         self.binding = binding
         self._lock = threading.Lock()
         self._failed: OrderedDict[_Tried, list[_Opened]] = OrderedDict()
+        self._background: Background[_Opened] = Background()
 
     def open(
         self,
@@ -94,6 +101,24 @@ class Turns:
         )
         return self._attempt(opened, (opened.bound_to, *content), credentials)
 
+    def reading(self, path: str, target: str, headers: Mapping[str, str]) -> Attempt | None:
+        """Return what records the answer that a request reads; None where nothing awaits it.
+
+        It is the answer of the request that made the response, recorded once all of it is there.
+        """
+        read = response_id(path)
+        opened = self._background.awaiting(read)
+        if opened is None:
+            return None
+
+        def close(recording: Recording, failed: bool) -> None:
+            if self._background.claim(read, recording):
+                opened.journal.conclude(opened.begun, recording)
+
+        begun, api, digest = opened.begun, opened.api, opened.journal.digest
+        credentials = partial(credentials_of, dict(headers), target, b"", api, digest)
+        return Attempt(WIRES[api], begun.request, begun.line, credentials, close)
+
     def _opened(
         self, bound: Bound, content: tuple[bytes, int], outgoing: Callable[[Digest], Outgoing]
     ) -> _Opened:
@@ -117,6 +142,7 @@ class Turns:
         def close(recording: Recording, failed: bool) -> None:
             if failed:
                 self._may_be_retried(opened, tried)
+            self._background.note(opened, recording)
             opened.journal.conclude(begun, recording)
 
         begun = opened.begun

@@ -1,0 +1,77 @@
+"""Answers that the provider goes on with after its reply, and that a later call reads.
+
+A response in the background is asked for by its id, again and again, until it is over; a stream
+that broke off may be read from where it did. Either way it is the answer of the request that made
+it: recorded under that one, once, when all of it is there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Final, Generic, TypeVar
+from urllib.parse import unquote
+
+from hansard.adapters.capture.place import Recording
+from hansard.domain.events import ResponseCompleted, ResponseInterrupted
+
+RequestT = TypeVar("RequestT")
+
+_AT_MOST: Final = 1024
+_GOES_ON: Final = ("queued", "in_progress")
+
+
+class Background(Generic[RequestT]):
+    """Knows which requests await an answer that is read later, by the provider's id of it."""
+
+    def __init__(self) -> None:
+        """Await none."""
+        self._lock = threading.Lock()
+        self._awaiting: OrderedDict[str, RequestT] = OrderedDict()
+
+    def note(self, request: RequestT, recording: Recording) -> None:
+        """Take note of how a request was answered: it awaits the rest, or its answer is over."""
+        closing = _closing(recording)
+        if closing is None or closing.provider_id is None:
+            return
+        with self._lock:
+            self._awaiting.pop(closing.provider_id, None)
+            if isinstance(closing, ResponseInterrupted) and _goes_on(closing):
+                self._awaiting[closing.provider_id] = request
+                while len(self._awaiting) > _AT_MOST:
+                    self._awaiting.popitem(last=False)
+
+    def awaiting(self, provider_id: str) -> RequestT | None:
+        """Return the request that awaits a response; None where none does that is known here."""
+        with self._lock:
+            return self._awaiting.get(provider_id)
+
+    def claim(self, provider_id: str, recording: Recording) -> bool:
+        """Whether a reading of a response is to be recorded: it is over, and no other was yet."""
+        closing = _closing(recording)
+        if closing is None or not _is_over(closing):
+            return False
+        with self._lock:
+            return self._awaiting.pop(provider_id, None) is not None
+
+
+def response_id(path: str) -> str:
+    """Return the provider's id of the response that a path names."""
+    return unquote(path.rstrip("/").rpartition("/")[2])
+
+
+def _closing(recording: Recording) -> ResponseCompleted | ResponseInterrupted | None:
+    events, _ = recording
+    last = events[-1] if events else None
+    return last if isinstance(last, ResponseCompleted | ResponseInterrupted) else None
+
+
+def _is_over(closing: ResponseCompleted | ResponseInterrupted) -> bool:
+    """Whether the provider says nothing more: what is cut, or still being made, is read again."""
+    if isinstance(closing, ResponseCompleted):
+        return True
+    return "status" in closing.envelope and not _goes_on(closing)
+
+
+def _goes_on(closing: ResponseInterrupted) -> bool:
+    return closing.envelope.get("status") in _GOES_ON
