@@ -54,6 +54,10 @@ class Rounds:
         """Whether the assistant's turn is still the last one."""
         return not (self._said or self._results or self._answers)
 
+    def can_break_off(self) -> bool:
+        """Whether a response that ends amid a block may say it: none was given since it began."""
+        return self._is_out or self.can_speak()
+
     def call(self, block: Block, call_id: str) -> None:
         """Add a call of one of the caller's tools."""
         self.speak(block)

@@ -239,7 +239,7 @@ class _Fold:
         """Keep what may stay of the blocks amid which a response ended."""
         for unfinished in event.unfinished:
             value = text_block(unfinished, event.api)
-            if value and self._rounds.can_speak():
+            if value and self._rounds.can_break_off():
                 said = {"kind": "native", "api": event.api, "value": value}
                 asked = len(self._requests)
                 self._rounds.speak(Block(version, said, True, str(event.response), asked))

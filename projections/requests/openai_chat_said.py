@@ -39,7 +39,7 @@ def messages_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator
             else:
                 parts += _parts_of(draft, block, role)
         if parts:
-            is_list = any(draft.own(block) is not None and not block.mark for block in together)
+            is_list = any(_is_part(draft, block) for block in together)
             yield {"role": speaks, "content": parts if is_list else content_with(parts)}
 
 
@@ -84,6 +84,12 @@ def _whole_message(draft: Draft, block: Block) -> JsonObject | None:
     return {**value, "role": speaks}
 
 
+def _is_part(draft: Draft, block: Block) -> bool:
+    """Whether a block is a part of a message as this API spells it: then its message has a list."""
+    value = draft.own(block) if block.mark in ("", "note") else None
+    return value is not None and "role" not in value
+
+
 def _parts_of(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
     match block.mark:
         case "late":
@@ -98,10 +104,8 @@ def _parts_of(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
 
 def _said(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
     value = draft.own(block)
-    if value is not None and value.get("role") is None:
-        return [value]
     if value is not None:
-        return _stray(draft, block)
+        return _stray(draft, block) if "role" in value else [value]
     if (native := draft.foreign(block)) is not None:
         told, note = told_of(native, block)
         draft.notes.append(note)

@@ -20,6 +20,7 @@ def words_for_nothing(*, is_error: bool) -> str:
 
 def headline(block: Block) -> str:
     """Return what stands before a result that goes as text, because it came late or alone."""
+    call = f"tool call {block.call_id}" if block.call_id else "a tool call"
     tool = f" ({block.name})" if block.name else ""
     failed = ", an error" if block.is_error else ""
-    return f"The result of tool call {block.call_id}{tool} came late{failed}:"
+    return f"The result of {call}{tool} came late{failed}:"

@@ -200,6 +200,18 @@ def test_an_unfinished_block_without_text_is_left_out(
         assert [note.rule for note in folded.notes] == ["unfinished"]
 
 
+@pytest.mark.parametrize("ends", [Story.cut, partial(Story.answer, stop="max_tokens")])
+def test_a_response_that_broke_off_amid_its_first_block_keeps_the_text_of_it(ends: Ending) -> None:
+    """Also where the caller went on meanwhile: it had not seen that."""
+    story = Story()
+    story.user("hi")
+    story.ask()
+    story.user("hurry up")
+    ends(story, unfinished=({"type": "text", "text": ""}, "I will"))
+    assert told(story) == told_of_log(story)
+    assert told(story)[1:] == [("assistant", ["I will"]), ("user", ["hurry up"])]
+
+
 def test_a_call_of_a_cut_response_is_left_out_unless_it_has_a_result() -> None:
     story = Story()
     story.user("hi")
