@@ -117,7 +117,7 @@ def test_an_id_that_the_service_did_not_give_goes_not(item_id: str) -> None:
 
 def test_what_the_sdk_added_is_not_sent() -> None:
     """ "Unknown parameter: 'input[1].content[0].parsed'."."""
-    text = {"type": "output_text", "text": "{}", "annotations": []}
+    text: JsonObject = {"type": "output_text", "text": "{}", "annotations": []}
     story = Story()
     story.user("hi")
     parsed = message("", content=[{**text, "parsed": {"a": 1}}])

@@ -36,12 +36,12 @@ def custom(call_id: str = "call_1") -> JsonObject:
 
 
 def computer() -> JsonObject:
-    asked = {"action": {"type": "screenshot"}, "pending_safety_checks": []}
+    asked: JsonObject = {"action": {"type": "screenshot"}, "pending_safety_checks": []}
     return {"id": "cu_1", "type": "computer_call", "call_id": "call_1", **asked}
 
 
 def local_shell() -> JsonObject:
-    action = {"type": "exec", "command": ["ls"], "env": {}}
+    action: JsonObject = {"type": "exec", "command": ["ls"], "env": {}}
     return {"id": "lsh_1", "type": "local_shell_call", "call_id": "call_1", "action": action}
 
 

@@ -193,8 +193,8 @@ def torn(story: Story, request: Request) -> list[tuple[str, str]]:
             if before in thoughts and before in going and after not in going:
                 found.append((before, after))
         for thought in thoughts:
-            after = ids[ids.index(thought) + 1 :]
-            found += [(one, thought) for one in after if one in going and thought not in going]
+            later = ids[ids.index(thought) + 1 :]
+            found += [(one, thought) for one in later if one in going and thought not in going]
     return found
 
 

@@ -159,8 +159,8 @@ def test_where_no_time_is_known_code_stays() -> None:
 
 
 def test_a_search_of_tools_goes_back_with_what_it_found() -> None:
-    by_server = {"call_id": None, "execution": "server", "status": "completed"}
-    asked = {"id": "tsc_1", "type": "tool_search_call", "arguments": {}, **by_server}
-    found = {"id": "tso_1", "type": "tool_search_output", "tools": [], **by_server}
+    by_server: JsonObject = {"call_id": None, "execution": "server", "status": "completed"}
+    asked: JsonObject = {"id": "tsc_1", "type": "tool_search_call", "arguments": {}, **by_server}
+    found: JsonObject = {"id": "tso_1", "type": "tool_search_output", "tools": [], **by_server}
     story = after(Story(), asked, found, message("Found."))
     assert items(story)[1:] == [asked, found, message("Found.")]
