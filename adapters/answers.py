@@ -43,7 +43,7 @@ def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done
 
 def _on_line(drafted: NewEvent, line: UUID) -> NewEvent:
     event = decode(drafted.type, drafted.schema_version, drafted.body)
-    if isinstance(event, Unrecognised):
+    if isinstance(event, Unrecognised) or event.line is not None:
         return drafted
     aside = event.model_copy(update={"line": line})
     return replace(drafted, body=encode(aside), effect=effect_of(aside))

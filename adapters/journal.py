@@ -10,6 +10,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
@@ -20,8 +21,21 @@ from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.spool import Spool, say_dropped
 from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.recording import Outgoing, Plan, Rendered, Standing, matching, plan
+from hansard.adapters.lineage import Lineages, Stretch
+from hansard.adapters.recording import (
+    UNRELATED,
+    Outgoing,
+    Plan,
+    Related,
+    Rendered,
+    Standing,
+    beside,
+    goes_on,
+    matching,
+    plan,
+)
+from hansard.adapters.relating import Relating
+from hansard.adapters.side_lines import SideLine, SideLines, last_request
 from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
 from hansard.adapters.writing import Done, append_to
 from hansard.domain import conversation
@@ -33,7 +47,7 @@ from hansard.domain.errors import (
     NotRecorded,
     VersionConflict,
 )
-from hansard.domain.events import Event
+from hansard.domain.events import Event, RequestSent
 from hansard.domain.head import Head
 from hansard.domain.log import Append, Backend, NewEvent
 from hansard.projections.sources import Source
@@ -68,6 +82,10 @@ class Conversation(Protocol):
         """Return what the conversation is made of at a version."""
         ...
 
+    def lineages(self) -> Lineages:
+        """Return what tells what the conversation is made of."""
+        ...
+
     def draft(
         self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
     ) -> NewEvent:
@@ -97,6 +115,7 @@ class Journal:
         self._accounts: set[str] = set()
         self._last: Parent | None = None
         self._standings = Standings(talk)
+        self._sides = SideLines()
 
     def remember(self, asked: Asked) -> None:
         """Take note of a request that was rendered here: it may go out next."""
@@ -119,20 +138,23 @@ class Journal:
         """Return the store's keyed digest of a text."""
         return self.talk.backend.digest(text)
 
-    def begin(self, outgoing: Outgoing) -> Begun:
+    def begin(self, outgoing: Outgoing, *, after: int | None = None) -> Begun:
         """Make a request durable, and all that it says for the first time.
 
-        Raises a HansardError where that cannot be done: then nothing is recorded.
+        `after` says which version of the main line it goes on from, where its sender knows: what
+        came after that is history no more. Raises a HansardError where that cannot be done: then
+        nothing is recorded.
         """
+        asked: Sent | None
         try:
-            asked, is_readable = WIRES[outgoing.api].read_request(outgoing.body), True
+            asked = WIRES[outgoing.api].read_request(outgoing.body)
         except InvalidContent:
-            asked, is_readable = Sent(outgoing.api, read_object(outgoing.body)), False
+            asked = None
         if outgoing.account is not None:
             self._know(outgoing.account)
         with self._lock:
             self.spool.take_in(self.talk.backend)
-            begun = self._record(outgoing, asked, aside=not is_readable)
+            begun = self._record(outgoing, asked, after)
             self._last = Parent(begun.request, outgoing.body)
         return begun
 
@@ -178,16 +200,22 @@ class Journal:
             if not isinstance(exc, Exception):
                 raise
 
-    def _record(self, outgoing: Outgoing, asked: Sent, *, aside: bool) -> Begun:
+    def _record(self, outgoing: Outgoing, asked: Sent | None, after: int | None) -> Begun:
         """Record a request where it belongs; decide again when another writer was quicker."""
         rendered = matching(outgoing.body, self._remembered())
+        aside = asked is None
         for tries_left in reversed(range(_TRIES)):
             aside = aside or not tries_left
             standing = self._standings.now()
-            decided = plan(outgoing, asked, standing, rendered=rendered, aside=aside)
+            related = self._related(asked, standing, rendered, after)
+            if aside:
+                related = beside(related, standing)
+            standing = self._in_force(standing, related)
+            asks = asked or Sent(outgoing.api, read_object(outgoing.body))
+            decided = plan(outgoing, asks, standing, related, rendered=rendered)
             version = standing.head.version
             expected = None if aside and version else version
-            drafted, blobs = self._drafted(decided, standing, outgoing, rendered)
+            drafted, blobs, event = self._drafted(decided, standing, outgoing, rendered)
             begun = IN_FLIGHT[decided.request] = Begun(decided.request, decided.line)
             try:
                 self._put(blobs)
@@ -195,16 +223,41 @@ class Journal:
             except VersionConflict:
                 continue
             except IdempotencyMismatch:
-                # It says something else under an id that is recorded: a view of its own.
+                # It says something else under an id that is recorded: a line of its own.
                 aside = True
                 continue
             begun.version = done.last
+            self._keep(related, decided, event, done)
             return begun
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
 
+    def _related(
+        self, asked: Sent | None, standing: Standing, rendered: Rendered | None, after: int | None
+    ) -> Related:
+        """Return how a request goes on; what was rendered here says nothing anew."""
+        if asked is None:
+            return UNRELATED
+        if rendered is not None and goes_on(asked, standing, rendered.recipe.version):
+            return Related("extends", parent=standing.last_id)
+        own, lineages = self.talk.conversation_id, self.talk.lineages()
+        relating = Relating(self.talk.backend, lineages, own, self._sides, standing, asked)
+        if after is not None:
+            return relating.going_on(after)
+        related = relating.related()
+        if rendered is None:
+            return related
+        return replace(beside(related, standing), new=(), adopts=())
+
+    def _in_force(self, standing: Standing, related: Related) -> Standing:
+        """Return where the conversation stands once a line is adopted."""
+        if not related.adopts:
+            return standing
+        found = self._standings.in_force(standing.head, related.stretches)
+        return replace(standing, instructions=found[0], tools=found[1])
+
     def _drafted(
         self, decided: Plan, standing: Standing, outgoing: Outgoing, rendered: Rendered | None
-    ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes]]:
+    ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes], RequestSent]:
         """Draft what a plan records; the request last, as a template of what is stored then."""
         start = conversation.start(standing.head, self.talk.key)
         before = [self.talk.draft(event) for event in (*start, *decided.events)]
@@ -212,8 +265,18 @@ class Journal:
         if self._last is None and rendered is not None:
             known = [*rendered.sources(), *known]
         template, spans = split(outgoing.body, known=known, parent=self._last, cut=outgoing.cut)
-        sent = self.talk.draft(decided.sent(template), event_id=decided.request)
-        return (*before, sent), {**decided.blobs, **spans}
+        event = decided.sent(template)
+        sent = self.talk.draft(event, event_id=decided.request)
+        return (*before, sent), {**decided.blobs, **spans}, event
+
+    def _keep(self, related: Related, decided: Plan, event: RequestSent, done: Done) -> None:
+        """Keep in mind what goes on on a side line."""
+        last = last_request(decided.request, done.last, event)
+        if related.side is not None:
+            self._sides.keep(replace(related.side, last=last))
+        elif related.is_new:
+            line, begun = decided.request, done.first
+            self._sides.keep(SideLine(line, begun, begun, event.after, event.as_of, last))
 
     def _know(self, account: str) -> None:
         with self._remembering:

@@ -8,9 +8,9 @@ nothing of it is lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -18,24 +18,23 @@ from uuid_utils.compat import uuid7
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.wires import WIRES
+from hansard.adapters.lineage import Stretch
+from hansard.adapters.side_lines import SideLine
 from hansard.domain.events import (
     Event,
     InstructionsSet,
+    LineAdopted,
     Recipe,
+    Relation,
     RequestSent,
     Template,
     ToolsDefined,
 )
 from hansard.domain.head import Head
 from hansard.domain.prefix import Prefix
-from hansard.projections.continuation import (
-    Piece,
-    Since,
-    digest_of,
-    new_pieces,
-    same_instructions,
-    same_tools,
-)
+from hansard.projections.continuation import Piece, digest_of
+from hansard.projections.in_force import same_instructions, same_tools
+from hansard.projections.recorded_units import RecordedUnit
 from hansard.projections.sources import Source
 
 
@@ -81,24 +80,70 @@ class Outgoing:
 class Standing:
     """Where a conversation stands when a request goes out.
 
-    `last` is the main line's last request, by `last_id`; `since` what came after it; `in_flight`
-    that its answer is being read right now, in this process. `answered` is the version of a
-    complete response to it, `said` that of the last event since that said something (0: none).
-    `blobs` are the bytes that native blocks refer to, `sources` the events since that request,
-    whose content the next one repeats.
+    `last` is the main line's last request, by `last_id` and `last_version` (0: none); `since` what
+    was said after it; `in_flight` that its answer is being read right now, in this process.
+    `answered` is the version of a complete response to it, `said` that of the last event since that
+    said something (0: none). `sources` are the events since that request, whose content the next
+    one repeats.
     """
 
     head: Head = field(default_factory=Head)
     last: RequestSent | None = None
     last_id: UUID | None = None
-    since: Since = field(default_factory=Since)
+    last_version: int = 0
+    since: tuple[RecordedUnit, ...] = ()
     in_flight: bool = False
     answered: int = 0
     said: int = 0
     instructions: InstructionsSet | None = None
     tools: ToolsDefined | None = None
-    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """How a request goes on from what is recorded; `new` are its blocks that no line holds yet.
+
+    It is on the line `side`, or begins one (`is_new`, at `after` and `as_of`), else on the main
+    line, which `adopts` what it went on from: then the line is made of `stretches`. Where that
+    cannot be, it stays on the line `otherwise`.
+    """
+
+    relation: Relation
+    new: tuple[Piece, ...] = ()
+    side: SideLine | None = None
+    is_new: bool = False
+    parent: UUID | None = None
+    after: int = 0
+    as_of: int | None = None
+    adopts: tuple[LineAdopted, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+    otherwise: SideLine | None = None
+
+
+UNRELATED: Final = Related("unrelated", is_new=True)
+
+
+def beside(related: Related, standing: Standing) -> Related:
+    """Return where a request goes that cannot be on the main line: to a line at its end."""
+    if related.side is not None or related.is_new:
+        return related
+    if related.otherwise is not None:
+        return replace(related, side=related.otherwise, adopts=(), stretches=())
+    after = max((told.until for told in standing.since), default=standing.last_version)
+    as_of = None
+    if related.adopts:
+        after, as_of = related.adopts[-1].after, related.adopts[-1].as_of
+    elif after < standing.head.adopted:
+        as_of = standing.head.version
+    return Related(
+        "branches" if after else "unrelated",
+        new=related.new,
+        is_new=True,
+        parent=related.parent,
+        after=after,
+        as_of=as_of,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +165,15 @@ def plan(
     outgoing: Outgoing,
     asked: Sent,
     standing: Standing,
+    related: Related,
     *,
     rendered: Rendered | None = None,
-    aside: bool = False,
 ) -> Plan:
-    """Decide what a request means; `aside` puts it on a line of its own whatever it says."""
+    """Decide what to record of a request that goes on so; on its line, what it says anew."""
     request = uuid7()
-    found = None if aside else _continuation(asked.pieces, standing, rendered)
-    line = request if found is None else None
-    events, blobs = ((), {}) if found is None else _news(outgoing, asked, standing, found, rendered)
+    side = related.side
+    line = request if related.is_new else side.line if side else None
+    events, blobs = _news(outgoing, asked, standing, related, line, rendered)
     seen = None if line or rendered is None else rendered.recipe.version
 
     def sent(template: Template) -> RequestSent:
@@ -137,7 +182,11 @@ def plan(
             api=outgoing.api,
             endpoint=outgoing.endpoint,
             model=asked.model,
-            parent=None if line else standing.last_id,
+            parent=related.parent,
+            after=side.after if side else related.after or None,
+            as_of=side.as_of if side else related.as_of,
+            begun=side.begun if side else None,
+            relation=related.relation,
             template=template,
             recipe=rendered.recipe if rendered else None,
             account=outgoing.account,
@@ -158,23 +207,7 @@ def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
     return None
 
 
-def _continuation(
-    sent: Sequence[Piece], standing: Standing, rendered: Rendered | None
-) -> list[Piece] | None:
-    """Return the blocks that are new on the main line; None if the request is not of it.
-
-    What goes on supersedes a request that is still out: its answer will be on a side line.
-    """
-    if rendered is not None:
-        return [] if _goes_on(sent, standing, rendered.recipe.version) else None
-    known = standing.last.blocks if standing.last else 0
-    is_sample = len(sent) == known and (standing.in_flight or standing.answered > 0)
-    if is_sample or not _begins_as_last(sent, standing):
-        return None
-    return new_pieces(sent[known:], standing.since, standing.blobs)
-
-
-def _goes_on(sent: Sequence[Piece], standing: Standing, version: int) -> bool:
+def goes_on(asked: Sent, standing: Standing, version: int) -> bool:
     """Whether a request that was rendered at a version goes on from the main line's last one.
 
     It does if it saw that request, or repeats it since that has no answer and awaits none; not if
@@ -185,56 +218,82 @@ def _goes_on(sent: Sequence[Piece], standing: Standing, version: int) -> bool:
         return False
     if standing.head.request <= version:
         return True
-    is_same = standing.last is not None and len(sent) == standing.last.blocks
-    is_over = not standing.in_flight and not standing.answered
-    return is_over and is_same and _begins_as_last(sent, standing)
-
-
-def _begins_as_last(sent: Sequence[Piece], standing: Standing) -> bool:
     last = standing.last
-    if last is None:
-        return True
-    return len(sent) >= last.blocks and digest_of(sent[: last.blocks]) == last.history
+    is_over = not standing.in_flight and not standing.answered
+    return (
+        is_over
+        and last is not None
+        and len(asked.pieces) == last.blocks
+        and digest_of(asked.pieces) == last.history
+    )
+
+
+def in_force_anew(
+    asked: Sent, instructions: InstructionsSet | None, tools: ToolsDefined | None
+) -> list[Recording]:
+    """Return what puts a request's instructions and tools in force, as far as these are not."""
+    wire = WIRES[asked.api]
+    asks = (wire.instructions(asked, None), wire.tools(asked, None))
+    return [asking for asking in asks if not _is_in_force(asking, instructions, tools)]
+
+
+def _is_in_force(
+    asking: Recording, instructions: InstructionsSet | None, tools: ToolsDefined | None
+) -> bool:
+    for event in asking[0]:
+        match event:
+            case InstructionsSet() if same_instructions(instructions, event):
+                continue
+            case ToolsDefined() if same_tools(tools, event):
+                continue
+            case _:
+                return False
+    return True
 
 
 def _news(
     outgoing: Outgoing,
     asked: Sent,
     standing: Standing,
-    new: Sequence[Piece],
+    related: Related,
+    line: UUID | None,
     rendered: Rendered | None,
 ) -> Recording:
-    """Return the events of what a request of the main line says for the first time."""
-    wire = WIRES[asked.api]
-    recordings: list[Recording] = []
-    if not (
-        _is_as_rendered("system", asked.system, outgoing.body, rendered)
-        or same_instructions(standing.instructions, asked.system, standing.blobs)
-    ):
-        recordings.append(wire.instructions(asked, None))
-    if not (
-        _is_as_rendered("tools", asked.tools, outgoing.body, rendered)
-        or same_tools(standing.tools, asked.tools, standing.blobs)
-    ):
-        recordings.append(wire.tools(asked, None))
-    recordings.append(wire.said(asked, new, _ids(), None))
+    """Return the events of what a request says for the first time; side lines put nothing in force."""
+    recordings: list[Recording] = [(related.adopts, {})]
+    if line is None:
+        recordings += (
+            recording
+            for recording in in_force_anew(asked, standing.instructions, standing.tools)
+            if not _is_as_rendered(recording, asked, outgoing.body, rendered)
+        )
+    recordings.append(WIRES[asked.api].said(asked, related.new, _ids(), line))
     events = tuple(event for said, _ in recordings for event in said)
     return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
 
 
-def _is_as_rendered(part: str, value: Any, body: bytes, rendered: Rendered | None) -> bool:
+def _is_as_rendered(
+    recording: Recording, asked: Sent, body: bytes, rendered: Rendered | None
+) -> bool:
+    """Whether a request holds instructions, or tools, just as they were rendered."""
     if rendered is None:
         return False
+    is_tools = any(isinstance(event, ToolsDefined) for event in recording[0])
+    part, value = ("tools", asked.tools) if is_tools else ("system", asked.system)
     made = rendered.parts.get(part)
     return value is None if made is None else f'"{part}":'.encode() + made in body
 
 
 def _with_digests(said: RequestSent, asked: Sent) -> RequestSent:
-    """Return the request with the digests of what its answer is bound to."""
+    """Return the request with the digests of what its answer is bound to.
+
+    The messages of one that asks for a summary are no beginning that others would share.
+    """
+    kept = () if asked.compacts else asked.pieces
     digests: dict[str, Any] = {
         "prefix": digest_of(asked.pieces, Prefix(asked.system, asked.tools)),
-        "history": digest_of(asked.pieces),
-        "blocks": len(asked.pieces),
+        "history": digest_of(kept),
+        "blocks": len(kept),
     }
     return said.model_copy(update=digests)
 

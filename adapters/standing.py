@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Protocol, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
 from typing_extensions import TypeIs
 
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import blob_among, in_force, since_request
+from hansard.adapters.lineage import BEGINNING, Stretch
+from hansard.adapters.reading import in_force, since_request
 from hansard.adapters.recording import Standing
-from hansard.domain.content import Blob
-from hansard.domain.draft import blobs_of
 from hansard.domain.errors import ConversationClosed
 from hansard.domain.events import (
     Event,
@@ -23,11 +21,14 @@ from hansard.domain.events import (
     ToolsDefined,
 )
 from hansard.domain.head import Head, Pointer
-from hansard.domain.log import Backend, Blobs, Told
+from hansard.domain.log import Backend, Told
 from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.continuation import since
+from hansard.projections.recorded_units import recorded_units
 from hansard.projections.seen import as_seen, says_something
 from hansard.projections.sources import sources_in
+
+_Where: TypeAlias = tuple[int, tuple[tuple[UUID, int, UUID | None], ...]]
+"""What was asked for: the version of the head's pointer, and the lineage."""
 
 
 class Begun:
@@ -70,7 +71,7 @@ class Standings:
     def __init__(self, talk: Conversation) -> None:
         """Tell of a conversation; one thread at a time."""
         self._talk = talk
-        self._in_force: dict[Pointer, tuple[int, Event | Unrecognised | Erased | None]] = {}
+        self._in_force: dict[Pointer, tuple[_Where, Event | Unrecognised | Erased | None]] = {}
 
     def now(self) -> Standing:
         """Read the head, and what came after the last request; ConversationClosed if it is over."""
@@ -83,62 +84,48 @@ class Standings:
         ordered = [item for item in as_seen(told)[0] if isinstance(item, Told)]
         known = [(item, event) for item in ordered for event in [item.event()] if _is_known(event)]
         place, last = _last_request(known)
-        after = known[place:]
-        last_id = UUID(bytes=known[place - 1][0].event_id) if last else None
-        instructions = self._pointed("instructions", head.instructions, stretches)
-        tools = self._pointed("tools", head.tools, stretches)
-        pointed = [event for event in (instructions, tools) if event and _is_known(event)]
-        blobs = (blob for event in (*(e for _, e in known), *pointed) for blob in blobs_of(event))
         here = stretches[-1].conversation_id
-        own = [(i, e) for i, e in after if e.line is None and i.conversation_id == here]
+        own = [(i, e) for i, e in known[place:] if e.line is None and i.conversation_id == here]
+        sent = known[place - 1][0] if last else None
+        last_id = UUID(bytes=sent.event_id) if sent else None
+        instructions, tools = self.in_force(head, stretches)
         return Standing(
             head=head,
             last=last,
             last_id=last_id,
-            since=since(event for _, event in after),
+            last_version=_version_here(sent, here) if sent else 0,
+            since=tuple(recorded_units(_since(known, place, here))),
             in_flight=last_id is not None and last_id in IN_FLIGHT,
             answered=_last_version(i for i, e in own if isinstance(e, ResponseCompleted)),
             said=_last_version(item for item, event in own if says_something(event)),
-            instructions=instructions if isinstance(instructions, InstructionsSet) else None,
-            tools=tools if isinstance(tools, ToolsDefined) else None,
-            blobs=_Stored(backend, stretches, {blob.sha256: blob for blob in blobs}),
+            instructions=instructions,
+            tools=tools,
             sources=sources_in(told),
+        )
+
+    def in_force(
+        self, head: Head, stretches: tuple[Stretch, ...]
+    ) -> tuple[InstructionsSet | None, ToolsDefined | None]:
+        """Return the instructions and the tools in force at the end of a lineage."""
+        instructions = self._pointed("instructions", head.instructions, stretches)
+        tools = self._pointed("tools", head.tools, stretches)
+        return (
+            instructions if isinstance(instructions, InstructionsSet) else None,
+            tools if isinstance(tools, ToolsDefined) else None,
         )
 
     def _pointed(
         self, pointer: Pointer, version: int, stretches: tuple[Stretch, ...]
     ) -> Event | Unrecognised | Erased | None:
         """Return what is in force; it is read again only when another version sets it."""
+        place = (version, tuple((s.conversation_id, s.after, s.line) for s in stretches))
         known = self._in_force.get(pointer)
-        if known is not None and known[0] == version:
+        if known is not None and known[0] == place:
             return known[1]
         recorded = in_force(self._talk.backend, stretches, pointer)
         event = None if recorded is None else recorded.event()
-        self._in_force[pointer] = (version, event)
+        self._in_force[pointer] = (place, event)
         return event
-
-
-class _Stored(Mapping[str, bytes]):
-    """The bytes of blobs by digest, read when they are asked for."""
-
-    def __init__(
-        self, blobs: Blobs, stretches: tuple[Stretch, ...], known: Mapping[str, Blob]
-    ) -> None:
-        self._store = blobs
-        self._stretches = stretches
-        self._blobs = known
-
-    def __getitem__(self, digest: str) -> bytes:
-        return blob_among(self._store, self._stretches, self._blobs[digest])
-
-    def __contains__(self, digest: object) -> bool:
-        return digest in self._blobs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._blobs)
-
-    def __len__(self) -> int:
-        return len(self._blobs)
 
 
 def _last_request(known: list[tuple[Told, Event]]) -> tuple[int, RequestSent | None]:
@@ -148,6 +135,17 @@ def _last_request(known: list[tuple[Told, Event]]) -> tuple[int, RequestSent | N
         if isinstance(event, RequestSent) and event.line is None:
             return place, event
     return 0, None
+
+
+def _since(known: list[tuple[Told, Event]], place: int, here: UUID) -> Iterable[tuple[int, Event]]:
+    """Return what was said since the main line's last request, itself included."""
+    since = known[max(0, place - 1) :]
+    return ((_version_here(item, here), event) for item, event in since if event.line is None)
+
+
+def _version_here(item: Told, here: UUID) -> int:
+    """Return the version of this conversation that a cut behind an event leaves."""
+    return item.version if item.conversation_id == here else BEGINNING
 
 
 def _last_version(told: Iterable[Told]) -> int:

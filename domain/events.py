@@ -236,8 +236,10 @@ class RequestSent(OnLine):
     `relation` says how its messages go on from what was recorded: they `extend` its line, `branch`
     off (an edit, a sample), are a `view` of it (some are left out or rewritten), name what they go
     on from (`reference`), or are `unrelated`. `parent` is the request that it goes on from, on
-    whatever line. The first request of a side line has the line's id, and in `after` the last
-    version of its parent's line that the side line shares; absent, it shares nothing.
+    whatever line. The first request of a side line has the line's id. `after` is the last version
+    that the side line shares with the line that it left (absent: it shares nothing), `as_of` the
+    version at which the main line held that, where it was said on a line that was adopted. Later
+    requests of the side line say so too, and in `begun` the version of its first event.
 
     `prefix` is the digest of system, tools and messages (domain/prefix.py): what signed blocks of
     the answer are bound to. `history` is the digest of the messages alone and `blocks` how many
@@ -253,6 +255,8 @@ class RequestSent(OnLine):
     model: str | None = None
     parent: UUID | None = None
     after: int | None = None
+    as_of: int | None = None
+    begun: int | None = None
     relation: Relation = "extends"
     template: Template
     recipe: Recipe | None = None

@@ -1,6 +1,5 @@
 """Which blocks of a request are new, for programs that keep their own history."""
 
-import base64
 from typing import Any
 from uuid import UUID
 
@@ -9,31 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.domain import events
-from hansard.domain.blobs import blob_of, spill
-from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from hansard.domain.content import Native, Text, ToolResult
 from hansard.domain.errors import InvalidContent
-from hansard.domain.events import Event, InstructionsSet, ToolsDefined
+from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix, prefix_of
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.continuation import (
-    digest_of,
-    equal,
-    messages_of,
-    new_pieces,
-    pieces,
-    same_instructions,
-    same_tools,
-    since,
-)
+from hansard.projections.alignment import align
+from hansard.projections.continuation import digest_of, digests_of, messages_of, pieces
+from hansard.projections.recorded_units import RecordedUnit, recorded_units
+from hansard.projections.units import unit_of_piece
 
-RESPONSE, REQUEST = UUID(int=1), UUID(int=2)
+API = "anthropic-messages"
+RESPONSE = UUID(int=1)
 ANSWER: JsonObject = {"type": "text", "text": "It says that all is well.", "citations": None}
 CALL: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {"id": 1}}
 
 
 def native(value: JsonObject) -> Native:
-    return Native(api="anthropic-messages", value=value)
+    return Native(api=API, value=value)
 
 
 def answered(*blocks: JsonObject) -> list[Event]:
@@ -76,8 +68,15 @@ def assistant(*content: JsonObject) -> JsonObject:
 
 def new(recorded: list[Event], sent: list[JsonObject]) -> list[JsonObject] | None:
     """The messages that are new in a request, after what an earlier request had."""
-    found = new_pieces(pieces(sent), since(recorded), {})
-    return None if found is None else messages_of(found, sent)
+    asked = pieces(sent)
+    found = align([unit_of_piece(API, piece) for piece in asked], line(recorded))
+    if found.how not in ("extends", "repeats"):
+        return None
+    return messages_of([asked[place] for place in found.new], sent)
+
+
+def line(recorded: list[Event]) -> list[RecordedUnit]:
+    return recorded_units(enumerate(recorded, 1))
 
 
 def test_after_its_answer_only_the_next_prompt_is_new() -> None:
@@ -129,7 +128,10 @@ def test_a_request_that_says_otherwise_does_not_go_on(
 def test_an_answer_that_did_not_come_whole_may_be_left_out() -> None:
     assert new(cut(ANSWER), [user("Again")]) == [user("Again")]
     assert new(cut(ANSWER), [assistant(ANSWER), user("Again")]) == [user("Again")]
-    assert new(cut(ANSWER), [assistant(CALL)]) is None
+
+
+def test_what_a_program_made_up_after_a_cut_is_new() -> None:
+    assert new(cut(ANSWER), [assistant(CALL)]) == [assistant(CALL)]
 
 
 @pytest.mark.parametrize("ended", [answered(ANSWER), cut(ANSWER)])
@@ -151,58 +153,12 @@ def test_a_call_that_broke_off_may_stay_away_or_come_as_the_program_made_it_up()
     assert new(recorded, [assistant(ANSWER, CALL), *made_up[1:]]) == made_up
 
 
-def test_side_lines_say_nothing_here() -> None:
-    aside = [event.model_copy(update={"line": REQUEST}) for event in answered(CALL)]
-    assert new([*aside, *answered(ANSWER)], [assistant(ANSWER)]) == []
-
-
 def test_a_string_is_one_text_block_and_so_the_digests_say() -> None:
     sent = [user("Hello"), assistant(ANSWER), user({"type": "text", "text": "More"})]
     assert digest_of(pieces(sent)) == prefix_of(None, None, sent)
     assert digest_of(pieces(sent)[:1]) == prefix_of(None, None, sent[:1])
+    assert digests_of(pieces(sent))[1] == prefix_of(None, None, sent[:1])
     assert digest_of(pieces(sent), Prefix("Be brief.")) == prefix_of("Be brief.", None, sent)
-
-
-@pytest.mark.parametrize(
-    ("recorded", "sent"),
-    [
-        (native({"type": "text", "text": "a", "citations": None}), {"text": "a", "type": "text"}),
-        (Text(text="a"), {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}),
-        (Reasoning(text="a"), {"type": "thinking", "thinking": "a", "signature": "s"}),
-        (ToolCall(id="toolu_1", name="look_up", arguments={"id": 1}), CALL),
-        (native(result("t", "found")), result("t", [{"type": "text", "text": "found"}])),
-        (native(result("t")), {**result("t"), "is_error": False}),
-        (ToolResult(call_id="t", content=()), {"type": "tool_result", "tool_use_id": "t"}),
-        (
-            Document(media_type="application/pdf", blob=blob_of(b"%PDF")),
-            {
-                "type": "document",
-                "source": {
-                    "type": "base64",
-                    "media_type": "application/pdf",
-                    "data": base64.b64encode(b"%PDF").decode(),
-                },
-            },
-        ),
-        (
-            Document(media_type="text/plain", blob=blob_of(b"hi")),
-            {"type": "document", "source": {"type": "text", "data": "hi"}},
-        ),
-        (
-            Document(media_type="image/png", url="https://x/y.png"),
-            {"type": "image", "source": {"type": "url", "url": "https://x/y.png"}},
-        ),
-    ],
-)
-def test_blocks_are_equal_that_say_the_same(recorded: Any, sent: JsonObject) -> None:
-    assert equal(recorded, sent, {})
-    assert not equal(recorded, {"type": "text", "text": "other"}, {})
-
-
-def test_a_block_whose_text_is_in_a_blob_is_equal_to_itself() -> None:
-    block: JsonObject = {"type": "text", "text": "x" * 100_000}
-    value, blobs = spill(block)
-    assert equal(native(value), block, blobs)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "toolu_1", "toolu_2"]), unique=True))
@@ -217,22 +173,6 @@ def test_what_a_program_sends_is_new_once(texts: list[str]) -> None:
     ]
     said = [text for text in texts if not text.startswith("toolu")]
     assert new(recorded, sent) == ([] if len(said) < 2 else None)
-
-
-def test_instructions_and_tools_are_compared_by_what_they_say() -> None:
-    assert same_instructions(None, None, {})
-    assert same_instructions(None, "", {})
-    assert same_instructions(InstructionsSet(content=""), None, {})
-    assert same_instructions(
-        InstructionsSet(content="Be brief."), [{"type": "text", "text": "Be brief."}], {}
-    )
-    assert not same_instructions(InstructionsSet(content="Be brief."), None, {})
-    tool = ToolDefinition(name="look_up", input_schema={"type": "object"})
-    spelled: JsonObject = {"input_schema": {"type": "object"}, "name": "look_up"}
-    assert same_tools(ToolsDefined(tools=(tool,)), [spelled], {})
-    assert same_tools(ToolsDefined(tools=(native(spelled),)), [{**spelled, "strict": None}], {})
-    assert same_tools(None, [], {})
-    assert not same_tools(ToolsDefined(tools=(tool,)), None, {})
 
 
 @pytest.mark.parametrize("message", [{"content": "x"}, {"role": "user", "content": ["x"]}])

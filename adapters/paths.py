@@ -1,0 +1,160 @@
+"""Paths: all that a line says from the start, its own events and those that it shares.
+
+Of a long path only its ends are read, as much as a request of so many blocks can tell about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Final
+from uuid import UUID
+
+from hansard.adapters.lineage import BEGINNING, Lineages, Stretch
+from hansard.adapters.reading import events_in
+from hansard.adapters.side_lines import SideLine, SideLines, line_of
+from hansard.domain.events import Event
+from hansard.domain.log import Log, RecordedEvent, Told
+from hansard.domain.registry import Erased, Unrecognised
+from hansard.projections.recorded_units import RecordedUnit, recorded_units
+from hansard.projections.seen import as_seen
+
+RECENT: Final = 256
+"""How many of the last events tell of side lines."""
+
+_A_BLOCK: Final = 4
+"""How many events a block of a request may stand for: it, its request, its response's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What a line says, by the stretches that it is made of.
+
+    `sides` are the side lines that it is on and that were not adopted, the outermost first; none:
+    it is the main line. `as_of` is when the main line was what the other stretches are.
+    """
+
+    stretches: tuple[Stretch, ...]
+    as_of: int
+    sides: tuple[SideLine, ...] = ()
+
+    def as_of_place(self, after: int) -> int | None:
+        """Return what `as_of` is to say of a place on this path: see `LineAdopted`."""
+        lines = {side.line for side in self.sides}
+        stretch = next(s for s in reversed(self.stretches) if s.after < after)
+        return None if stretch.line is None or stretch.line in lines else self.as_of
+
+
+@dataclass(frozen=True, slots=True)
+class PathRead:
+    """What was read of a path: its units, `gap` as for `align`, and its requests by version."""
+
+    units: list[RecordedUnit]
+    gap: int | None = None
+    requests: list[tuple[int, UUID]] = field(default_factory=list[tuple[int, UUID]])
+
+    def request_at(self, version: int) -> UUID | None:
+        """Return the last request up to a version; the first one after it, if there is none."""
+        before = [request for at, request in self.requests if at <= version]
+        if before:
+            return before[-1]
+        return self.requests[0][1] if self.requests else None
+
+
+class Paths:
+    """Finds the paths of one conversation, as it stood at a version."""
+
+    def __init__(self, log: Log, lineages: Lineages, own: UUID, version: int) -> None:
+        """Find paths up to a version."""
+        self._log = log
+        self._lineages = lineages
+        self._own = own
+        self._version = version
+
+    def recent(self) -> list[RecordedEvent]:
+        """Return the last events, of all lines."""
+        after = max(0, self._version - RECENT)
+        return list(self._log.read(self._own, after=after, until=self._version))
+
+    def main(self, as_of: int | None = None) -> Path:
+        """Return the main line as it is, or was."""
+        version = self._version if as_of is None else as_of
+        return Path(self._lineages.at(version), version)
+
+    def of(self, side: SideLine, known: SideLines) -> Path | None:
+        """Return the path of a side line; None if a line that it left is not known any more."""
+        own = Stretch(self._own, self._version, after=side.begun - 1, line=side.line)
+        if side.after is None:
+            return Path((own,), self._version, (side,))
+        before = self._before(side, side.after, known)
+        if before is None:
+            return None
+        kept = self._cut(before.stretches, side.after)
+        return Path((*kept, own), before.as_of, (*before.sides, side))
+
+    def _cut(self, stretches: tuple[Stretch, ...], after: int) -> Iterator[Stretch]:
+        for stretch in stretches:
+            if stretch.conversation_id != self._own:
+                yield stretch
+            elif stretch.after < after:
+                yield replace(stretch, until=min(stretch.until, after), head=None)
+
+    def _before(self, side: SideLine, after: int, known: SideLines) -> Path | None:
+        if side.as_of is None:
+            left = next(
+                (line_of(e) for e in self._log.read(self._own, after=after - 1, until=after)), None
+            )
+            if left is not None:
+                parent = known.get(left)
+                return self.of(parent, known) if parent and parent.line != side.line else None
+        as_of = side.as_of or after
+        return Path(self._lineages.up_to(after, as_of), as_of)
+
+    def read(self, path: Path, blocks: int) -> PathRead:
+        """Return what a path says, as far as a request of so many blocks needs it."""
+        most = _A_BLOCK * blocks + RECENT
+        if sum(stretch.until - stretch.after for stretch in path.stretches) <= 2 * most:
+            return self._read(self._all(path.stretches))
+        first = self._read(islice(self._all(path.stretches), most))
+        last = self._read(self._last(path.stretches, most))
+        return PathRead(
+            [*first.units, *last.units], len(first.units), [*first.requests, *last.requests]
+        )
+
+    def _all(self, stretches: Sequence[Stretch]) -> Iterator[RecordedEvent]:
+        return chain.from_iterable(events_in(self._log, stretch) for stretch in stretches)
+
+    def _last(self, stretches: Sequence[Stretch], most: int) -> list[RecordedEvent]:
+        last: list[RecordedEvent] = []
+        for stretch in reversed(stretches):
+            last = [*events_in(self._log, stretch, stretch.until - most), *last]
+            most -= stretch.until - max(stretch.after, stretch.until - most)
+            if most <= 0:
+                break
+        return last
+
+    def _read(self, recorded: Iterable[RecordedEvent]) -> PathRead:
+        told = [event.told() for event in recorded if line_of(event) is None]
+        ordered = [self._here(item) for item in as_seen(told)[0] if isinstance(item, Told)]
+        requests = [
+            (item.version, UUID(bytes=item.event_id))
+            for item in ordered
+            if item.type == "request.sent"
+        ]
+        return PathRead(recorded_units(known_events(ordered)), requests=requests)
+
+    def _here(self, item: Told) -> Told:
+        """Return an event with the version after which a cut of this conversation keeps it.
+
+        What a fork goes on from is kept as a whole, or not at all.
+        """
+        return item if item.conversation_id == self._own else item._replace(version=BEGINNING)
+
+
+def known_events(told: Iterable[Told]) -> Iterator[tuple[int, Event]]:
+    """Yield what this release can read of events, each with its version."""
+    for item in told:
+        event = item.event()
+        if not isinstance(event, Unrecognised | Erased):
+            yield item.version, event

@@ -1,0 +1,54 @@
+"""Whether the instructions and tools of a request are those in force, in whatever spelling."""
+
+from __future__ import annotations
+
+from hansard.domain import events
+from hansard.domain.content import Native, Text
+from hansard.domain.prefix import canonical
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral import instructions_of, tool_of
+
+
+def same_instructions(
+    recorded: events.InstructionsSet | None, sent: events.InstructionsSet
+) -> bool:
+    """Return whether instructions say what is in force; none are the same as a blank."""
+    held, said = recorded.content if recorded else "", sent.content
+    if isinstance(held, Native) and isinstance(said, Native) and held.api == said.api:
+        return _is_same(held, said)
+    is_plain = not isinstance(held, Native) and not isinstance(said, Native)
+    text = _text(held)
+    return text == _text(said) and (is_plain or bool(text))
+
+
+def same_tools(recorded: events.ToolsDefined | None, sent: events.ToolsDefined) -> bool:
+    """Return whether tools are those in force, in the same order."""
+    held = recorded.tools if recorded else ()
+    return len(held) == len(sent.tools) and all(
+        _is_same_tool(one, other) for one, other in zip(held, sent.tools, strict=True)
+    )
+
+
+def _is_same_tool(one: ToolDefinition | Native, other: ToolDefinition | Native) -> bool:
+    if isinstance(one, Native) and isinstance(other, Native) and one.api == other.api:
+        return _is_same(one, other)
+    neutral = _definition(one)
+    return neutral is not None and neutral == _definition(other)
+
+
+def _definition(tool: ToolDefinition | Native) -> ToolDefinition | None:
+    return tool_of(tool) if isinstance(tool, Native) else tool
+
+
+def _is_same(one: Native, other: Native) -> bool:
+    return one.api == other.api and bool(canonical(one.value) == canonical(other.value))
+
+
+def _text(content: str | Text | Native) -> str:
+    match content:
+        case str():
+            return content
+        case Text(text=text):
+            return text
+        case Native():
+            return instructions_of(content)

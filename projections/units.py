@@ -1,0 +1,179 @@
+"""Units: what a request says block by block, and what a log holds block by block, made comparable.
+
+Two units are the same if they have the same id of the provider's, or say the same: the same text,
+the same bytes of a document, the same call with the same arguments, in whatever API's spelling.
+So nulls, the order of keys, cache marks, a string for one text, and what an SDK's echo lost do not
+count. A result is found by its call; with another content it is the same unit, rewritten.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never, cast
+
+from hansard.domain import content, jsontext
+from hansard.domain.blobs import LIMIT, restore, spill
+from hansard.domain.content import Block, Native
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.prefix import canonical
+from hansard.projections.continuation import Piece
+from hansard.projections.neutral import neutral_of
+
+Content: TypeAlias = Native | Block
+
+_SEALS: Final = ("signature", "encrypted_content", "data")
+"""Members by which a provider knows its own reasoning again."""
+
+
+class Unit(NamedTuple):
+    """One block that somebody said.
+
+    `says` is a digest of what it says, `ids` what else it is known by. `result_of` is the call that
+    it is the result of, if it is one. A blank unit says nothing: it may be there or not.
+    """
+
+    says: str
+    ids: tuple[str, ...] = ()
+    result_of: str | None = None
+    is_answer: bool = False
+    is_blank: bool = False
+
+
+def unit_of_piece(api: str, piece: Piece) -> Unit:
+    """Return the unit that a block of a request is."""
+    value = piece.block
+    spilled = spill(value)[0] if len(piece.encoded) > LIMIT else value
+    return _unit(piece.role, neutral_of(api, value), value, spilled)
+
+
+def unit_of(role: str, said: Content) -> Unit:
+    """Return the unit that a recorded block is; no blob is read for it."""
+    if not isinstance(said, Native):
+        return _unit(role, said, {}, {})
+    value: JsonObject = restore(said.value, _MARKS)
+    return _unit(role, neutral_of(said.api, value), value, said.value)
+
+
+def _unit(role: str, block: Block, value: JsonObject, spilled: JsonObject) -> Unit:
+    """Return a unit by its neutral form; what has none is known by its JSON."""
+    ids = (*_ids(value), *_document_ids(role, block, value))
+    is_answer = role == "assistant"
+    match block:
+        case content.Text(text=text):
+            said = _digest("text", _speaker(role), _text(text))
+            return Unit(said, ids, is_answer=is_answer, is_blank=not text.strip())
+        case content.Document():
+            return Unit(ids[-1], ids[:-1], is_answer=is_answer)
+        case content.Reasoning(text=text):
+            said = _digest("reasoning", _text(text) if text else _json(spilled))
+            return Unit(said, ids, is_answer=True)
+        case content.ToolCall(id=call, name=name, arguments=arguments):
+            said = _digest("call", call, name, _json(arguments))
+            return Unit(said, (*ids, f"call:{call}"), is_answer=True)
+        case content.ToolResult(call_id=call):
+            parts = [_part(part) for part in block.content]
+            said = _digest("result", call, str(block.is_error), *parts)
+            return Unit(said, result_of=call)
+        case content.ServerToolCall(id=call) | content.ServerToolResult(call_id=call):
+            said = _digest(block.kind, call or _json(spilled))
+            return Unit(said, ids, is_answer=True)
+        case content.Opaque():
+            return Unit(_digest("opaque", _speaker(role), _json(spilled)), ids, is_answer=is_answer)
+        case _:
+            assert_never(block)
+
+
+def _ids(value: JsonObject) -> Iterator[str]:
+    """Yield what a provider knows the block by: the id of an item, a signature."""
+    kind, item = value.get("type"), value.get("id")
+    if isinstance(item, str) and item:
+        yield f"id:{kind}:{item}"
+    for seal in _SEALS:
+        held = value.get(seal)
+        if isinstance(held, str) and held:
+            yield f"{seal}:{_text(held)}"
+
+
+def _document_ids(role: str, block: Block, value: JsonObject) -> tuple[str, ...]:
+    """Return what a document is known by; the last says it best.
+
+    A plain text that is sent as a document may have been recorded as the file that it is.
+    """
+    match block:
+        case content.Document():
+            return tuple(f"document:{_speaker(role)}:{known}" for known in _documents(block))
+        case content.Text():
+            source: Any = value.get("source")
+            text = cast("JsonObject", source).get("data") if isinstance(source, dict) else None
+            return (f"document:{_speaker(role)}:{_text(text)}",) if isinstance(text, str) else ()
+        case _:
+            return ()
+
+
+def _documents(document: content.Document) -> Iterator[str]:
+    """Yield digests of a document's base64, if that is how it came, and of what it is."""
+    url = document.url or ""
+    if document.blob is not None:
+        yield document.blob.sha256
+    elif not url.startswith("data:"):
+        yield _text(url)
+    else:
+        data = url.partition(",")[2]
+        yield f"base64:{_text(data)}"
+        if not data.startswith(_MARK):
+            try:
+                yield hashlib.sha256(base64.b64decode(data)).hexdigest()
+            except (binascii.Error, ValueError):
+                return
+
+
+def _part(part: content.Text | content.Document) -> str:
+    match part:
+        case content.Text(text=text):
+            return _text(text)
+        case content.Document():
+            return next(_documents(part))
+
+
+def _speaker(role: str) -> str:
+    return "system" if role == "developer" else role
+
+
+_MARK: Final = "\x1fblob:"
+
+
+class _Marks(Mapping[str, bytes]):
+    """Stands for all blobs: each is only its digest, behind a mark."""
+
+    def __getitem__(self, digest: str) -> bytes:
+        return f"{_MARK}{digest}".encode()
+
+    def __contains__(self, digest: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+_MARKS: Final = _Marks()
+
+
+def _text(text: str) -> str:
+    """Return the digest of a text; one that moved to a blob is known by it already."""
+    if text.startswith(_MARK):
+        return text.removeprefix(_MARK)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _json(value: Any) -> str:
+    return hashlib.sha256(jsontext.write_canonical(canonical(value))).hexdigest()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
