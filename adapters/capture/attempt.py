@@ -17,6 +17,7 @@ from hansard.adapters.capture.compression import Unpacking
 from hansard.adapters.capture.credentials import Credentials
 from hansard.adapters.capture.failures import attempt_failed
 from hansard.adapters.capture.place import Recording
+from hansard.adapters.capture.secrets import secrets_of
 from hansard.adapters.capture.wire import AnswerStream, Wire
 from hansard.domain.events import AttemptFailed
 
@@ -150,6 +151,9 @@ class Attempt:
 
     def _recording(self, answer: Answer) -> Recording:
         raw = None
+        if secrets_of(answer.envelope, answer.api):
+            envelope = self._credentials().out_of_envelope(answer.envelope, answer.api)
+            answer = replace(answer, envelope=envelope)
         if answer.needs_raw:
             secret = self._credentials()
             raw = self._raw(secret)

@@ -19,6 +19,7 @@ from hansard.adapters.capture.secret_names import is_secret, is_secret_parameter
 from hansard.adapters.capture.secrets import (
     PLACEHOLDER,
     Digest,
+    cut,
     cut_all,
     cut_broken,
     secrets_of,
@@ -64,6 +65,11 @@ class Credentials:
         known = self._out_of(error)
         cut = cut_broken if isinstance(known, str) else cut_all
         return self._out_of(cut(known, self._digest))
+
+    def out_of_envelope(self, envelope: JsonObject, api: str) -> JsonObject:
+        """Return the envelope of an answer without secrets, as a service may repeat a request's."""
+        clean, _ = cut(envelope, api, self._digest)
+        return clean
 
     def out_of_answer(self, body: bytes, *, streamed: bool) -> bytes:
         """Return the bytes of an answer without the request's secrets, nor any its errors name."""

@@ -29,17 +29,11 @@ class Called(NamedTuple):
 def blocks_of(message: JsonObject) -> list[JsonObject]:
     """Return the blocks of a message; what of it is not as the API says stays in what it says."""
     thought = {name: value for name, value in message.items() if name in REASONING and says(value)}
-    calls, old = calls_of(message), message.get(_OLD_CALL)
-    apart = {*thought, *(("tool_calls",) if calls is not None else ())}
-    if isinstance(old, dict):
-        apart.add(_OLD_CALL)
+    calls = calls_of(message)
+    old = {_OLD_CALL: message[_OLD_CALL]} if _is_old_call(message.get(_OLD_CALL)) else {}
+    apart = {*thought, *old, *(() if calls is None else ("tool_calls",))}
     spoken = {name: value for name, value in message.items() if name not in apart}
-    return [
-        *([thought] if thought else []),
-        spoken,
-        *(calls or []),
-        *([{_OLD_CALL: old}] if isinstance(old, dict) else []),
-    ]
+    return [*([thought] if thought else []), spoken, *(calls or []), *([old] if old else [])]
 
 
 def calls_of(message: JsonObject) -> list[JsonObject] | None:
@@ -50,6 +44,11 @@ def calls_of(message: JsonObject) -> list[JsonObject] | None:
     if isinstance(calls, list) and all(isinstance(call, dict) for call in cast("list[Any]", calls)):
         return cast("list[JsonObject]", calls)
     return None
+
+
+def _is_old_call(value: Any) -> bool:
+    """Whether a `function_call` calls anything: Snowflake's answers hold one of blank members."""
+    return isinstance(value, dict) and any(map(says, cast("JsonObject", value).values()))
 
 
 def is_reasoning(block: JsonObject) -> bool:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+_TOLD: Final = ("description", "parameters", "output_schema", "input_schema", "format")
+"""What a definition of a tool tells the model, in either of OpenAI's APIs."""
+
 SAID: Final[dict[str, frozenset[str]]] = {
     "anthropic-messages": frozenset(
         {
@@ -22,11 +25,39 @@ SAID: Final[dict[str, frozenset[str]]] = {
             "/output_format",
         }
     ),
+    "openai-chat": frozenset(
+        {
+            "/messages",
+            "/response_format",
+            "/prediction",
+            "/stop",
+            "/choices",  # Of an answer: log probabilities of what was said.
+            *(f"/functions/*/{told}" for told in _TOLD),
+            *(f"/tools/*/{kind}/{told}" for kind in ("function", "custom") for told in _TOLD),
+        }
+    ),
+    "openai-responses": frozenset(
+        {
+            "/input",
+            "/instructions",
+            "/prompt/variables",
+            "/text",
+            "/tools/*/server_description",
+            *(f"/tools/*/{told}" for told in _TOLD),
+            *(f"/tools/*/tools/*/{told}" for told in _TOLD),  # Of a namespace.
+        }
+    ),
 }
 """The parts of a request that tell the model something, by API: kept word for word.
 
 As JSON pointers (RFC 6901); `*` is any element of a list.
 """
+
+DEFINED: Final[dict[str, str]] = {"openai-responses": "/input/*/tools"}
+"""Where definitions of tools stand amid what was said, by API: searched as those in `/tools`."""
+
+HEADERS: Final = frozenset({"/tools/*/headers"})
+"""Where the headers stand that a request lends to a server: all of them are secret."""
 
 _WORDS: Final = frozenset({"auth", "bearer", "jwt", "oauth", "passphrase", "pwd"})
 """The last word of a secret's name."""
@@ -72,4 +103,5 @@ def is_secret(name: str) -> bool:
 def is_secret_parameter(name: str) -> bool:
     """Whether a parameter of an URL that is called so is secret, a signature of it included."""
     words = [word.lower() for word in _WORD.findall(name)]
-    return is_secret(name) or (bool(words) and words[-1] in _PARAMETERS)
+    # Azure's functions take their key as `code`, and OAuth what is worth a token.
+    return is_secret(name) or words == ["code"] or (bool(words) and words[-1] in _PARAMETERS)

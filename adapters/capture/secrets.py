@@ -8,10 +8,16 @@ error, is searched for members whose name says that they are secret, and for URL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, cast
 
-from hansard.adapters.capture.secret_names import SAID, is_secret, is_secret_parameter
+from hansard.adapters.capture.secret_names import (
+    DEFINED,
+    HEADERS,
+    SAID,
+    is_secret,
+    is_secret_parameter,
+)
 from hansard.domain import jsontext
 from hansard.domain.jsontext import JsonObject
 
@@ -42,7 +48,7 @@ def cut(request: JsonObject, api: str, digest: Digest) -> tuple[JsonObject, tupl
     The request itself is not changed; without a secret it is returned as it is.
     """
     cutting = _Cutting(digest, cut_url, SAID.get(api, frozenset()))
-    clean = cutting.walk(request)
+    clean = cutting.request(request, api)
     return (clean, tuple(cutting.places)) if cutting.places else (request, ())
 
 
@@ -55,7 +61,7 @@ def secrets_of(request: JsonObject, api: str) -> list[str]:
         return b""
 
     cutting = _Cutting(digest, cut_url, SAID.get(api, frozenset()))
-    cutting.walk(request)
+    cutting.request(request, api)
     return found + cutting.leaves
 
 
@@ -111,6 +117,13 @@ class _Cutting:
         self.places: list[str] = []
         self.leaves: list[str] = []
 
+    def request(self, request: JsonObject, api: str) -> JsonObject:
+        """Return a request without its secrets."""
+        clean: JsonObject = self.walk(request)
+        if api in DEFINED:
+            clean = self._defined(clean, "", DEFINED[api].split("/")[1:])
+        return clean
+
     def walk(self, value: Any, place: str = "", path: _Path = ("",)) -> Any:
         """Return a value without its secrets; `path` is its place with `*` for any index."""
         match value:
@@ -129,12 +142,28 @@ class _Cutting:
             case _:
                 return value
 
+    def _defined(self, value: Any, place: str, path: Sequence[str]) -> Any:
+        """Return a value with the definitions of tools cut that stand at a path below it."""
+        if not path:
+            return self.walk(value, place, ("", "tools"))
+        name, *below = path
+        match value:
+            case list() if name == "*":
+                items = enumerate(cast("list[Any]", value))
+                return [self._defined(held, f"{place}/{at}", below) for at, held in items]
+            case dict() if name in value:
+                members = cast("JsonObject", value)
+                return {**members, name: self._defined(members[name], f"{place}/{name}", below)}
+            case _:
+                return value
+
     def _object(self, members: JsonObject, place: str, path: _Path) -> JsonObject:
         names_its_value = _is_named_secret(members)
+        are_headers = "/".join(path) in HEADERS
         clean: JsonObject = {}
         for name, value in members.items():
             at, within = f"{place}/{_escaped(name)}", (*path, name)
-            secret = is_secret(name) or (name == "value" and names_its_value)
+            secret = are_headers or is_secret(name) or (name == "value" and names_its_value)
             if secret and within not in self._said:
                 clean[name] = self._secret(value, at)
             else:
