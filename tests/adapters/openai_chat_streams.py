@@ -1,0 +1,45 @@
+"""Streams of OpenAI's Chat API made delta by delta, and what is read of them."""
+
+from typing import Any
+
+from hansard.adapters.capture.answer import Answer
+from hansard.adapters.capture.openai_chat_blocks import REASONING
+from hansard.adapters.capture.openai_chat_stream import CompletionStream
+from tests.openai_chat_wire import JsonObject, event, spelled
+
+
+def fed(*parts: bytes) -> CompletionStream:
+    stream = CompletionStream()
+    for part in parts:
+        stream.feed(part)
+    return stream
+
+
+def answered(*events: JsonObject) -> Answer:
+    """What is read of a stream of these chunks that breaks off after them."""
+    return fed(*map(event, events)).finish()
+
+
+def read(*deltas: JsonObject, stop: str | None = "stop") -> Answer:
+    """What is read of a whole stream of these deltas."""
+    return fed(spelled(*deltas, stop=stop)).finish()
+
+
+def blocks(answer: Answer) -> list[JsonObject]:
+    return [block.value for block in answer.blocks]
+
+
+def odd(answer: Answer) -> list[str]:
+    return [anomaly.what for anomaly in answer.anomalies]
+
+
+def put_together(values: list[JsonObject]) -> JsonObject:
+    """The message that these blocks are of, by the rule of the API's native blocks."""
+    thought = [value for value in values if value and value.keys() <= REASONING]
+    spoken, *rest = [value for value in values if value not in thought]
+    calls: list[Any] = [value for value in rest if value.keys() != {"function_call"}]
+    old = [value for value in rest if value.keys() == {"function_call"}]
+    whole: JsonObject = {**spoken}
+    for part in (*thought, *old):
+        whole.update(part)
+    return {**whole, "tool_calls": calls} if calls else whole
