@@ -14,13 +14,13 @@ from hansard.adapters.histories.doubts import doubts_of
 from hansard.adapters.histories.history import Doubt, Heard, History, Listener
 from hansard.adapters.histories.identity import Identity
 from hansard.adapters.store import Store
-from hansard.adapters.writing import append_to
+from hansard.adapters.writing import Done, append_to
 from hansard.domain.draft import Stamp, draft
 from hansard.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
 from hansard.domain.events import ConversationStarted, Event, InstructionsSet
 from hansard.domain.head import Head, Pointer
 from hansard.domain.header import SALT_SIZE
-from hansard.domain.log import Append, NewEvent
+from hansard.domain.log import Append, Duplicate, NewEvent
 
 Outcome = Literal["recorded", "extended", "unchanged", "refused"]
 """What became of a history: it is new here, or it went on, or nothing of it is new; or it is not
@@ -112,8 +112,9 @@ def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
     if head.closed:
         return replace(done, outcome="refused", why="the conversation was closed")
     drafted = tuple(_drafted(store, wanted, conversation_id, head, known))
-    if not dry_run:
-        _record(store, wanted, Append(store.tenant, conversation_id, drafted, head.version))
+    append = Append(store.tenant, conversation_id, drafted, head.version)
+    if not dry_run and isinstance(_record(store, wanted, append), Duplicate):
+        return done  # Another import was quicker.
     outcome: Outcome = "extended" if head.version else "recorded"
     return replace(done, outcome=outcome, recorded=len(drafted))
 
@@ -172,11 +173,11 @@ def _in_force(store: Store, conversation_id: UUID, event: Event) -> bool:
     return last is not None and last.event() == event
 
 
-def _record(store: Store, wanted: _Wanted, append: Append) -> None:
+def _record(store: Store, wanted: _Wanted, append: Append) -> Done:
     backend = store.backend
     store.spool.settle(backend)
     backend.open(store.tenant, wanted.key, append.conversation_id)
     needed = {blob.sha256 for event in append.events for blob in event.blobs}
     for digest in sorted(needed & wanted.heard.blobs.keys()):
         backend.put_blob(store.tenant, append.conversation_id, (wanted.heard.blobs[digest],))
-    append_to(backend, append)
+    return append_to(backend, append)
