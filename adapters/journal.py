@@ -148,6 +148,7 @@ class Journal:
         asked: Sent | None
         try:
             asked = WIRES[outgoing.api].read_request(outgoing.body)
+            asked = replace(asked, compacts=outgoing.compacts)
         except InvalidContent:
             asked = None
         if outgoing.account is not None:

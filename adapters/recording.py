@@ -15,6 +15,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from hansard.adapters.capture.endpoints import endpoint_of
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.wires import WIRES
@@ -74,6 +75,11 @@ class Outgoing:
     cut: tuple[str, ...] = ()
     account: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def compacts(self) -> bool:
+        """Whether it asks for a summary alone: its endpoint says so, its body does not."""
+        return endpoint_of("POST", self.endpoint.partition("?")[0]).compacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,14 @@ is answered by another call, one day; none is no conversation."""
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What a request is for, and in which wire format; a batch is of several, and names none."""
+    """What a request is for, and in which wire format; a batch is of several, and names none.
+
+    `compacts` says of a turn that it asks for a summary of what it says, and for nothing else.
+    """
 
     api: str
     kind: Kind
+    compacts: bool = False
 
 
 _NONE: Final = Endpoint(api="", kind="none")
@@ -34,7 +38,7 @@ _ENDPOINTS: Final[tuple[tuple[str, str, Endpoint], ...]] = (
     ("POST", "v1/messages/batches", Endpoint(_ANTHROPIC, "later")),
     ("POST", "v1/messages", Endpoint(_ANTHROPIC, "turn")),
     ("POST", "chat/completions", Endpoint(_CHAT, "turn")),
-    ("POST", "responses/compact", Endpoint(_RESPONSES, "turn")),
+    ("POST", "responses/compact", Endpoint(_RESPONSES, "turn", compacts=True)),
     ("POST", "responses", Endpoint(_RESPONSES, "turn")),
     ("GET", "responses/*", Endpoint(_RESPONSES, "answer")),
     ("POST", "batches", Endpoint("", "later")),

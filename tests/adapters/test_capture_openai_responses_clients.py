@@ -263,6 +263,7 @@ def test_a_compaction_is_recorded_with_all_that_it_returned(recorded: Recorded) 
     assert values(events) == compacted["output"]
     kinds = [type(event) for event in events[-3:]]
     assert kinds == [OpaqueRecorded, CompactionRecorded, ResponseCompleted]
+    assert [request.blocks for request in recorded.requests()] == [0]
 
 
 def test_the_clients_own_list_goes_on_with_what_was_answered(recorded: Recorded) -> None:
