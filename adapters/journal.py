@@ -272,6 +272,8 @@ class Journal:
 
     def _keep(self, related: Related, decided: Plan, event: RequestSent, done: Done) -> None:
         """Keep in mind what goes on on a side line."""
+        for adoption in related.adopts:
+            self._sides.adopt(adoption.adopted)
         last = last_request(decided.request, done.last, event)
         if related.side is not None:
             self._sides.keep(replace(related.side, last=last))

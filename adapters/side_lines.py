@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from hansard.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
+from hansard.domain.events import (
+    Event,
+    LineAdopted,
+    RequestSent,
+    ResponseCompleted,
+    ResponseInterrupted,
+)
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 
@@ -37,6 +43,7 @@ class SideLine:
 
     `parted` is the version of what began it: a request of the main line after that says that the
     main line was gone on with. The place is as `RequestSent` says; `after` is None if it has none.
+    What `is_adopted` is part of the main line, as that is or was.
     """
 
     line: UUID
@@ -45,6 +52,7 @@ class SideLine:
     after: int | None
     as_of: int | None
     last: LastRequest
+    is_adopted: bool = False
 
 
 class SideLines:
@@ -55,11 +63,11 @@ class SideLines:
         self._known: OrderedDict[UUID, SideLine] = OrderedDict()
 
     def __iter__(self) -> Iterator[SideLine]:
-        """Yield the lines, the one that spoke last first."""
-        return reversed(list(self._known.values()))
+        """Yield the lines that were not adopted, the one that spoke last first."""
+        return (side for side in reversed(list(self._known.values())) if not side.is_adopted)
 
     def get(self, line: UUID) -> SideLine | None:
-        """Return what is known of a line."""
+        """Return what is known of a line, adopted or not."""
         return self._known.get(line)
 
     def keep(self, side: SideLine) -> None:
@@ -68,6 +76,11 @@ class SideLines:
         self._known.move_to_end(side.line)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
+
+    def adopt(self, line: UUID | None) -> None:
+        """Take note that a line was adopted."""
+        if line in self._known:
+            self._known[line] = replace(self._known[line], is_adopted=True)
 
     def take_in(self, recorded: Iterable[RecordedEvent]) -> None:
         """Take note of the lines that spoke in events, given in order; those known stay."""
@@ -78,6 +91,8 @@ class SideLines:
             known = self._known.get(side.line)
             if known is None or known.last.version < side.last.version:
                 self.keep(side)
+        for line in told.adopted:
+            self.adopt(line)
 
 
 class _Told:
@@ -85,6 +100,7 @@ class _Told:
 
     def __init__(self, known: Iterable[UUID]) -> None:
         self.found: dict[UUID, SideLine] = {}
+        self.adopted: list[UUID | None] = []
         self._known = frozenset(known)
         self._begun: dict[UUID, int] = {}
         self._requests: dict[UUID, LastRequest] = {}
@@ -95,6 +111,9 @@ class _Told:
             self._begun.setdefault(line, recorded.version)
         if recorded.type == "request.sent":
             self._sent(recorded, line)
+        elif recorded.type == "line.adopted":
+            event = recorded.event()
+            self.adopted += [event.adopted] if isinstance(event, LineAdopted) else []
         elif line is not None and recorded.type.startswith("response."):
             self._closed(line, recorded.event())
 
@@ -124,11 +143,6 @@ class _Told:
 def last_request(request: UUID, version: int, event: RequestSent) -> LastRequest:
     """Return what is to be known of a request to know again what goes on from it."""
     return LastRequest(request, version, event.blocks, event.history)
-
-
-def went_on(side: SideLine, last: LastRequest) -> SideLine:
-    """Return a line after another request of it."""
-    return replace(side, last=last)
 
 
 def line_of(recorded: RecordedEvent) -> UUID | None:
