@@ -34,46 +34,59 @@ IDS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.sampled_from(["yes", "no", "", " ", "half a \ud83d", "x" * 70_000])
 
 
-def anthropic_blocks() -> st.SearchStrategy[list[Message]]:
-    text = st.builds(lambda said: {"type": "text", "text": said}, TEXTS)
-    call = st.builds(lambda it: {"type": "tool_use", "id": it, "name": "f", "input": {}}, IDS)
-    result = st.builds(lambda it: {"type": "tool_result", "tool_use_id": it, "content": "r"}, IDS)
-    other = st.just({"type": "unheard_of", "x": None})
-    return st.lists(st.one_of(text, call, result, other), max_size=4)
+def text(said: str) -> Message:
+    return {"type": "text", "text": said}
 
 
-def chat_call(call_id: str) -> Message:
-    return {"id": call_id, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+def call(call_id: str) -> Message:
+    return {"type": "tool_use", "id": call_id, "name": "f", "input": {}}
 
 
+def result(call_id: str) -> Message:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": "r"}
+
+
+def message(role: str, content: object) -> Message:
+    return {"role": role, "content": content}
+
+
+def calling(call_ids: list[str]) -> Message:
+    function = {"name": "f", "arguments": "{}"}
+    calls = [{"id": it, "type": "function", "function": function} for it in call_ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def given_by_tool(call_id: str) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "content": "r"}
+
+
+def call_item(call_id: str) -> Message:
+    return {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}"}
+
+
+def output_item(call_id: str) -> Message:
+    return {"type": "function_call_output", "call_id": call_id, "output": "r"}
+
+
+UNHEARD_OF: Message = {"type": "unheard_of", "x": None}
+REASONING: Message = {"type": "reasoning", "id": "rs", "summary": []}
 ROLES = st.sampled_from(["user", "assistant"])
+BLOCKS = st.one_of(
+    st.builds(text, TEXTS), st.builds(call, IDS), st.builds(result, IDS), st.just(UNHEARD_OF)
+)
 MESSAGES: dict[str, st.SearchStrategy[Message]] = {
-    "anthropic-messages": st.builds(
-        lambda role, content: {"role": role, "content": content},
-        ROLES,
-        TEXTS | anthropic_blocks(),
-    ),
+    "anthropic-messages": st.builds(message, ROLES, TEXTS | st.lists(BLOCKS, max_size=4)),
     "openai-chat": st.one_of(
-        st.builds(lambda role, said: {"role": role, "content": said}, ROLES, TEXTS),
-        st.builds(
-            lambda ids: {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [chat_call(it) for it in ids],
-            },
-            st.lists(IDS, max_size=3),
-        ),
-        st.builds(lambda it: {"role": "tool", "tool_call_id": it, "content": "r"}, IDS),
+        st.builds(message, ROLES, TEXTS),
+        st.builds(calling, st.lists(IDS, max_size=3)),
+        st.builds(given_by_tool, IDS),
     ),
     "openai-responses": st.one_of(
-        st.builds(lambda role, said: {"role": role, "content": said}, ROLES, TEXTS),
-        st.builds(
-            lambda it: {"type": "function_call", "call_id": it, "name": "f", "arguments": "{}"},
-            IDS,
-        ),
-        st.builds(lambda it: {"type": "function_call_output", "call_id": it, "output": "r"}, IDS),
-        st.just({"type": "reasoning", "id": "rs", "summary": []}),
-        st.just({"type": "unheard_of", "x": None}),
+        st.builds(message, ROLES, TEXTS),
+        st.builds(call_item, IDS),
+        st.builds(output_item, IDS),
+        st.just(REASONING),
+        st.just(UNHEARD_OF),
     ),
 }
 

@@ -9,14 +9,14 @@ SELECT session_id, NULL FROM agent_messages GROUP BY session_id ORDER BY min(id)
 -- name: sessions_and_branches
 -- Sessions of both kinds may share a file; where there are branches, they alone tell the order.
 SELECT session_id, branch_id FROM (
-    SELECT session_id, branch_id, min(message_id) AS first
+    SELECT session_id, branch_id, min(message_id) AS begun, min(id) AS made
     FROM message_structure GROUP BY session_id, branch_id
     UNION ALL
-    SELECT session_id, NULL, min(id)
+    SELECT session_id, NULL, min(id), 0
     FROM agent_messages
     WHERE session_id NOT IN (SELECT session_id FROM message_structure)
     GROUP BY session_id
-) ORDER BY first, branch_id
+) ORDER BY begun, made
 
 -- name: messages
 -- The SDK reads them by id as well: times have whole seconds only.

@@ -1,0 +1,131 @@
+"""`hansard import --api`, as its users run it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.adapters import llm_log
+from tests.adapters.command import Command, in_process, on_a_terminal, run, url_of
+from tests.adapters.kept_histories import CHAT, lines_written, written
+
+COLUMNS = ["key", "outcome", "events", "recorded", "doubts", "why"]
+
+
+@pytest.fixture
+def hansard(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+def test_a_file_of_messages_becomes_a_conversation(hansard: Command, tmp_path: Path) -> None:
+    path, url = written(tmp_path / "talk.json", CHAT), url_of(tmp_path)
+    first = hansard("import", str(path), "--api", "openai-chat", "--url", url)
+    again = hansard("import", str(path), "--api", "openai-chat", "--url", url)
+    assert (first.code, first.columns, first.err) == (
+        0,
+        [["talk", "recorded", "8", "8", "0", ""]],
+        "",
+    )
+    assert (again.code, again.columns) == (0, [["talk", "unchanged", "8", "0", "0", ""]])
+    shown = hansard("request", "talk", "--api", "openai-chat", "--url", url)
+    assert shown.document["messages"] == CHAT
+
+
+def test_the_key_is_given_or_the_files_name(hansard: Command, tmp_path: Path) -> None:
+    path, url = lines_written(tmp_path / "tuning.jsonl", [{"messages": CHAT}]), url_of(tmp_path)
+    arguments = ("import", str(path), "--api", "openai-chat", "--url", url)
+    assert hansard(*arguments).columns[0][0] == "tuning/1"
+    assert hansard(*arguments, "--key", "support").columns[0][0] == "support/1"
+
+
+def test_standard_input_needs_a_key(tmp_path: Path) -> None:
+    arguments = ("import", "-", "--api", "openai-chat", "--url", url_of(tmp_path))
+    nameless = run(*arguments, given=json.dumps(CHAT))
+    assert nameless.code == 1
+    assert "--key KEY" in nameless.err
+    named = run(*arguments, "--key", "support/4711", given=json.dumps(CHAT))
+    assert named.columns == [["support/4711", "recorded", "8", "8", "0", ""]]
+
+
+def test_what_is_dubious_is_said_on_standard_error_or_in_json(
+    hansard: Command, tmp_path: Path
+) -> None:
+    url = url_of(tmp_path)
+    path = written(tmp_path / "talk.json", [*CHAT, {"role": "user", "content": " "}])
+    arguments = ("import", str(path), "--api", "openai-chat", "--url", url)
+    told = hansard(*arguments)
+    assert told.err.splitlines() == [
+        "talk, message 7: alternation: the user speaks twice in a row",
+        "talk, message 7: blank: a text is blank",
+    ]
+    document = hansard(*arguments, "--json").document
+    assert set(document) == {*COLUMNS, "conversation"}
+    assert [set(doubt) for doubt in document["doubts"]] == [{"kind", "place", "why"}] * 2
+
+
+def test_many_doubts_are_counted(hansard: Command, tmp_path: Path) -> None:
+    path = written(tmp_path / "talk.json", [{"role": "user", "content": " "}] * 20)
+    done = hansard("import", str(path), "--api", "openai-chat", "--url", url_of(tmp_path))
+    *lines, last = done.err.splitlines()
+    assert (len(lines), last) == (20, "and 19 more: --json lists all")
+
+
+def test_one_that_is_refused_makes_exit_code_1_and_keeps_nothing_out(
+    hansard: Command, tmp_path: Path
+) -> None:
+    path = lines_written(tmp_path / "l.jsonl", [{"messages": CHAT}, {"a": 1}, {"messages": CHAT}])
+    done = hansard("import", str(path), "--api", "openai-chat", "--url", url_of(tmp_path))
+    assert done.code == 1
+    assert [line[:2] for line in done.columns] == [
+        ["l/1", "recorded"],
+        ["l/2", "refused"],
+        ["l/3", "recorded"],
+    ]
+    assert done.err.startswith("l/2: refused: line 2: neither a list of messages")
+
+
+def test_a_dry_run_makes_no_store(hansard: Command, tmp_path: Path) -> None:
+    log, url = llm_log.threads(tmp_path / "logs.db"), url_of(tmp_path)
+    arguments = ("import", str(log), "--api", "simonw-llm", "--url", url)
+    told = hansard(*arguments, "--dry-run")
+    assert not (tmp_path / "talks.db").exists()
+    assert told.columns == hansard(*arguments).columns
+    assert hansard(*arguments, "--dry-run").columns[0][1] == "unchanged"
+
+
+def test_a_file_that_is_none_of_the_kind_is_an_error_that_names_it(
+    hansard: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.json"
+    path.write_text("nothing", encoding="utf-8")
+    for api in ("openai-chat", "simonw-llm"):
+        done = hansard("import", str(path), "--api", api, "--url", url_of(tmp_path))
+        assert done.code == 1
+        assert done.err.startswith(f"hansard: {path}: the file is ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--api", "openai-chat", "--as", "x"),
+        ("--api", "openai-chat", "--check"),
+        ("--key", "x"),
+        ("--dry-run",),
+        ("--api", "unheard-of"),
+    ],
+)
+def test_options_of_exports_and_of_histories_do_not_mix(
+    hansard: Command, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    path = written(tmp_path / "talk.json", CHAT)
+    assert hansard("import", str(path), *options, "--url", url_of(tmp_path)).code == 2
+
+
+def test_a_terminal_is_told_in_a_sentence(tmp_path: Path) -> None:
+    path = lines_written(tmp_path / "l.jsonl", [{"messages": CHAT}] * 2)
+    arguments = ("import", str(path), "--api", "openai-chat", "--url", url_of(tmp_path))
+    assert "2 conversations: 2 recorded; 16 events would be new." in on_a_terminal(
+        *arguments, "--dry-run"
+    )
+    assert "2 conversations: 2 recorded; 16 events new." in on_a_terminal(*arguments)
+    assert "2 conversations: 2 unchanged; 0 events new." in on_a_terminal(*arguments)
