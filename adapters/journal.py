@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
@@ -22,6 +22,7 @@ from hansard.adapters.capture.spool import Spool, say_dropped
 from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.lineage import Lineages, Stretch
+from hansard.adapters.paths import Paths
 from hansard.adapters.recording import (
     UNRELATED,
     Outgoing,
@@ -35,7 +36,7 @@ from hansard.adapters.recording import (
     plan,
 )
 from hansard.adapters.relating import Relating
-from hansard.adapters.side_lines import SideLine, SideLines, last_request
+from hansard.adapters.side_lines import SideLine, SideLines, closing_of, last_request, line_of
 from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
 from hansard.adapters.writing import Done, append_to
 from hansard.domain import conversation
@@ -47,7 +48,7 @@ from hansard.domain.errors import (
     NotRecorded,
     VersionConflict,
 )
-from hansard.domain.events import Event, RequestSent
+from hansard.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
 from hansard.domain.head import Head
 from hansard.domain.log import Append, Backend, NewEvent
 from hansard.projections.sources import Source
@@ -60,6 +61,7 @@ logger = logging.getLogger("hansard")
 
 _TRIES: Final = 8
 _REMEMBERED: Final = 8
+_ANSWERED: Final = 64
 
 
 class Conversation(Protocol):
@@ -116,6 +118,7 @@ class Journal:
         self._last: Parent | None = None
         self._standings = Standings(talk)
         self._sides = SideLines()
+        self._answered: OrderedDict[str, tuple[UUID, UUID | None, int]] = OrderedDict()
 
     def remember(self, asked: Asked) -> None:
         """Take note of a request that was rendered here: it may go out next."""
@@ -159,6 +162,16 @@ class Journal:
             self._last = Parent(begun.request, outgoing.body)
         return begun
 
+    def find_response(self, provider_id: str) -> Begun | None:
+        """Return the request that a response answers, by the provider's id of that; None if none.
+
+        It is known here if this journal recorded it, or if it is among the last events: another
+        process may have asked for what is read now.
+        """
+        with self._remembering:
+            known = self._answered.get(provider_id)
+        return _begun(*known) if known else self._found_among_recent(provider_id)
+
     def resume(self, begun: Begun) -> None:
         """Take note that another attempt of a request is in flight."""
         IN_FLIGHT[begun.request] = begun
@@ -178,6 +191,7 @@ class Journal:
 
     def _conclude(self, begun: Begun, recording: Recording) -> None:
         events, blobs = recording
+        self._note(begun, events)
         talk = self.talk
         try:
             drafted = tuple(talk.draft(event, begun.request) for event in events)
@@ -200,6 +214,27 @@ class Journal:
             self.spool.put(Unstored(append, blobs), exc)
             if not isinstance(exc, Exception):
                 raise
+
+    def _note(self, begun: Begun, events: tuple[Event, ...]) -> None:
+        """Keep in mind what a request was answered, by the provider's id."""
+        for event in events:
+            if isinstance(event, ResponseCompleted | ResponseInterrupted) and event.provider_id:
+                with self._remembering:
+                    # Not `begun` itself: it is in flight for as long as it is held.
+                    self._answered[event.provider_id] = begun.request, begun.line, begun.version
+                    while len(self._answered) > _ANSWERED:
+                        self._answered.popitem(last=False)
+
+    def _found_among_recent(self, provider_id: str) -> Begun | None:
+        talk = self.talk
+        version = talk.head().version
+        paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, version)
+        for recorded in reversed(paths.recent()):
+            closing = closing_of(recorded)
+            if closing is None or closing.provider_id != provider_id or closing.request is None:
+                continue
+            return _begun(closing.request, line_of(recorded), version)
+        return None
 
     def _record(self, outgoing: Outgoing, asked: Sent | None, after: int | None) -> Begun:
         """Record a request where it belongs; decide again when another writer was quicker."""
@@ -292,3 +327,9 @@ class Journal:
     def _put(self, blobs: Mapping[str, bytes]) -> None:
         for data in blobs.values():
             self.talk.backend.put_blob(self.talk.tenant, self.talk.conversation_id, (data,))
+
+
+def _begun(request: UUID, line: UUID | None, version: int) -> Begun:
+    begun = Begun(request, line)
+    begun.version = version
+    return begun

@@ -16,15 +16,16 @@ from hansard.adapters.capture.sent import Sent
 from hansard.adapters.lineage import Lineages
 from hansard.adapters.paths import RECENT, Path, PathRead, Paths, known_events
 from hansard.adapters.recording import Related, Standing, in_force_anew
-from hansard.adapters.side_lines import SideLine, SideLines, line_of
+from hansard.adapters.side_lines import SideLine, SideLines, closing_of, line_of
 from hansard.adapters.standing import IN_FLIGHT
-from hansard.domain.events import LineAdopted, Relation, ResponseCompleted, ResponseInterrupted
+from hansard.domain.events import LineAdopted, Relation
 from hansard.domain.log import Log, RecordedEvent
 from hansard.projections.alignment import Alignment, align
 from hansard.projections.continuation import Piece, digests_of
 from hansard.projections.recorded_units import recorded_units
 from hansard.projections.units import Unit, unit_of_piece
 
+_MODEL: Final = "assistant"
 _GIVEN_UP: Final = 3
 """How many of the last main lines that were given up are looked at."""
 
@@ -95,7 +96,13 @@ class Relating:
         found = align(self._units_from(count), standing.since)
         if found.how not in ("extends", "repeats"):
             return None
-        return Related("extends", new=self._pieces(found.new, count), parent=standing.last_id)
+        extends = Related("extends", new=self._pieces(found.new, count), parent=standing.last_id)
+        if last is not None and any(
+            self._asked.pieces[count + p].role == _MODEL for p in found.new
+        ):
+            # An answer that the main line does not have: a side line may have it.
+            return self._on_side() or extends
+        return extends
 
     def _sample_of_main(self) -> Related:
         """Return the place of the main line's last request, said again beside its answer."""
@@ -166,9 +173,9 @@ class Relating:
         recent = self._last_events()
         self._sides.take_in(recent)
         found = next((e for e in reversed(recent) if self._is_meant(e)), None)
-        if found is None:
+        closing = closing_of(found) if found else None
+        if found is None or closing is None:
             return self._unknown_reference()
-        closing = cast("ResponseCompleted | ResponseInterrupted", found.event())
         line = line_of(found)
         since = [e for e in recent if e.version > found.version and line_of(e) == line]
         units = recorded_units(known_events(event.told() for event in since))
@@ -211,10 +218,8 @@ class Relating:
         )
 
     def _is_meant(self, recorded: RecordedEvent) -> bool:
-        if recorded.type not in ("response.completed", "response.interrupted"):
-            return False
-        event = recorded.event()
-        if not isinstance(event, ResponseCompleted | ResponseInterrupted):
+        event = closing_of(recorded)
+        if event is None:
             return False
         if self._asked.refers_to is not None:
             return event.provider_id == self._asked.refers_to

@@ -12,19 +12,18 @@ from typing import Final
 from uuid import UUID
 
 from hansard.domain.events import (
-    Event,
     LineAdopted,
     RequestSent,
     ResponseCompleted,
     ResponseInterrupted,
 )
 from hansard.domain.log import RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
 
 _REMEMBERED: Final = 64
 # Bodies are canonical (docs/format.md): that of an event on a side line begins so.
 _LINE: Final = b'{"line":"'
 _ID: Final = 36
+_CLOSINGS: Final = ("response.completed", "response.interrupted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class SideLines:
 
     def adopt(self, line: UUID | None) -> None:
         """Take note that a line was adopted."""
-        if line in self._known:
+        if line is not None and line in self._known:
             self._known[line] = replace(self._known[line], is_adopted=True)
 
     def take_in(self, recorded: Iterable[RecordedEvent]) -> None:
@@ -114,8 +113,8 @@ class _Told:
         elif recorded.type == "line.adopted":
             event = recorded.event()
             self.adopted += [event.adopted] if isinstance(event, LineAdopted) else []
-        elif line is not None and recorded.type.startswith("response."):
-            self._closed(line, recorded.event())
+        elif line is not None and (closing := closing_of(recorded)) is not None:
+            self._closed(line, closing)
 
     def _sent(self, recorded: RecordedEvent, line: UUID | None) -> None:
         event = recorded.event()
@@ -130,9 +129,9 @@ class _Told:
         parted = before.parted if before else begun
         self.found[line] = SideLine(line, begun, parted, event.after, event.as_of, last)
 
-    def _closed(self, line: UUID, event: Event | Unrecognised | Erased) -> None:
+    def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
         """Take note of an answer that is on a line without a request of its own."""
-        if not isinstance(event, ResponseCompleted | ResponseInterrupted) or line in self._known:
+        if line in self._known:
             return
         sent = None if event.request is None else self._requests.get(event.request)
         if sent is not None and line not in self.found:
@@ -143,6 +142,14 @@ class _Told:
 def last_request(request: UUID, version: int, event: RequestSent) -> LastRequest:
     """Return what is to be known of a request to know again what goes on from it."""
     return LastRequest(request, version, event.blocks, event.history)
+
+
+def closing_of(recorded: RecordedEvent) -> ResponseCompleted | ResponseInterrupted | None:
+    """Return what an event says that closes a response; None for any other."""
+    if recorded.type not in _CLOSINGS:
+        return None
+    event = recorded.event()
+    return event if isinstance(event, ResponseCompleted | ResponseInterrupted) else None
 
 
 def line_of(recorded: RecordedEvent) -> UUID | None:

@@ -113,11 +113,11 @@ class Rounds:
         """Note that a response is to be gone on with, just as it is."""
         self._paused.add(response)
 
-    def take_back(self, response: str) -> None:
-        """Leave out the blocks of a response that ended by refusing."""
+    def take_back(self, response: str, rule: str, why: str) -> None:
+        """Leave out the blocks of a response: it is no part of the history."""
         for block in [block for block in self._assistant if block.response == response]:
             self._assistant.remove(block)
-            self._leave_out("R20", block.version, "the response was refused")
+            self._leave_out(rule, block.version, why)
         for call in [call for call in self._calls if call.response == response]:
             self._calls.remove(call)
             if answer := self._answers.pop(call.call, None):

@@ -80,6 +80,7 @@ class _Fold:
         self._notes = list(notes)
         self._requests: list[Item] = []
         self._closings: list[Item] = []
+        self._cut: events.ResponseInterrupted | None = None
         self._instructions: events.InstructionsSet | None = None
         self._tools: events.ToolsDefined | None = None
 
@@ -153,11 +154,13 @@ class _Fold:
                 self.saw_less = self.saw_less or seen_by(item) is not None
             self._rounds.ask()
             self._requests.append(item)
+            self._cut = None
             return
         self._closings.append(item)
-        if self._rounds.awaits_pause or _may_matter(body):
+        if self._cut or self._rounds.awaits_pause or _may_matter(body):
             event = event_of(item)
             if isinstance(event, events.ResponseCompleted):
+                self._replace_cut(event)
                 self._complete(_version_of(item), event)
         self._rounds.close_response()
 
@@ -166,7 +169,14 @@ class _Fold:
         if event.stop_reason == "pause_turn":
             self._rounds.pause(str(event.response))
         elif event.stop_reason == "refusal":
-            self._rounds.take_back(str(event.response))
+            self._rounds.take_back(str(event.response), "R20", "the response was refused")
+
+    def _replace_cut(self, event: events.ResponseCompleted | events.ResponseInterrupted) -> None:
+        """Leave out what came before of a response to the same request: now it came again."""
+        cut, self._cut = self._cut, None
+        if cut is not None and cut.request is not None and cut.request == event.request:
+            why = "the same request was answered again"
+            self._rounds.take_back(str(cut.response), "answered again", why)
 
     def _take_whole(self, version: int, item: Item) -> None:
         match event_of(item):
@@ -175,6 +185,8 @@ class _Fold:
             case events.ToolsDefined() as event:
                 self._tools = event
             case events.ResponseInterrupted() as event:
+                self._replace_cut(event)
+                self._cut = event
                 self._break_off(version, event)
                 self._closings.append(item)
                 self._rounds.close_response()

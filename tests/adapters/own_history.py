@@ -60,7 +60,9 @@ class Anthropic:
 
     def answer(self, text: str | None, calls: Sequence[str]) -> JsonObject:
         said = [] if text is None else [{"type": "text", "text": text, "citations": None}]
-        made = [{"type": "tool_use", "id": call, "name": "look", "input": {}} for call in calls]
+        made: List = [
+            {"type": "tool_use", "id": call, "name": "look", "input": {}} for call in calls
+        ]
         return {
             "id": f"msg_{uuid4().hex}",
             "type": "message",

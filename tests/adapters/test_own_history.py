@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hansard.domain.jsontext import JsonObject
 from tests.adapters.own_history import SPELLINGS, Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 
@@ -21,7 +22,7 @@ def program(request: pytest.FixtureRequest, recorded: Recorded) -> Program:
     return Program(recorded, spelling)
 
 
-def two_exchanges(program: Program) -> list[list[dict[str, object]]]:
+def two_exchanges(program: Program) -> list[list[JsonObject]]:
     """Two exchanges; return the list after each step."""
     first = program.user("u1")
     second = [*program.ask(first, "a1"), *program.user("u2")]
