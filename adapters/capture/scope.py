@@ -18,7 +18,7 @@ import contextlib
 import inspect
 import threading
 import weakref
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,7 +37,6 @@ class Scope:
         """Have calls opened as these turns, where nothing more specific binds them."""
         self.turns = turns
         self._outer: Scope | None = None
-        self._token: Token[Scope | None] | None = None
         self._generator: int | None = None
         self._thread = 0
         self._task: weakref.ref[asyncio.Task[Any]] | None = None
@@ -45,13 +44,15 @@ class Scope:
 
     def __enter__(self) -> None:
         """Begin: the calls that are made from here on are of this scope."""
-        if self._token is not None:
+        if self._thread:
             raise RuntimeError("a scope is entered once: ask for another with talk.recording()")
         self._outer = _INNERMOST.get()
+        while self._outer is not None and self._outer.is_left():
+            self._outer = self._outer.outer
         self._generator = _generator_around(inspect.currentframe())
         self._thread, task = threading.get_ident(), _task()
         self._task = None if task is None else weakref.ref(task)
-        self._token = _INNERMOST.set(self)
+        _INNERMOST.set(self)
 
     def __exit__(
         self,
@@ -59,11 +60,10 @@ class Scope:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End, wherever that is: a generator that was dropped is closed in another context."""
+        """End, in whatever order and wherever that is: a generator may be closed elsewhere."""
         self._is_over = True
-        if self._token is not None:
-            with contextlib.suppress(ValueError):
-                _INNERMOST.reset(self._token)
+        if _INNERMOST.get() is self:
+            _INNERMOST.set(self._outer)
 
     def holds(self) -> bool:
         """Whether the code that asks is within the scope."""
@@ -72,6 +72,10 @@ class Scope:
         if self._is_over:
             return False
         return not self._is_here() or self._generator in _stack(inspect.currentframe())
+
+    def is_left(self) -> bool:
+        """Whether the scope is over and holds for nobody who would ask here."""
+        return self._is_over and not self.holds()
 
     @property
     def outer(self) -> Scope | None:

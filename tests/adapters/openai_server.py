@@ -100,7 +100,8 @@ class OpenAIServer:
             self.received.append(received)
             number = next(self._ids)
         request: JsonObject = json.loads(received.body) if received.body else {}
-        if not received.path.endswith(("/chat/completions", "/responses")):
+        known = received.path.endswith(("/chat/completions", "/responses"))
+        if received.method != "POST" or not known:
             return _json(404, {"error": {"type": "invalid_request_error", "message": "Not found"}})
         scene = self._next(request)
         match scene:
@@ -191,7 +192,12 @@ def _chat_chunks(
 def _responses(says: Says, request: JsonObject, number: int) -> Reply:
     output: list[JsonObject] = []
     if says.text:
-        part = {"type": "output_text", "text": says.text, "annotations": [], "logprobs": []}
+        part: JsonObject = {
+            "type": "output_text",
+            "text": says.text,
+            "annotations": [],
+            "logprobs": [],
+        }
         output.append(
             {
                 "id": f"msg_{number}",
@@ -258,8 +264,8 @@ def _responses_events(response: JsonObject) -> Iterator[JsonObject]:
 
 def _item_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
     index = {"output_index": place["output_index"]}
-    empty = {"content": []} if item["type"] == "message" else {"arguments": ""}
-    begun = {**item, "status": "in_progress", **empty}
+    empty: JsonObject = {"content": []} if item["type"] == "message" else {"arguments": ""}
+    begun: JsonObject = {**item, "status": "in_progress", **empty}
     yield {"type": "response.output_item.added", "item": begun, **index}
     if item["type"] == "message":
         (part,) = item["content"]
