@@ -22,6 +22,7 @@ from hansard.projections.referee.violation import Found, Path, Rule, bracketed
 
 _LONGEST_ID: Final = 40
 _MISTRAL: Final = re.compile(r"(^|/)(mi(ni)?stral|mixtral|codestral|devstral|magistral|pixtral)")
+_OPENAI: Final = re.compile(r"^(openai/|gpt-|chatgpt-|ft:|o\d)")
 _DEAF: Final = re.compile(r"^(gpt-|o\d)(?!.*audio)")
 _NO_SYSTEM: Final = re.compile(r"^o1-(mini|preview)")
 _NAME: Final = r"^[^\s<|\\/>]+$"
@@ -123,16 +124,19 @@ def repeated_calls(request: Mapping[str, Any]) -> Iterator[Found]:
 def bad_ids(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find ids of other than 1 to 40 characters (vercel/ai#8132).
 
-    Some deployments take 64 (9router#3167); Mistral wants nine of its own (magentic#276).
+    Some deployments take 64 (9router#3167). Mistral wants nine of its own (magentic#276), and
+    others take the ids that they gave.
     """
-    is_mistral = _MISTRAL.search(text(request.get("model"))) is not None
+    model = text(request.get("model"))
+    is_mistral = _MISTRAL.search(model) is not None
+    is_openai = not model or _OPENAI.search(model) is not None
     for path, call_id in _ids(request):
         if is_mistral and not re.fullmatch("[a-zA-Z0-9]{9}", call_id):
             yield (
                 path,
                 f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9.",
             )
-        elif len(call_id) > _LONGEST_ID:
+        elif is_openai and len(call_id) > _LONGEST_ID:
             yield path, too_long(path, len(call_id), _LONGEST_ID)
         elif not call_id:
             yield path, too_short(path)

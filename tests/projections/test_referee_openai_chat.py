@@ -123,6 +123,12 @@ def test_ids_have_forty_characters_at_most() -> None:
     )
 
 
+def test_other_servers_take_the_ids_that_they_gave() -> None:
+    messages = (HELLO, calls("a" * 51), result("a" * 51))
+    assert told(*messages, model="deepseek-chat") == []
+    assert {rule for _, rule, _ in told(*messages, model="gpt-5")} == {"C5"}
+
+
 def test_ids_are_not_empty() -> None:
     assert {said.partition(":")[2] for _, _, said in told(calls(""), result(""))} == {
         " empty string. Expected a string with minimum length 1, but got an empty string instead."

@@ -1,0 +1,222 @@
+"""Whatever happened to a conversation of all three APIs, each of them takes its request.
+
+Blocks of all three, interruptions, results that are late, missing or said twice, calls at once,
+documents, the providers' own tools, redactions, compactions, any window.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hansard
+from hansard.domain.content import Document, ToolResult
+from hansard.domain.errors import NothingToSend
+from hansard.domain.events import (
+    Event,
+    InstructionsSet,
+    MessageRecorded,
+    RequestSent,
+    ResponseCompleted,
+    ToolResultRecorded,
+    ToolsDefined,
+)
+from hansard.projections.requests.rendering import APIS, render
+from hansard.projections.requests.request import Options, Request
+from hansard.projections.window import Window
+from tests.projections.happenings import Story
+from tests.projections.mixed_happenings import (
+    BLOBS,
+    Deed,
+    everything,
+    happened,
+    within,
+    without_changes,
+)
+
+MODELS = {
+    "anthropic-messages": ["claude-sonnet-4-5"],
+    "openai-chat": ["gpt-4.1", "gpt-4o-audio-preview", "deepseek-chat", "mistral-large-latest"],
+    "openai-responses": ["gpt-5"],
+}
+MESSAGES = {
+    "anthropic-messages": "messages",
+    "openai-chat": "messages",
+    "openai-responses": "input",
+}
+# A compaction stands for all that precedes it: its note names them.
+COMPACTED = ("R18", "O10")
+
+windows = st.none() | st.builds(
+    Window, exchanges=st.integers(1, 3), step=st.integers(1, 3), pinned=st.just(0)
+)
+
+
+@st.composite
+def options(draw: st.DrawFn, api: str) -> Options:
+    return Options(
+        api=api,
+        window=draw(windows),
+        thinking=draw(st.sampled_from(["keep", "keep", "drop"])),
+        cache=draw(st.booleans()),
+        model=draw(st.sampled_from([None, *MODELS[api]])),
+        account=draw(st.sampled_from([None, "someone"])),
+    )
+
+
+def rendered(events: Iterable[tuple[int, Event]], wished: Options) -> Request | None:
+    try:
+        return render(events, wished, BLOBS)
+    except NothingToSend:
+        return None
+
+
+slow = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.mark.parametrize("api", APIS)
+@slow
+@given(st.lists(everything, max_size=12), st.data())
+def test_any_history_renders_to_a_request_that_is_not_refused(
+    api: str, deeds: list[Deed], data: st.DataObject
+) -> None:
+    wished = data.draw(options(api))
+    story = happened(deeds)
+    request = rendered(within(story, wished.window), wished)
+    if request is not None:
+        model = wished.model or answered_by(story, api)
+        named = {"model": model} if model else {}
+        assert hansard.check_request(api, {**request, **named}).violations == ()
+
+
+def answered_by(story: Story, api: str) -> str | None:
+    """The model that answered last: who names none goes on with it."""
+    closings = [event for _, event in story.events if isinstance(event, ResponseCompleted)]
+    return next((each.model for each in reversed(closings) if each.api == api), None)
+
+
+@pytest.mark.parametrize("api", APIS)
+@slow
+@given(st.lists(everything, max_size=12), st.data())
+def test_the_same_history_gives_the_same_bytes(
+    api: str, deeds: list[Deed], data: st.DataObject
+) -> None:
+    wished = data.draw(options(api))
+    told = within(happened(deeds), wished.window)
+    once, again = rendered(told, wished), rendered(list(told), wished)
+    if once is None or again is None:
+        assert once is again
+        return
+    assert once.body_parts() == again.body_parts()
+    assert once.report == again.report
+
+
+@pytest.mark.parametrize("api", APIS)
+@slow
+@given(st.lists(everything, max_size=12), st.data())
+def test_nothing_is_lost_that_the_report_does_not_name(
+    api: str, deeds: list[Deed], data: st.DataObject
+) -> None:
+    wished = data.draw(options(api))
+    told = within(happened(deeds), wished.window)
+    request = rendered(told, wished)
+    if request is None:
+        return
+    body = json.dumps(dict(request), ensure_ascii=False)
+    named = {note.version for note in request.report}
+    compacted = max(
+        (note.version or 0 for rule in COMPACTED for note in request.report.of(rule)), default=0
+    )
+    for version, event in told:
+        if version in named or version < compacted or is_replaced(event, version, told):
+            continue
+        for mark, bytes_ in marks(event):
+            assert mark in body or (bytes_ and bytes_ in body), (version, mark)
+
+
+def marks(event: Event) -> list[tuple[str, str]]:
+    """The marks of what an event says; for a document, the bytes that may go in its stead."""
+    said = event.model_dump_json()
+    documents = [held for held in contents(event) if isinstance(held, Document)]
+    files = {found(held.name): held for held in documents if held.name}
+    return [(mark, as_sent(files[mark]) if mark in files else "") for mark in found_all(said)]
+
+
+def contents(event: Event) -> tuple[object, ...]:
+    match event:
+        case MessageRecorded(content=content):
+            return content
+        case ToolResultRecorded(content=ToolResult(content=content)):
+            return content
+        case _:
+            return ()
+
+
+def found_all(text: str) -> list[str]:
+    return re.findall(r"<\d+\.\d>", text)
+
+
+def found(name: str) -> str:
+    return found_all(name)[0]
+
+
+def as_sent(document: Document) -> str:
+    assert document.blob is not None
+    data = BLOBS[document.blob.sha256]
+    if document.media_type.startswith("text/"):
+        return data.decode()
+    return base64.b64encode(data).decode()
+
+
+def is_replaced(event: Event, version: int, told: list[tuple[int, Event]]) -> bool:
+    """Whether other instructions, or tools, came into force later."""
+    later = [type(other) for at, other in told if at > version]
+    return type(event) in (InstructionsSet, ToolsDefined) and type(event) in later
+
+
+@pytest.mark.parametrize("api", APIS)
+@slow
+@given(st.lists(without_changes, max_size=14), st.data())
+def test_a_request_begins_with_every_request_before_it_unless_the_report_says_why(
+    api: str, deeds: list[Deed], data: st.DataObject
+) -> None:
+    wished = Options(api=api, model=data.draw(st.sampled_from(MODELS[api])))
+    story = happened(deeds)
+    now = rendered(story.events, wished)
+    for version, event in story.events:
+        before = rendered(story.events[: version - 1], wished)
+        if not isinstance(event, RequestSent) or before is None:
+            continue
+        assert now is not None
+        if not begins_with(now, before):
+            assert is_explained(now, before, version)
+
+
+def begins_with(now: Request, before: Request) -> bool:
+    name = MESSAGES[now.api]
+    earlier, later = before[name], now[name]
+    if now.api == "anthropic-messages":
+        earlier, later = spread(earlier), spread(later)
+    return bool(later[: len(earlier)] == earlier)
+
+
+def spread(messages: list[dict[str, object]]) -> list[object]:
+    """The blocks of messages, each with its speaker: the service joins neighbours of one role."""
+    return [(each["role"], block) for each in messages for block in each["content"]]  # type: ignore[attr-defined]
+
+
+def is_explained(now: Request, before: Request, version: int) -> bool:
+    """Whether a note tells of a change to what had been sent.
+
+    One that was not there, or one on a note of the operator's: Anthropic takes it nowhere but
+    after what the user says, so until it is answered it moves on with that.
+    """
+    new = set(now.report) ^ set(before.report)
+    moving = now.report.of("R21")
+    return any(note.version is None or note.version < version for note in (*new, *moving))
