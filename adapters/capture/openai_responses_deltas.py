@@ -1,8 +1,7 @@
 """An item of a Responses stream that never became whole, put together from what came of it.
 
 Deltas are only for this: an item that is done, or stands in the final response, is taken from
-there. Kinds: the OpenAPI description of OpenAI's API, "ResponseStreamEvent", and
-`response.apply_patch_call_operation_diff`, which services send though it is not described there.
+there.
 """
 
 from __future__ import annotations
@@ -10,69 +9,21 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, cast
 
 from hansard.adapters.capture.characters import in_whole_characters
-from hansard.domain.jsontext import JsonObject
-
-Path: TypeAlias = tuple[str | int, ...]
-
-_TOLD: Final = "response."
-
-
-class _Text(NamedTuple):
-    """Where the text of a kind of delta belongs: members, or names of the event's own indexes.
-
-    `done` is the member of the closing event that holds all of it; `part` the type of a part that
-    was not announced.
-    """
-
-    place: tuple[str, ...]
-    done: str
-    part: str | None = None
-
-
-_INDEXES: Final = frozenset({"content_index", "summary_index", "command_index"})
-_TEXTS: Final[dict[str, _Text]] = {
-    "output_text": _Text(("content", "content_index", "text"), "text", "output_text"),
-    "refusal": _Text(("content", "content_index", "refusal"), "refusal", "refusal"),
-    "reasoning_text": _Text(("content", "content_index", "text"), "text", "reasoning_text"),
-    "reasoning_summary_text": _Text(("summary", "summary_index", "text"), "text", "summary_text"),
-    "function_call_arguments": _Text(("arguments",), "arguments"),
-    "mcp_call_arguments": _Text(("arguments",), "arguments"),
-    "custom_tool_call_input": _Text(("input",), "input"),
-    "code_interpreter_call_code": _Text(("code",), "code"),
-    "apply_patch_call_operation_diff": _Text(("operation", "diff"), "diff"),
-    "shell_call_command": _Text(("action", "commands", "command_index"), "command"),
-}
-_PARTS: Final[dict[str, tuple[str, str]]] = {
-    "content_part": ("content", "content_index"),
-    "reasoning_summary_part": ("summary", "summary_index"),
-}
-_SILENT: Final = frozenset(
-    {
-        "in_progress",
-        "searching",
-        "interpreting",
-        "generating",
-        "compacting",
-        "completed",
-        "failed",
-        "partial_image",
-    }
+from hansard.adapters.capture.openai_responses_pieces import (
+    PARTS,
+    PRINTED,
+    SILENT,
+    TEXTS,
+    Misfit,
+    Path,
+    Text,
+    number,
+    subject_of,
 )
-"""Ends of events that only tell how far an item is, or show what will be replaced."""
-
-_ENDS: Final = frozenset({"delta", "done", "added", *_SILENT})
-
-
-class _Misfit(Exception):
-    """A delta has no place in its item."""
-
-
-def is_about_an_item(kind: object) -> bool:
-    """Whether an event tells more of an item that has begun, by its type."""
-    return isinstance(kind, str) and kind.startswith(_TOLD) and kind.rpartition(".")[2] in _ENDS
+from hansard.domain.jsontext import JsonObject
 
 
 def put_together(begun: JsonObject, events: Iterable[JsonObject]) -> tuple[JsonObject, int]:
@@ -82,7 +33,7 @@ def put_together(begun: JsonObject, events: Iterable[JsonObject]) -> tuple[JsonO
     for event in events:
         try:
             writing.take(event)
-        except _Misfit:
+        except Misfit:
             misfits += 1
     return writing.stop(), misfits
 
@@ -95,20 +46,20 @@ class _Writing:
         self._texts: dict[Path, list[str]] = {}
 
     def take(self, event: JsonObject) -> None:
-        """Take an event in; _Misfit where it has no place."""
-        subject, _, end = str(event["type"]).removeprefix(_TOLD).rpartition(".")
-        if subject in _TEXTS:
-            self._take_text(_TEXTS[subject], end, event)
-        elif subject in _PARTS:
-            self._take_part(_PARTS[subject], event)
+        """Take an event in; Misfit where it has no place."""
+        subject, end = subject_of(event)
+        if subject in TEXTS:
+            self._take_text(TEXTS[subject], end, event)
+        elif subject in PARTS:
+            self._take_part(PARTS[subject], event)
         elif subject == "output_text.annotation" and end == "added":
             self._take_annotation(event)
-        elif subject == "shell_call_output_content" and end == "delta":
+        elif subject == PRINTED and end == "delta":
             self._take_printed(event)
-        elif subject == "shell_call_output_content":
+        elif subject == PRINTED:
             self._take_outcomes(event)
-        elif end not in _SILENT:
-            raise _Misfit
+        elif end not in SILENT:
+            raise Misfit
 
     def stop(self) -> JsonObject:
         """Return the item with its texts in."""
@@ -116,8 +67,8 @@ class _Writing:
             _put(self._holder(path), path[-1], in_whole_characters("".join(pieces)))
         return self._value
 
-    def _take_text(self, text: _Text, end: str, event: JsonObject) -> None:
-        path = tuple(_number(event, name) if name in _INDEXES else name for name in text.place)
+    def _take_text(self, text: Text, end: str, event: JsonObject) -> None:
+        path = text.path(event)
         holder = self._holder(path, text.part)
         if end != "delta":
             self._texts[path] = [_string(event.get(text.done))]
@@ -128,30 +79,30 @@ class _Writing:
             _listed(holder, "logprobs").extend(cast("list[Any]", logprobs))
 
     def _take_annotation(self, event: JsonObject) -> None:
-        path = ("content", _number(event, "content_index"), "annotations")
+        path = ("content", number(event, "content_index"), "annotations")
         _listed(self._holder(path, "output_text"), "annotations").append(event.get("annotation"))
 
     def _take_part(self, names: tuple[str, str], event: JsonObject) -> None:
         part = event.get("part")
         if not isinstance(part, dict):
-            raise _Misfit
-        self._replace((names[0], _number(event, names[1])), cast("JsonObject", part))
+            raise Misfit
+        self._replace((names[0], number(event, names[1])), cast("JsonObject", part))
 
     def _take_printed(self, event: JsonObject) -> None:
         """Take what a command printed since, by stream."""
         printed = event.get("delta")
         if not isinstance(printed, dict):
-            raise _Misfit
+            raise Misfit
         for stream in cast("JsonObject", printed):
-            path = ("output", _number(event, "command_index"), stream)
+            path = ("output", number(event, "command_index"), stream)
             self._add(self._holder(path), path, cast("JsonObject", printed)[stream])
 
     def _take_outcomes(self, event: JsonObject) -> None:
         """Take all that a command printed, and how it ended."""
         outcomes = event.get("output")
         if not isinstance(outcomes, list):
-            raise _Misfit
-        first = _number(event, "command_index")
+            raise Misfit
+        first = number(event, "command_index")
         for place, outcome in enumerate(cast("list[Any]", outcomes), first):
             self._replace(("output", place), outcome)
 
@@ -194,7 +145,7 @@ def _held(holder: Any, key: str | int) -> Any:
             listed = cast("list[Any]", holder)
             return listed[key] if key < len(listed) else None
         case _:
-            raise _Misfit
+            raise Misfit
 
 
 def _put(holder: Any, key: str | int, value: Any) -> None:
@@ -207,7 +158,7 @@ def _put(holder: Any, key: str | int, value: Any) -> None:
         case list(), int() if key == len(cast("list[Any]", holder)):
             cast("list[Any]", holder).append(value)
         case _:
-            raise _Misfit
+            raise Misfit
 
 
 def _listed(holder: Any, member: str) -> list[Any]:
@@ -215,18 +166,11 @@ def _listed(holder: Any, member: str) -> list[Any]:
     if found is None:
         _put(holder, member, found := [])
     if not isinstance(found, list):
-        raise _Misfit
+        raise Misfit
     return cast("list[Any]", found)
-
-
-def _number(event: JsonObject, name: str) -> int:
-    value = event.get(name)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise _Misfit
 
 
 def _string(value: object) -> str:
     if isinstance(value, str):
         return value
-    raise _Misfit
+    raise Misfit

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from hansard.adapters.capture.answer import Anomaly, Answer, Block
+from hansard.adapters.capture.openai_responses_agreement import agree
 from hansard.adapters.capture.openai_responses_deltas import put_together
 from hansard.adapters.capture.openai_responses_envelope import VARIANTS, gaps, variants
 from hansard.domain.events import Unfinished
@@ -16,6 +17,8 @@ from hansard.domain.jsontext import JsonObject
 
 _MOST: Final = 100_000
 """How many items a response may have: a larger index is none."""
+
+_DISAGREES: Final = "an item that is not what was told of it in pieces"
 
 
 class Items:
@@ -43,10 +46,9 @@ class Items:
     def tell(self, event: JsonObject) -> bool:
         """Take more of an item in; return whether it is one that has begun and is not done."""
         index = _index(event)
-        if index is None or index not in self._begun:
+        if index is None or index not in self._begun or index in self._done:
             return False
-        if index not in self._done:
-            self._told.setdefault(index, []).append(event)
+        self._told.setdefault(index, []).append(event)
         return True
 
     def finish(self, event: JsonObject) -> str | None:
@@ -57,8 +59,7 @@ class Items:
         if index in self._done:
             return "a second output_item.done at one index"
         self._done[index] = cast("JsonObject", item)
-        self._told.pop(index, None)
-        return None
+        return None if self._agrees(index, self._done[index]) else _DISAGREES
 
     def conclude(self, output: Any) -> list[str]:
         """Take the final response's output in; return what is odd about it.
@@ -79,6 +80,8 @@ class Items:
                 odd.append(f"an item of the final response whose place is taken, at {position}")
             self._final[index] = cast("JsonObject", item)
             following = index + 1
+            if not self._agrees(index, self._final[index]):
+                odd.append(_DISAGREES)
         return odd
 
     def brought_together(self, answer: Answer) -> Answer:
@@ -101,6 +104,10 @@ class Items:
     def are_whole(self) -> bool:
         """Whether every item that began is done, or stands in the final response."""
         return self._begun.keys() <= {*self._done, *self._final}
+
+    def _agrees(self, index: int, item: JsonObject) -> bool:
+        """Whether an item is what was told of it, which is dropped then."""
+        return agree(self._told.pop(index, ()), item)
 
     def _unfinished(self, whole: dict[int, JsonObject]) -> tuple[list[Unfinished], int]:
         found: list[Unfinished] = []

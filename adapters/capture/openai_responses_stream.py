@@ -11,7 +11,6 @@ from typing import Any, Final, cast
 
 from hansard.adapters.capture.answer import Anomaly, Answer, Interruption, Loss, named
 from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.openai_responses_deltas import is_about_an_item
 from hansard.adapters.capture.openai_responses_envelope import (
     API,
     closed,
@@ -20,6 +19,7 @@ from hansard.adapters.capture.openai_responses_envelope import (
     error_code,
 )
 from hansard.adapters.capture.openai_responses_items import Items
+from hansard.adapters.capture.openai_responses_pieces import is_about_an_item
 from hansard.adapters.capture.sse import Decoder, ServerSentEvent
 from hansard.domain.errors import MalformedJson
 from hansard.domain.jsontext import JsonObject
@@ -100,7 +100,7 @@ class ResponseStream:
         except MalformedJson as exc:
             self._misread(event, exc)
             return
-        kind = data.get("type", event.name)
+        kind = data.setdefault("type", event.name)
         self._count(data.get("sequence_number"))
         if self._over and not self._explains(kind):
             self._note(f"an event of type {named(kind)} after the last one", event.data)
@@ -119,7 +119,7 @@ class ResponseStream:
                 self._end(kind, data, raw)
             case str() if kind in _BEFORE:
                 self._respond(data, raw)
-            case _ if is_about_an_item(kind) and self._items.tell(data):
+            case str() if is_about_an_item(kind) and self._items.tell(data):
                 return
             case _:
                 self._note(f"an event of unknown type or item: {named(kind)}", raw)

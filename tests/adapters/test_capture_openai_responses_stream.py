@@ -90,7 +90,7 @@ def test_ids_that_change_within_a_stream_part_no_item() -> None:
     answer = answered(
         around(
             added(0, begun),
-            told(0, "function_call_arguments.delta", item_id="fc_x", delta="{}"),
+            told(0, "function_call_arguments.delta", item_id="fc_x", delta=said["arguments"]),
             done(0, said),
             output=[final],
         )

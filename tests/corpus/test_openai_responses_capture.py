@@ -41,6 +41,7 @@ ODD = {
     PHASE: {
         "the numbers of events do not follow in 3 places",
         "no item at 1 of the indexes, 1 the first of them",
+        "an item that is not what was told of it in pieces",  # Pieces were left out.
     },
     f"{RECORDINGS}openai_previous_response_id_auto_mode.json": {
         "a response of no known status",  # It says "complete".
