@@ -7,8 +7,9 @@ in it, into `asyncio.to_thread`. It does not go into threads and executors by it
 A generator has no context of its own: what is set in it, its consumer sees (PEP 568 would change
 that). So a scope that is entered in a generator holds while that runs, and in tasks that were begun
 in it; not in its consumer while it waits, nor when it was left unfinished, nor in another generator
-that takes turns with it. A generator that is a context manager (`contextlib`) opens its scope for
-those who use it.
+that takes turns with it. A task that one of two such generators begins sees the scope
+that was entered last, for nothing tells which of them began it: give such calls `talk.headers`. A
+generator that is a context manager (`contextlib`) opens its scope for those who use it.
 """
 
 from __future__ import annotations

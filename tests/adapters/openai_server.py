@@ -254,7 +254,7 @@ def _numbered(events: Iterator[JsonObject]) -> Iterator[bytes]:
 
 
 def _responses_events(response: JsonObject) -> Iterator[JsonObject]:
-    begun = {**response, "status": "in_progress", "output": [], "usage": None}
+    begun: JsonObject = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
