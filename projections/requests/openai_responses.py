@@ -105,7 +105,9 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
 
 def _may_object(draft: Draft, history: History, options: Options) -> bool:
     """Whether reasoning, accounts, ids or what is gone could be an obstacle to anything."""
-    if "reasoning" in draft.types or draft.broken or options.account is not None:
+    if "reasoning" in draft.types or draft.broken or draft.has_unfit_ids:
+        return True
+    if options.account is not None:
         return True
     if any(note.deed == "left out" for note in history.notes):
         return True

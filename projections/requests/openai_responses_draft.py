@@ -30,13 +30,15 @@ class Draft:
 
     `types` are the types of the items that were spelled, but for plain messages: a rule has nothing
     to do where what it looks for never occurs. `broken` are the responses of which an item does not
-    go as it came, and why: their reasoning cannot go either.
+    go as it came, and why: their reasoning cannot go either. `has_unfit_ids` says that an item has an
+    id that OpenAI did not give it.
     """
 
     pieces: list[Piece] = field(default_factory=list[Piece])
     notes: list[Note] = field(default_factory=list[Note])
     types: set[Any] = field(default_factory=set[Any])
     broken: dict[str, str] = field(default_factory=dict[str, str])
+    has_unfit_ids: bool = False
 
     def add(self, value: JsonObject, block: Block) -> None:
         """Add an item."""

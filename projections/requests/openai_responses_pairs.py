@@ -41,6 +41,8 @@ def _unpaired(pieces: list[Piece]) -> set[int]:
     alone: set[int] = set()
     for index, piece in enumerate(pieces):
         kind = piece.kind
+        if _is_hosted_search(piece):
+            continue
         if kind in OUTPUTS:
             key = kind, link_of(piece.value)
             if key in waiting:
@@ -51,6 +53,12 @@ def _unpaired(pieces: list[Piece]) -> set[int]:
     running = (index for (kind, _), index in waiting.items() if kind == _PROGRAM)
     in_flight = {index for index in running if _is_in_flight(pieces, index)}
     return alone | (set(waiting.values()) - in_flight)
+
+
+def _is_hosted_search(piece: Piece) -> bool:
+    """Whether an item is of a search for tools that the service ran: either half goes alone."""
+    is_search = piece.kind in ("tool_search_call", "tool_search_output")
+    return is_search and piece.value.get("execution") != "client"
 
 
 def _is_in_flight(pieces: list[Piece], place: int) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from hansard.domain.events import ResponseCompleted
 from hansard.projections.history import Block, History
 from hansard.projections.requests.openai_responses_draft import Draft, Piece, piece_of
-from hansard.projections.requests.openai_responses_items import without_id
+from hansard.projections.requests.openai_responses_items import has_fitting_id, without_id
 from hansard.projections.requests.openai_responses_words import as_words
 from hansard.projections.requests.request import Options
 
@@ -34,6 +34,7 @@ class _Objection(NamedTuple):
 
 
 _AGAIN: Final = _Objection(0, "O5", "an item with the same id stands before it")
+_UNFIT: Final = _Objection(0, "O5", "its id is none that the service gives")
 
 
 def check_reasoning(draft: Draft, history: History, options: Options) -> None:
@@ -59,30 +60,27 @@ class _Checked:
 
     def kept(self, response: str | None, pieces: list[Piece]) -> Iterator[Piece]:
         """Yield the items of the next response, or of what stands between two, as they go."""
-        if response is None:
-            yield from self._once(pieces)
-            return
-        ids = [item_id for piece in pieces if (item_id := _id_of(piece)) is not None]
-        is_new = self._seen.isdisjoint(ids) and len(set(ids)) == len(ids)
-        self._seen.update(ids)
-        objection = self._objection(response, pieces) if is_new else _AGAIN
-        if objection is None:
+        is_clear = any(map(_is_clear, pieces)) and not self._is_anothers_model(pieces[0].block)
+        unfit = [self._unfit(piece, is_clear=is_clear) for piece in pieces]
+        worst = next(filter(None, unfit), None)
+        objection = None if response is None else self._objection(response, pieces, worst)
+        if objection is None and worst is None:
             yield from pieces
             return
-        self._bare.add(response)
-        yield from pieces[: objection.start]
-        for piece in pieces[objection.start :]:
-            yield from self._bared(piece, objection)
+        start = len(pieces) if objection is None else objection.start
+        for place, piece in enumerate(pieces):
+            why = objection if place >= start else unfit[place]
+            yield from [piece] if why is None else self._bared(piece, why)
+        if response is not None and objection is not None:
+            self._bare.add(response)
 
-    def _once(self, pieces: list[Piece]) -> Iterator[Piece]:
-        """Yield what no response said, each id once."""
-        for piece in pieces:
-            item_id = _id_of(piece)
-            if item_id is not None and item_id in self._seen:
-                yield from self._bared(piece, _AGAIN)
-            else:
-                yield piece
-            self._seen.add(item_id)
+    def _unfit(self, piece: Piece, *, is_clear: bool) -> _Objection | None:
+        """Return why an item cannot go by its id; None where it can, and no other after it."""
+        item_id = _id_of(piece)
+        if item_id is not None and item_id in self._seen:
+            return _AGAIN
+        self._seen.add(item_id)
+        return None if is_clear or has_fitting_id(piece.value) else _UNFIT
 
     def _bared(self, piece: Piece, objection: _Objection) -> Iterator[Piece]:
         """Yield what stands for an item that does not go as it came."""
@@ -103,7 +101,9 @@ class _Checked:
         else:
             self._draft.note("left out", objection.rule, version, objection.why)
 
-    def _objection(self, response: str, pieces: list[Piece]) -> _Objection | None:
+    def _objection(
+        self, response: str, pieces: list[Piece], unfit: _Objection | None
+    ) -> _Objection | None:
         """Return why items of a response cannot go as they came; None where all of them can."""
         if response in self._bare or self._is_torn(pieces):
             return _Objection(0, "O3", "other items of the response are gone")
@@ -116,6 +116,10 @@ class _Checked:
             return _Objection(places[0], "thinking", "reasoning is dropped, as asked")
         if (why := self._draft.broken.get(response)) is not None:
             return _Objection(places[0], "O3", why)
+        if unfit is not None:
+            return _Objection(places[0], unfit.rule, unfit.why)
+        if any(map(_is_nameless, pieces[places[0] :])) and not any(map(_is_clear, pieces)):
+            return _Objection(places[0], "O3", "its message came without an id")
         if (why := self._unreadable([pieces[place] for place in places])) is not None:
             return _Objection(places[0], "O4", why)
         ending = 1 + max((n for n, piece in enumerate(pieces) if _comes_of_it(piece)), default=-1)
@@ -133,27 +137,29 @@ class _Checked:
         sent = self._responses.of(block.response or "", block.asked).sent
         return sent is not None and sent.account not in (None, self._options.account)
 
+    def _is_anothers_model(self, block: Block) -> bool:
+        if self._options.model is None:
+            return False
+        response = self._responses.of(block.response or "", block.asked)
+        models = {event.model for event in (response.sent, response.closing) if event}
+        models.discard(None)
+        return bool(models) and self._options.model not in models
+
     def _unreadable(self, reasoning: Sequence[Piece]) -> str | None:
         """Return why the service could not read a response's reasoning; None where it can.
 
         It reads what it was sent encrypted, and what it holds: a whole response that it stored.
         "Item with id 'rs_...' not found. Items are not persisted when `store` is set to false."
+        Compatible servers give reasoning in clear, store nothing, and take it back.
         """
-        is_whole = all(piece.value.get("encrypted_content") for piece in reasoning)
-        if is_whole and self._options.model is None:
-            return None
         block = reasoning[0].block
-        response = self._responses.of(block.response or "", block.asked)
-        sent, closing = response.sent, response.closing
-        models = {event.model for event in (sent, closing) if event and event.model}
-        if self._options.model and models and self._options.model not in models:
+        if self._is_anothers_model(block):
             return "the reasoning is another model's"
+        if all(piece.value.get("encrypted_content") or _is_clear(piece) for piece in reasoning):
+            return None
+        closing = self._responses.of(block.response or "", block.asked).closing
         is_held = isinstance(closing, ResponseCompleted) and closing.envelope.get("store") is True
-        return (
-            None
-            if is_whole or is_held
-            else "the reasoning is neither held by the service nor encrypted"
-        )
+        return None if is_held else "the reasoning is neither held by the service nor encrypted"
 
 
 def _response_of(piece: Piece) -> str | None:
@@ -172,3 +178,12 @@ def _comes_of_it(piece: Piece) -> bool:
     if piece.kind == "message":
         return piece.value.get("role") == "assistant"
     return piece.block.call is not None or piece.kind in _CAME_OF_IT
+
+
+def _is_clear(piece: Piece) -> bool:
+    """Whether an item is reasoning that can be read, as OpenAI's own never can."""
+    return piece.kind == _REASONING and bool(piece.value.get("content"))
+
+
+def _is_nameless(piece: Piece) -> bool:
+    return piece.kind == "message" and piece.value.get("id") is None

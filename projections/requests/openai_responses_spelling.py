@@ -19,7 +19,7 @@ from hansard.projections.neutral_openai_responses import API
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
 from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
 from hansard.projections.requests.openai_responses_documents import spell_document
-from hansard.projections.requests.openai_responses_draft import Draft, piece_of
+from hansard.projections.requests.openai_responses_draft import Draft
 from hansard.projections.requests.openai_responses_ids import CallIds, name_of
 from hansard.projections.requests.openai_responses_items import (
     OUTPUTS,
@@ -28,11 +28,9 @@ from hansard.projections.requests.openai_responses_items import (
     kind_of,
     link_of,
     with_link,
-    without_id,
 )
 from hansard.projections.requests.openai_responses_keys import without_own_keys
 from hansard.projections.requests.openai_responses_outputs import HELD, output_of
-from hansard.projections.requests.openai_responses_words import as_words
 from hansard.projections.requests.result_words import headline
 
 _GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
@@ -91,16 +89,7 @@ class Speller:
             draft.note("repaired", "O3", block.version, "a message that broke off goes as its text")
             draft.break_up(block, "its message broke off")
             value = as_plain_message(value)
-        elif not has_fitting_id(value):
-            draft.note("repaired", "O5", block.version, "its id is none that the service gives")
-            draft.break_up(block, "an id of its items is none that the service gives")
-            kept = without_id(value)
-            if kept is None:
-                told = as_words(piece_of(value, block))
-                if told is not None:
-                    draft.add(told.value, block)
-                return
-            value = kept
+        draft.has_unfit_ids = draft.has_unfit_ids or not has_fitting_id(value)
         draft.add(value, block)
 
     def _neutral(self, block: Block) -> tuple[Text | Document, ...]:

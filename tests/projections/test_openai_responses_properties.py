@@ -188,7 +188,8 @@ def torn(story: Story, request: Request) -> list[tuple[str, str]]:
     going = {item["id"] for item in request["input"] if "id" in item}
     found: list[tuple[str, str]] = []
     for ids in said_at_once(story):
-        thoughts = [item_id for item_id in ids if item_id.startswith("rs_")]
+        # The id of "again" stands in several responses: of which one it goes, it does not tell.
+        thoughts = [item_id for item_id in ids if item_id.startswith("rs_") and item_id != "rs_1"]
         for before, after in pairwise(ids):
             if before in thoughts and before in going and after not in going:
                 found.append((before, after))

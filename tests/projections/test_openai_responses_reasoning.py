@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.request import Options
 from tests.projections.happenings import Story, rules
 from tests.projections.responses_happenings import (
@@ -251,3 +252,32 @@ def test_a_refusal_goes_back_as_it_came() -> None:
     story.user("hi")
     answers(story, said)
     assert items(story)[1:] == [said]
+
+
+def test_reasoning_whose_message_came_without_id_is_left_out() -> None:
+    """Recorded: a message sent again without its id was refused, as one that is missing."""
+    story = Story()
+    told: JsonObject = {"role": "assistant", "content": "Hm.", "type": "message"}
+    answers(story, reasoning(), told)
+    request = rendered(story)
+    assert request["input"] == [told]
+    assert rules(request) == {"O3"}
+
+
+def in_clear() -> JsonObject:
+    content = [{"type": "reasoning_text", "text": "hm"}]
+    return {"id": "6f8b-1", "type": "reasoning", "summary": [], "content": content}
+
+
+def test_a_compatible_servers_reasoning_goes_back_as_it_came_with_its_ids() -> None:
+    """DeepSeek stores nothing, gives ids of its own kind, and wants its reasoning back."""
+    said = [in_clear(), {**call(), "id": "6f8b-2"}]
+    story = Story()
+    story.user("hi")
+    answers(story, *said, store=False, model="deepseek")
+    gives(story, output())
+    assert items(story)[1:3] == said
+    assert items(story, for_(model="deepseek"))[1:3] == said
+    elsewhere = items(story, for_(model="gpt-5"))
+    assert kinds(elsewhere) == ["user", "function_call", "function_call_output"]
+    assert all("id" not in item for item in elsewhere)

@@ -164,3 +164,10 @@ def test_a_search_of_tools_goes_back_with_what_it_found() -> None:
     found: JsonObject = {"id": "tso_1", "type": "tool_search_output", "tools": [], **by_server}
     story = after(Story(), asked, found, message("Found."))
     assert items(story)[1:] == [asked, found, message("Found.")]
+
+
+def test_either_half_of_a_hosted_search_goes_alone() -> None:
+    """Recorded: a search without what it found was taken."""
+    asked: JsonObject = {"id": "tsc_1", "type": "tool_search_call", "execution": "server"}
+    story = after(Story(), {**asked, "call_id": "tsc_1"}, message("Found."))
+    assert items(story)[1:] == [{**asked, "call_id": "tsc_1"}, message("Found.")]
