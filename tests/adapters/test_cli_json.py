@@ -43,6 +43,14 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),
+        "check-request FILE --api API": run(
+            *("check-request", "-", "--api", "openai-chat", "--json"),
+            given='{"model": "m", "messages": [{"role": "user", "content": "Hello"}]}',
+        ),
+        "import --api API FILE": run(
+            *("import", "-", "--api", "openai-chat", "--key", "kept", "--json", "--url", copy),
+            given='[{"role": "user", "content": "Hello"}]',
+        ),
         "verify [KEY]": run("verify", KEY, "--json", "--url", url),
         "sweep": run("sweep", "--json", "--url", url),
         "forget KEY": run("forget", KEY, "--yes", "--json", "--url", copy),

@@ -8,6 +8,7 @@ import pytest
 
 import hansard
 from tests.adapters.command import Command, ended, in_process, started, url_of
+from tests.adapters.kept_histories import CHAT, written
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 
@@ -43,6 +44,21 @@ def test_a_conversation_moves_from_a_file_to_a_server_and_back(
         store.conversation(KEY).user("And this?")
     command("export", KEY, "-o", file)
     assert command("import", file, "--url", local).out == f"1 event of {KEY} recorded.\n"
+
+
+def test_histories_of_other_programs_are_taken_in_once(
+    url: str, command: Command, tmp_path: Path
+) -> None:
+    long = {"role": "user", "content": [{"type": "text", "text": "x" * 100_000}]}
+    again = {"role": "tool", "tool_call_id": "call_1", "content": "Rain again"}
+    kept = [*CHAT[:4], again, *CHAT[4:], long]
+    for at_most, outcome, recorded in ((5, "recorded", 7), (9, "extended", 3), (9, "unchanged", 0)):
+        path = written(tmp_path / "talk.json", kept[:at_most])
+        (done,) = command("import", str(path), "--api", "openai-chat", "--json").documents
+        assert (done["outcome"], done["recorded"]) == (outcome, recorded)
+    sent = command("request", "talk", "--api", "openai-chat").document
+    assert sent["messages"] == [*CHAT, long]
+    assert command("verify", "talk").code == 0
 
 
 def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
