@@ -31,9 +31,9 @@ from hansard.projections.requests.rendering import APIS, render
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.window import Window
 from tests.projections.happenings import Story
+from tests.projections.marked import BLOBS
+from tests.projections.mixed_answers import Deed
 from tests.projections.mixed_happenings import (
-    BLOBS,
-    Deed,
     everything,
     happened,
     within,
