@@ -52,8 +52,8 @@ def _is_old_call(value: Any) -> bool:
 
 
 def is_reasoning(block: JsonObject) -> bool:
-    """Whether a block is what a model thought."""
-    return bool(block) and block.keys() <= REASONING
+    """Whether a block is what a model thought; blank members of it stay in the message."""
+    return bool(block) and block.keys() <= REASONING and all(map(says, block.values()))
 
 
 def is_call(block: JsonObject) -> bool:

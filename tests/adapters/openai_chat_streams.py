@@ -3,7 +3,7 @@
 from typing import Any
 
 from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.openai_chat_blocks import REASONING
+from hansard.adapters.capture.openai_chat_blocks import is_reasoning
 from hansard.adapters.capture.openai_chat_stream import CompletionStream
 from tests.openai_chat_wire import JsonObject, event, spelled
 
@@ -35,7 +35,7 @@ def odd(answer: Answer) -> list[str]:
 
 def put_together(values: list[JsonObject]) -> JsonObject:
     """The message that these blocks are of, by the rule of the API's native blocks."""
-    thought = [value for value in values if value and value.keys() <= REASONING]
+    thought = [value for value in values if is_reasoning(value)]
     spoken, *rest = [value for value in values if value not in thought]
     calls: list[Any] = [value for value in rest if value.keys() != {"function_call"}]
     old = [value for value in rest if value.keys() == {"function_call"}]

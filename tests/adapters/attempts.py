@@ -1,0 +1,64 @@
+"""Attempts without a wire: what is recorded of a payload, as the recorder itself records it."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.credentials import Credentials
+from hansard.adapters.capture.place import Recording
+from hansard.adapters.capture.wires import WIRES
+from hansard.domain.encoding import decode, encode
+from hansard.domain.events import Event, ResponseCompleted, ResponseInterrupted
+from hansard.domain.registry import VERSIONS, name_of
+
+STREAM = {"content-type": "text/event-stream"}
+JSON = {"content-type": "application/json"}
+CLOSING = (ResponseCompleted, ResponseInterrupted)
+
+
+@dataclass(slots=True)
+class Closed:
+    """What an attempt was closed with."""
+
+    recordings: list[Recording] = field(default_factory=list[Recording])
+
+    def close(self, recording: Recording, failed: bool) -> None:
+        self.recordings.append(recording)
+
+    @property
+    def events(self) -> list[Event]:
+        """The events of the only recording, as the log gives them back."""
+        [(events, _)] = self.recordings
+        names = [name_of(event) for event in events]
+        found = [
+            decode(name, VERSIONS[name], encode(event))
+            for name, event in zip(names, events, strict=True)
+        ]
+        return [event for event in found if isinstance(event, Event)]
+
+    @property
+    def raw(self) -> bytes | None:
+        """The bytes that were kept of the wire, if any were."""
+        [(events, blobs)] = self.recordings
+        kept = [event.raw for event in events if isinstance(event, CLOSING) and event.raw]
+        return blobs[kept[0].sha256] if kept else None
+
+
+def attempted(
+    api: str, chunks: Iterable[bytes], headers: dict[str, str] = STREAM, status: int = 200
+) -> Closed:
+    """What is recorded of an answer in these chunks."""
+    closed = Closed()
+    attempt = Attempt(WIRES[api], UUID(int=1), None, lambda: Credentials((), digest), closed.close)
+    attempt.answered(status, headers)
+    for chunk in chunks:
+        if attempt.feed(chunk):
+            attempt.finish()
+    attempt.finish()
+    return closed
+
+
+def digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
