@@ -61,8 +61,8 @@ class Responses:
         event = event_of(sent) if sent else None
         return Response(event if isinstance(event, RequestSent) else None, closing)
 
-    def model_of(self, response: str, asked: int) -> str | None:
-        """Return the model that gave a response, else the one that was asked; None: nobody told.
+    def model_of(self, response: str) -> str | None:
+        """Return the model that gave a response; None: nobody told.
 
         It costs a fraction of what `of` does, where a rule asks for every response.
         """
@@ -71,10 +71,11 @@ class Responses:
             self._models = {
                 closing["response"]: closing.get("model") for closing in closings if closing
             }
-        model = self._models.get(response)
-        if model is None and asked:
-            model = _plain_of(self._requests[asked - 1]).get("model")
-        return model
+        return self._models.get(response)
+
+    def model_asked(self, asked: int) -> str | None:
+        """Return the model that the last of so many requests asked; None: nobody told."""
+        return _plain_of(self._requests[asked - 1]).get("model") if asked else None
 
     def last(self) -> Response:
         """Return how the last response ended."""

@@ -91,7 +91,7 @@ def message_of(
         message = _with_odd(draft, block, value, message, calls)
     if not calls and says_nothing(draft, message):
         for block, _ in filter(None, (answer.message, answer.reasoning)):
-            draft.leave_out("C4", block, "of a message that says nothing")
+            draft.leave_out("C4", block, "an answer that says nothing")
         return None
     if answer.reasoning is not None:
         message = {**message, **reasoning_back(draft, *answer.reasoning)}

@@ -64,11 +64,17 @@ class Draft:
     def is_kin(self, block: Block) -> bool:
         """Whether what a compatible server added to an answer may go back.
 
-        It may go to the family of models that made it (Reader.is_kin).
+        It may go to the family of models that made it (Reader.is_kin), and to the name that was
+        asked for it: routers answer in the name of another.
         """
-        if self.reader.is_openai or block.response is None:
-            return not self.reader.is_openai
-        return self.reader.is_kin(self.history.responses.model_of(block.response, block.asked))
+        reader, responses = self.reader, self.history.responses
+        if reader.is_openai or block.response is None:
+            return not reader.is_openai
+        answered = responses.model_of(block.response)
+        if answered is not None and reader.is_kin(answered):
+            return True
+        asked = responses.model_asked(block.asked)
+        return reader.is_kin(asked) if answered is None else asked == reader.model
 
     def holds_sound(self, expires_at: object) -> bool:
         """Whether OpenAI's service still has a sound of an answer; the time is the last event's."""

@@ -49,13 +49,13 @@ def message_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
     for name, held in value.items():
         if name == "content" and isinstance(held, list):
             back[name] = _parts(draft, block, cast("list[Any]", held))
-        elif name == "audio" and held is not None:
-            _put_sound(draft, block, back, held)
         elif name in _KNOWN:
-            if name != "function_call" or held:
+            if held or held is None or name not in ("audio", "function_call"):
                 back[name] = held
         elif _goes(draft, block, name, held):
             back[name] = held
+    if back.get("audio"):
+        _put_sound(draft, block, back, back.pop("audio"))
     return back
 
 

@@ -130,6 +130,19 @@ def test_reasoning_goes_back_to_the_family_that_made_it(thought: JsonObject) -> 
         assert rules(request) == {"C1", "C8" if said else "C7"}
 
 
+def test_reasoning_goes_back_to_the_router_that_told_it() -> None:
+    """Asked for one name, it answers in the name of another."""
+    story = Story()
+    story.user("hi")
+    chat.asks(story, "openrouter/auto")
+    message = chat.says("hello", reasoning_details=[{"type": "reasoning.encrypted", "data": "x"}])
+    chat.answers(story, message, model="anthropic/claude-opus-5")
+    for model in ("openrouter/auto", "anthropic/claude-sonnet-5"):
+        assert chat.messages(story, chat.asked_of(model))[1] == message
+    assert chat.messages(story, chat.asked_of("x-ai/grok-5"))[1] == chat.says("hello")
+    assert chat.messages(story)[1] == message
+
+
 def test_reasoning_is_dropped_where_that_is_asked() -> None:
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}]
     said: list[JsonObject] = [{"type": "text", "text": "hello"}]
@@ -179,6 +192,11 @@ def test_a_sound_goes_by_its_id_until_it_expires() -> None:
     elsewhere = chat.chat(story, chat.asked_of(DEEPSEEK))
     assert elsewhere["messages"][1] == chat.says("hello")
     assert rules(request) == rules(elsewhere) == {"C9"}
+    spoken_first = {"audio": sound, "role": "assistant", "content": None}
+    said = chat.messages(answered(spoken_first), chat.asked_of(DEEPSEEK))[1]
+    assert said == {"role": "assistant", "content": "hello"}
+    silent = chat.says("hello", audio=None, function_call=None)
+    assert chat.messages(answered(silent))[1] == silent
 
 
 def test_instructions_go_first_as_they_were_set() -> None:
