@@ -106,9 +106,8 @@ class Relating:
 
     def _sample_of_main(self) -> Related:
         """Return the place of the main line's last request, said again beside its answer."""
-        after = self._standing.last_version - 1
-        place = self._paths.main().as_of_place(after) if after else None
-        return self._branch(self._standing.last_id, after, place)
+        after = self._standing.last_version
+        return self._branch(self._standing.last_id, after, self._paths.main().as_of_place(after))
 
     def _on_side(self) -> Related | None:
         for known in (False, True):
@@ -131,6 +130,8 @@ class Relating:
         told = [event.told() for event in islice(since, RECENT + 4 * len(self._asked.pieces))]
         units = recorded_units(known_events(told))
         is_said = any(not told.may_miss and not told.unit.is_blank for told in units)
+        if len(self._asked.pieces) == last.blocks and (is_said or last.request in IN_FLIGHT):
+            return self._branch(last.request, last.version, path.as_of_place(last.version))
         found = align(self._units_from(last.blocks), units)
         if found.how == "extends" and (is_said or last.blocks):
             return self._extends(path, self._pieces(found.new, last.blocks), last.request)
@@ -138,8 +139,7 @@ class Relating:
             return None
         if is_said:
             return self._extends(path, (), last.request)
-        is_retry = last.blocks and last.request not in IN_FLIGHT
-        return Related("extends", side=side, parent=last.request) if is_retry else None
+        return Related("extends", side=side, parent=last.request) if last.blocks else None
 
     def _extends(
         self, path: Path, new: tuple[Piece, ...], parent: UUID, relation: Relation = "extends"

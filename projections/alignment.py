@@ -1,9 +1,8 @@
 """Where a request goes on from a line: an alignment of what it says with what the line holds.
 
-Linear in both: units become numbers by a dictionary, runs are found by the Z-function (Gusfield,
-"Algorithms on Strings, Trees and Sequences", 1.3). A request that begins as the line does is
-looked at first; else the longest run counts, so that a repeated "yes" confuses nothing. Results are
-found by their call, in any order.
+Linear in both: units become numbers by a dictionary, and runs of them are looked for (runs.py). A
+request that begins as the line does is looked at first; else the longest run counts, so that a
+repeated "yes" confuses nothing. Results are found by their call, in any order.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hansard.projections.recorded_units import RecordedUnit
+from hansard.projections.runs import ending_runs, longest_run, runs_back
 from hansard.projections.units import Unit
 
 How = Literal["extends", "repeats", "branches", "view", "apart"]
@@ -72,7 +72,10 @@ class _Aligning:
         view = self._view()
         if view is not None and (view.is_sure or not places):
             return view
-        return self._branch(places) if places else self._amid() or Alignment("apart")
+        amid = self._amid(places)
+        if amid is not None:
+            return amid
+        return self._branch(places) if places else Alignment("apart")
 
     def _prefix(self) -> tuple[int, dict[int, int]]:
         """Return how far on the line's spine the request goes with it, and what matches there.
@@ -128,7 +131,7 @@ class _Aligning:
     def _view(self) -> Alignment | None:
         """Return the alignment that ends with the line's last unit; None if there is none."""
         ending = [place for place in self._line_spine if not self._line[place].may_miss]
-        runs = _runs_back(
+        runs = ending_runs(
             [self._of_sent[place] for place in self._spine],
             [self._of_line[place] for place in ending],
         )
@@ -155,21 +158,28 @@ class _Aligning:
             return Alignment("apart")
         return Alignment("branches", new, after, len(kept), self._is_sure(kept))
 
-    def _amid(self) -> Alignment | None:
-        """Return the longest run with which the request begins amid the line, if that is sure."""
-        wanted = [self._of_sent[place] for place in self._spine]
-        runs = _runs_on(wanted, [self._of_line[place] for place in self._line_spine])
-        best = max(runs, default=0)
-        if not best:
+    def _amid(self, places: dict[int, int]) -> Alignment | None:
+        """Return the longest run that the rest of the request shares with the line, if it is sure.
+
+        So it is where a program edits what it had cut before: what stands behind the run is new.
+        """
+        rest = self._spine[len(places) :]
+        ahead = [place for place in self._line_spine if place > max(places, default=-1)]
+        wanted = [self._of_sent[place] for place in rest]
+        end, run = longest_run(wanted, [self._of_line[place] for place in ahead])
+        if not run:
             return None
-        begin = max(place for place, run in enumerate(runs) if run == best)
-        places = {self._line_spine[begin + on]: self._spine[on] for on in range(best)}
-        same, _ = self._with_results(places)
+        known = runs_back(wanted[end - run : end], [self._of_line[place] for place in ahead])
+        there = max(place for place, held in enumerate(known) if held == run)
+        found = {ahead[there - back]: rest[end - 1 - back] for back in range(run)}
+        same, other = self._with_results(found)
         if not self._is_sure(same.values()):
             return None
-        last = self._line[max(same)]
-        new = tuple(p for p in range(max(same.values()) + 1, len(self._sent)))
-        return Alignment("branches", new, last.until, len(same), is_sure=True)
+        last = max(found.values())
+        held = {*same.values(), *other.values()}
+        new = tuple(place for place in range(last + 1, len(self._sent)) if place not in held)
+        after = self._line[max(same)].until
+        return Alignment("branches", new, after, len(same) + len(places), is_sure=True)
 
     def _with_results(self, places: dict[int, int]) -> tuple[dict[int, int], dict[int, int]]:
         """Return what matches with the results of the line, and the results that were rewritten."""
@@ -251,28 +261,3 @@ def _cut_before(line: Sequence[RecordedUnit], count: int) -> int:
         count -= 1
         least = min(least, line[count].version)
     return count
-
-
-def _runs_back(sent: Sequence[int], line: Sequence[int]) -> list[int]:
-    """Return for each place of the request how long a run ends there that ends the line, too."""
-    runs = _z([*reversed(line), -1, *reversed(sent)])[len(line) + 1 :]
-    return runs[::-1]
-
-
-def _runs_on(sent: Sequence[int], line: Sequence[int]) -> list[int]:
-    """Return for each place of the line how long a run begins there that begins the request, too."""
-    return _z([*sent, -1, *line])[len(sent) + 1 :]
-
-
-def _z(text: Sequence[int]) -> list[int]:
-    """Return for each place how much of the text's beginning stands there."""
-    runs = [0] * len(text)
-    left = right = 0
-    for place in range(1, len(text)):
-        run = min(right - place, runs[place - left]) if place < right else 0
-        while place + run < len(text) and text[run] == text[place + run]:
-            run += 1
-        runs[place] = run
-        if place + run > right:
-            left, right = place, place + run
-    return runs
