@@ -15,6 +15,7 @@ from hansard.projections.requests.openai_responses_items import (
 from hansard.projections.requests.openai_responses_words import as_words
 
 _PROGRAM: Final = "program"
+_SEARCH: Final = "tool_search_call"
 
 
 def pair_outputs(draft: Draft) -> None:
@@ -41,24 +42,25 @@ def _unpaired(pieces: list[Piece]) -> set[int]:
     alone: set[int] = set()
     for index, piece in enumerate(pieces):
         kind = piece.kind
-        if _is_hosted_search(piece):
-            continue
         if kind in OUTPUTS:
-            key = kind, link_of(piece.value)
-            if key in waiting:
-                alone.add(waiting[key])
-            waiting[key] = index
+            before = waiting.pop((kind, link_of(piece.value)), None)
+            alone |= set[int]() if before is None else {before}
+            waiting[kind, link_of(piece.value)] = index
         elif kind in CALLS and waiting.pop((CALLS[kind], link_of(piece.value)), None) is None:
             alone.add(index)
-    running = (index for (kind, _), index in waiting.items() if kind == _PROGRAM)
-    in_flight = {index for index in running if _is_in_flight(pieces, index)}
-    return alone | (set(waiting.values()) - in_flight)
+    alone.update(waiting.values())
+    return {index for index in alone if not _may_stand_alone(pieces, index)}
 
 
-def _is_hosted_search(piece: Piece) -> bool:
-    """Whether an item is of a search for tools that the service ran: either half goes alone."""
-    is_search = piece.kind in ("tool_search_call", "tool_search_output")
-    return is_search and piece.value.get("execution") != "client"
+def _may_stand_alone(pieces: list[Piece], place: int) -> bool:
+    """Whether a call may go without output: a program in flight, a search that the service ran.
+
+    Recorded: such a search was taken without what it found.
+    """
+    piece = pieces[place]
+    if piece.kind == _PROGRAM:
+        return _is_in_flight(pieces, place)
+    return piece.kind == _SEARCH and piece.value.get("execution") != "client"
 
 
 def _is_in_flight(pieces: list[Piece], place: int) -> bool:

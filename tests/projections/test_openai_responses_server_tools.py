@@ -166,8 +166,12 @@ def test_a_search_of_tools_goes_back_with_what_it_found() -> None:
     assert items(story)[1:] == [asked, found, message("Found.")]
 
 
-def test_either_half_of_a_hosted_search_goes_alone() -> None:
+def test_a_hosted_search_goes_without_what_it_found_but_not_the_other_way_round() -> None:
     """Recorded: a search without what it found was taken."""
-    asked: JsonObject = {"id": "tsc_1", "type": "tool_search_call", "execution": "server"}
-    story = after(Story(), {**asked, "call_id": "tsc_1"}, message("Found."))
-    assert items(story)[1:] == [{**asked, "call_id": "tsc_1"}, message("Found.")]
+    by_server: JsonObject = {"execution": "server", "call_id": None}
+    asked: JsonObject = {"id": "tsc_1", "type": "tool_search_call", **by_server}
+    found: JsonObject = {"id": "tso_1", "type": "tool_search_output", "tools": [], **by_server}
+    story = after(Story(), asked, message("Found."))
+    assert items(story)[1:] == [asked, message("Found.")]
+    story = after(Story(), reasoning(), found, message("Found."))
+    assert kinds(items(story)) == ["user", "assistant", "assistant"]
