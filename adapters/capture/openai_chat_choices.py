@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from hansard.adapters.capture.answer import Answer, Block, token_count
 from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.openai_chat_blocks import blocks_of, called
+from hansard.adapters.capture.openai_chat_blocks import blocks_of, called, is_call
 from hansard.adapters.capture.openai_chat_calls import is_whole
 from hansard.adapters.capture.openai_chat_merging import says
 from hansard.domain.events import Unfinished
@@ -95,7 +95,8 @@ def _is_whole(part: Block, choice: Choice, *, last: bool) -> bool:
     """Whether a block came whole: nobody says where a call ends but the reason to stop."""
     if not choice.came_whole:
         return False
-    if choice.stop is not None and choice.stop not in _AMID_A_CALL:
+    stopped_there = choice.stop is None or choice.stop in _AMID_A_CALL
+    if not (stopped_there and is_call(part.value)):
         return True
     match part.value:
         case {"function": function} | {"function_call": function}:

@@ -1,5 +1,6 @@
 """Streams of OpenAI's Chat API made delta by delta, and what is read of them."""
 
+import json
 from typing import Any
 
 from hansard.adapters.capture.answer import Answer
@@ -43,3 +44,9 @@ def put_together(values: list[JsonObject]) -> JsonObject:
     for part in (*thought, *old):
         whole.update(part)
     return {**whole, "tool_calls": calls} if calls else whole
+
+
+def plain(said: JsonObject) -> str:
+    """A message as JSON, whatever the order of its members; no calls are none."""
+    kept = {name: value for name, value in said.items() if name != "tool_calls" or value}
+    return json.dumps(kept, sort_keys=True)

@@ -118,3 +118,10 @@ def test_an_error_under_status_200_is_no_answer() -> None:
 def test_a_refusal_is_what_was_said() -> None:
     (said, _) = recorded(choice(message(None, refusal="I cannot.", annotations=[])))
     assert said.content[0].value == message(None, refusal="I cannot.", annotations=[])
+
+
+def test_a_blank_call_of_the_old_spelling_does_not_break_an_answer_off() -> None:
+    blank = {"name": "", "arguments": ""}
+    said, closing = recorded(choice(message("a", function_call=blank), stop=""))
+    assert isinstance(closing, ResponseCompleted)
+    assert said.content[0].value == message("a", function_call=blank)

@@ -16,7 +16,7 @@ from hansard.domain.content import Native
 from hansard.domain.encoding import decode, encode
 from hansard.domain.events import MessageRecorded
 from hansard.domain.registry import VERSIONS, name_of
-from tests.adapters.openai_chat_streams import blocks, fed, odd, put_together
+from tests.adapters.openai_chat_streams import blocks, fed, odd, plain, put_together
 from tests.openai_chat_wire import (
     DONE,
     JsonObject,
@@ -148,12 +148,6 @@ def called(at: int, call: JsonObject, spelling: Spelling) -> Iterator[JsonObject
 
 def pieces(text: str, size: int) -> list[str]:
     return slices(text, size) or [""]
-
-
-def plain(said: JsonObject) -> str:
-    """A message as JSON, whatever the order of its members; no calls are none."""
-    kept = {name: value for name, value in said.items() if name != "tool_calls" or value}
-    return json.dumps(kept, sort_keys=True)
 
 
 @given(MESSAGES, SPELLINGS, SIZES)
