@@ -8,8 +8,14 @@ from typing import Any, Final
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.members import objects, text
 from hansard.projections.referee.openai_items import items_of, kind_of
+from hansard.projections.referee.openai_media import (
+    media_type_of,
+    no_data_url,
+    unread_file,
+    unread_image,
+)
 from hansard.projections.referee.openai_spelling import too_long
-from hansard.projections.referee.violation import Found, Path, bracketed
+from hansard.projections.referee.violation import Found, Path
 
 _SAID: Final = ("output_text", "refusal")
 _LONGEST: Final = {
@@ -20,6 +26,7 @@ _LONGEST: Final = {
 }
 """The most characters of a member, as OpenAI's OpenAPI document (2.3.0) has it."""
 _REFUSED_MEDIA: Final = ("audio/", "video/")
+_FILE: Final = "a valid file MIME type"
 
 
 def misplaced_parts(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -35,21 +42,13 @@ def misplaced_parts(request: Mapping[str, Any]) -> Iterator[Found]:
 
 
 def refused_media(request: Mapping[str, Any]) -> Iterator[Found]:
-    """Find files that are no data URLs, or are heard or watched (recorded for audio)."""
+    """Find images and files that are not read (recorded for a sound)."""
     for path, _, part in _parts(request):
-        data = part.get("file_data")
-        if not isinstance(data, str):
-            continue
-        at = (*path, "file_data")
-        wanted = (
-            f"Invalid file data: '{bracketed(at)}'. Expected a base64-encoded data URL with a "
-            "valid file MIME type"
-        )
-        media_type = data.partition(":")[2].partition(";")[0]
-        if not data.startswith("data:"):
-            yield at, f"{wanted}, but got a value without the 'data:' prefix."
-        elif media_type.startswith(_REFUSED_MEDIA):
-            yield at, f"{wanted}, but got unsupported MIME type '{media_type}'."
+        yield from unread_image((*path, "image_url"), part.get("image_url"))
+        at, data = (*path, "file_data"), part.get("file_data")
+        yield from no_data_url(at, data, _FILE)
+        if (media_type_of(data) or "").startswith(_REFUSED_MEDIA):
+            yield unread_file(at, data, _FILE)
 
 
 def large_strings(request: Mapping[str, Any]) -> Iterator[Found]:

@@ -218,6 +218,27 @@ def test_not_every_model_hears() -> None:
     )
 
 
+def test_a_file_is_a_pdf_and_an_image_one_of_four_kinds() -> None:
+    urls = ("data:application/pdf;base64,JVBE", "data:text/plain;base64,aGk=", "JVBE")
+    files = [{"type": "file", "file": {"filename": "a", "file_data": url}} for url in urls]
+    images = [
+        {"type": "image_url", "image_url": {"url": url}}
+        for url in ("https://example.com/a.tiff", "data:image/png;base64,iV", "data:image/tiff,II")
+    ]
+    message = {"role": "user", "content": [*files, *images]}
+    breaches = told(message)
+    assert {rule for _, rule, _ in breaches} == {"files"}
+    assert [where.removeprefix("/messages/0/content/") for where, _, _ in breaches] == [
+        "1/file/file_data",
+        "2/file/file_data",
+        "5/image_url",
+    ]
+    assert breaches[0][2].endswith(
+        "with an application/pdf MIME type, but got unsupported MIME type 'text/plain'."
+    )
+    assert told(message, model="google/gemini-2.5-pro") == []
+
+
 NONSENSE: list[JsonObject] = [
     {},
     {"messages": "hi"},
