@@ -102,7 +102,7 @@ def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Eve
 
 def is_call(item: JsonObject, ran: frozenset[str]) -> bool:
     """Whether an item is a call that the caller is to answer; `ran` are those that it is not."""
-    kind, call = item.get("type"), call_id(item)
+    kind, call = _kind(item), call_id(item)
     if call is None or call in ran:
         return False
     if kind == "tool_search_call":
@@ -120,7 +120,7 @@ def ran_by_provider(items: Iterable[JsonObject], tools: object) -> frozenset[str
     """
     defined = _defined(tools)
     searches = any(tool.get("type") == "x_search" for tool in defined)
-    own = {tool.get("name") for tool in defined if tool.get("type") == "custom"}
+    own = [tool.get("name") for tool in defined if tool.get("type") == "custom"]
     found = [
         call_id(item)
         for item in items
@@ -148,7 +148,7 @@ def speaker(item: JsonObject, *, after: Speaker, ran: frozenset[str]) -> Speaker
     role = item.get("role")
     if _is_message(item) or (role is not None and "id" not in item):
         return _by_role(role)
-    if item.get("type") in _ANSWERED or _is_of_provider(item, ran):
+    if _kind(item) in _ANSWERED or _is_of_provider(item, ran):
         return "assistant"
     if (_is_output(item) or item.get("type") == "mcp_approval_response") and call_id(item):
         return "tool"
@@ -166,8 +166,14 @@ def is_leading(item: JsonObject) -> bool:
     return _is_message(item) and item.get("role") in ("system", "developer")
 
 
-def _id_names(item: JsonObject) -> tuple[str, ...]:
+def _kind(item: JsonObject) -> str:
+    """Return the type of an item, empty where it is none: a program may send anything."""
     kind = item.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _id_names(item: JsonObject) -> tuple[str, ...]:
+    kind = _kind(item)
     if kind == "mcp_approval_response":
         return ("approval_request_id",)
     if kind == "mcp_approval_request":

@@ -100,7 +100,7 @@ class Speller:
         if kind == "tool_result":
             self._draft.note("moved", "R2", block.version, "a result of no call goes as text")
             return self._own_words(block, value)
-        if kind in _BY_REFERENCE and _file_id(value) is not None:
+        if isinstance(kind, str) and kind in _BY_REFERENCE and _file_id(value) is not None:
             self._note_file(block)
         return [value]
 
