@@ -77,6 +77,12 @@ class Responses:
         """Return the model that the last of so many requests asked; None: nobody told."""
         return _plain_of(self._requests[asked - 1]).get("model") if asked else None
 
+    def last_model(self, api: str) -> str | None:
+        """Return the model that answered last through an API; None: nobody told."""
+        closings = map(_plain_of, reversed(self._closings))
+        models = (closing.get("model") for closing in closings if closing.get("api") == api)
+        return next(filter(None, models), None)
+
     def last(self) -> Response:
         """Return how the last response ended."""
         return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN

@@ -85,10 +85,5 @@ class Draft:
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
     """Return the draft of a request for the model that is wished, or that answered last."""
-    reader = Reader(options.model or _last_model(history))
+    reader = Reader(options.model or history.responses.last_model(API))
     return Draft(history, options, blobs, reader, CallIds(reader))
-
-
-def _last_model(history: History) -> str | None:
-    closing = history.responses.last().closing
-    return closing.model if closing and closing.api == API else None

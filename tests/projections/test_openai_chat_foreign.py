@@ -32,6 +32,7 @@ LINK: JsonObject = {
     "type": "image_url",
     "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="},
 }
+DEVELOPER: JsonObject = {"role": "developer", "content": "Be brief."}
 TOOL: JsonObject = {"name": "look_up", "description": "Finds.", "input_schema": SCHEMA}
 FUNCTION: JsonObject = {
     "type": "function",
@@ -119,6 +120,19 @@ def test_an_answer_of_chat_completions_goes_to_anthropic() -> None:
     assert rules(request) == {"foreign", "R15"}
     assert [note.deed for note in request.report if "reasoning" in note.why] == ["left out"]
     assert is_taken(ANTHROPIC, {"model": "claude-sonnet-4-5", "max_tokens": 9, **request})
+
+
+def test_the_model_that_answered_last_is_that_of_this_api() -> None:
+    """Whoever of another API has answered since."""
+    story = Story()
+    story.happen(InstructionsSet(content=chat.native({"messages": [DEVELOPER]})))
+    story.user("hi")
+    chat.asks(story, chat.DEEPSEEK)
+    chat.answers(story, chat.says("hello"), model=chat.DEEPSEEK)
+    assert chat.messages(story)[0]["role"] == "system"
+    story.user("and you?")
+    story.answer("hello, too")
+    assert chat.messages(story)[0]["role"] == "system"
 
 
 def test_an_opaque_call_of_chat_completions_stays_away_from_anthropic() -> None:
