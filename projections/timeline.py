@@ -17,6 +17,7 @@ from hansard.domain.events import Event
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections import wording
+from hansard.projections.lines_told import LinesTold, LineTold
 
 Speaker = Literal["user", "assistant", "system", "tool", "provider", "record"]
 """Who a row is of; `record`: nobody spoke, the record notes what happened around the talk."""
@@ -79,10 +80,17 @@ _UNKNOWN_CALL: Final = _Call(0, "unknown call")
 
 
 def timeline(recorded: Iterable[RecordedEvent], *, side_lines: bool = False) -> Iterator[Row]:
-    """Yield the rows of recorded events; those of side lines only if they are asked for."""
+    """Yield the rows of recorded events; those of side lines only if they are asked for.
+
+    Then a row follows for each side line, with where it stands and what became of it.
+    """
     told = Timeline(side_lines=side_lines)
+    lines = LinesTold()
     for event in recorded:
         yield from told.rows(event)
+        if side_lines:
+            lines.take(event)
+    yield from map(_line, lines)
 
 
 class Timeline:
@@ -100,6 +108,19 @@ class Timeline:
         if line is None or self._side_lines:
             for told in _tell(happened, event.version, self._calls):
                 yield _row(event, told, line)
+
+
+def _line(line: LineTold) -> Row:
+    return Row(
+        version=line.begun,
+        exchange=line.exchange,
+        recorded_at=line.recorded_at,
+        speaker="record",
+        kind="line",
+        text=str(line),
+        marks=() if line.adopted else ("side",),
+        line=line.line,
+    )
 
 
 def _row(event: RecordedEvent, told: _Told, line: UUID | None) -> Row:

@@ -12,7 +12,9 @@ from hansard.domain.tools import ToolDefinition
 def request(event: events.RequestSent) -> str:
     """Return what was sent, to whom and how much."""
     made = "" if event.recipe is None else f", rendered from version {event.recipe.version}"
-    return f"{event.template.size:,} bytes to {event.model or event.api}{made}"
+    place = "" if event.after is None else f" after version {event.after}"
+    goes_on = "" if event.relation == "extends" else f", {event.relation}{place}"
+    return f"{event.template.size:,} bytes to {event.model or event.api}{goes_on}{made}"
 
 
 def attempt(event: events.AttemptFailed) -> str:

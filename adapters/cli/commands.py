@@ -125,7 +125,7 @@ def show(
     context: typer.Context,
     key: Key,
     at: At = None,
-    lines: Annotated[bool, typer.Option("--lines", help="With what is on side lines.")] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="With side lines, and where each stands.")] = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -141,7 +141,9 @@ def show(
 
     with _store(context, url) as store:
         found = named(store, key)
-        recorded = store.backend.read(found.conversation_id, until=timeline.until(found, at))
+        recorded = timeline.told(
+            store.backend, found, timeline.until(found, at), everything=lines or as_json
+        )
         timeline.show(found, recorded, side_lines=lines, as_json=as_json)
 
 

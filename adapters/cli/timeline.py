@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from hansard.adapters.cli import output
 from hansard.adapters.cli.naming import Named
 from hansard.adapters.cli.quantities import ago, counted
+from hansard.adapters.lineage import lineage
+from hansard.adapters.reading import read_through
 from hansard.domain import jsontext
 from hansard.domain.errors import InvalidInput, MalformedJson
 from hansard.domain.header import timestamp
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import Log, RecordedEvent
 from hansard.projections.timeline import Mark, Row, Speaker, timeline
 
 if TYPE_CHECKING:
@@ -55,6 +57,15 @@ def show(
     else:
         for row in rows:
             output.plain(*columns(row))
+
+
+def told(log: Log, named: Named, version: int, *, everything: bool) -> Iterator[RecordedEvent]:
+    """Yield a conversation's own events up to a version: everything, or the main line as it is."""
+    conversation = named.conversation_id
+    if everything:
+        return log.read(conversation, until=version)
+    stretches = lineage(log, conversation, version)
+    return read_through(log, tuple(s for s in stretches if s.conversation_id == conversation))
 
 
 def columns(row: Row) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from hansard.adapters.talk import Talk
 from hansard.domain import events, jsontext
 from hansard.domain.content import Native
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.timeline import timeline
 from tests.adapters.own_history import (
     SPELLINGS,
     Anthropic,
@@ -335,6 +336,24 @@ def test_a_summary_of_the_providers_is_history_once_the_program_goes_on(recorded
     assert program.relations()[-1] == "extends"
     assert program.main()[-2:] == ["u3", "a3"]
     assert program.said() == ["u1", "u2", "u3"]
+
+
+# -- what is shown ------------------------------------------------------------------------------
+
+
+def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded: Recorded) -> None:
+    program = Program(recorded, Anthropic())
+    history = program.ask(program.user("u1"), "a1")
+    program.ask([*history, *program.user("u2")], "a2")
+    edited = program.ask([*history, *program.user("u2b")], "b2")
+    program.ask(program.user("x1"), "y1")
+    program.ask([*edited, *program.user("u3")], "a3")
+    rows = list(timeline(recorded.talk.since(0), side_lines=True))
+    edit, other = (row for row in rows if row.kind == "line")
+    assert edit.text.endswith("branches after version 5, 4 events, adopted at version 18")
+    assert other.text.endswith("unrelated, 4 events, aside")
+    sent = [row.text.partition(", ")[2] for row in rows if row.kind == "request"]
+    assert sent == ["", "", "branches after version 5", "unrelated", ""]
 
 
 # -- nothing is lost -----------------------------------------------------------------------------

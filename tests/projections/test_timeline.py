@@ -280,8 +280,9 @@ def test_an_answer_that_stopped_amid_a_block_shows_it() -> None:
 def test_side_lines_are_shown_only_if_asked_for() -> None:
     aside = events.MessageRecorded(role="user", content=(Text(text="A title"),), line=SIDE)
     assert rows(aside) == []
-    (row,) = rows(aside, side_lines=True)
+    row, line = rows(aside, side_lines=True)
     assert (row.marks, row.line) == (("side",), SIDE)
+    assert line.text == f"side line {SIDE}: branches, 1 event, aside"
 
 
 def test_erased_and_newer_events_are_shown_as_what_they_are() -> None:

@@ -1,0 +1,86 @@
+"""The side lines of a conversation as people read of them: where each stands, what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from hansard.domain.events import (
+    LineAdopted,
+    Relation,
+    RequestSent,
+    ResponseCompleted,
+    ResponseInterrupted,
+)
+from hansard.domain.log import RecordedEvent
+from hansard.domain.registry import Erased, Unrecognised
+
+
+@dataclass(slots=True)
+class LineTold:
+    """A side line: `begun` is the version of its first event, `recorded_at` the time of that.
+
+    `after` is the version that it goes on from (None: of none), `adopted` that of the event which
+    made it part of the main line (None: it is aside).
+    """
+
+    line: UUID
+    begun: int
+    exchange: int
+    recorded_at: int
+    relation: Relation = "branches"
+    after: int | None = None
+    events: int = 0
+    adopted: int | None = None
+
+    def __str__(self) -> str:
+        """Say where it stands and what became of it."""
+        place = "" if self.after is None else f" after version {self.after}"
+        fate = "aside" if self.adopted is None else f"adopted at version {self.adopted}"
+        return f"side line {self.line}: {self.relation}{place}, {_counted(self.events)}, {fate}"
+
+
+class LinesTold:
+    """The fold: give it a conversation's events in order, ask for its side lines."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lines: dict[UUID, LineTold] = {}
+        self._requests: dict[UUID, int] = {}
+
+    def __iter__(self) -> Iterator[LineTold]:
+        """Yield the side lines in the order in which they began."""
+        return iter(self._lines.values())
+
+    def take(self, recorded: RecordedEvent) -> None:
+        """Take in the next event."""
+        event = recorded.event()
+        if isinstance(event, Erased | Unrecognised):
+            return
+        version, event_id = recorded.version, recorded.event_id
+        if isinstance(event, RequestSent):
+            self._requests[event_id] = version
+        if isinstance(event, LineAdopted) and event.adopted is not None:
+            adopted = self._lines.get(event.adopted)
+            if adopted is not None:
+                adopted.adopted = version
+        if event.line is None:
+            return
+        line = self._lines.setdefault(
+            event.line, LineTold(event.line, version, recorded.exchange, recorded.recorded_at)
+        )
+        line.events += 1
+        match event:
+            case RequestSent() if event_id == event.line:
+                line.relation, line.after = event.relation, event.after
+            case ResponseCompleted() | ResponseInterrupted() if event.request != event.line:
+                # Another answer to a request that has a line already.
+                answers = self._requests.get(event.request) if event.request else None
+                line.after = line.after if line.after is not None else answers
+            case _:
+                return
+
+
+def _counted(events: int) -> str:
+    return "1 event" if events == 1 else f"{events} events"
