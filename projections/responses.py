@@ -87,6 +87,12 @@ class Responses:
         """Return how the last response ended."""
         return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN
 
+    def last_of(self, api: str) -> Response:
+        """Return how the last response that came through an API ended."""
+        closings = map(_closing, reversed(self._closings))
+        found = (closing for closing in closings if closing and closing.api == api)
+        return Response(None, next(found, None))
+
     def _closed(self) -> dict[str, ResponseCompleted | ResponseInterrupted]:
         if self._by_response is None:
             closings = map(_closing, self._closings)

@@ -16,6 +16,8 @@ FILES = {
     "application/pdf": b"%PDF-1.4 a page",
     "text/plain": b"plain words",
     "audio/wav": b"RIFF a sound",
+    "image/tiff": b"II* a scan",
+    "text/csv": b"a,b",
     "application/zip": b"PK a box",
 }
 BLOBS = {hashlib.sha256(data).hexdigest(): data for data in FILES.values()}

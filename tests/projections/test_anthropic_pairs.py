@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from uuid import UUID
 
 import pytest
 
 from hansard.domain.content import ToolCall
-from hansard.domain.events import ToolCallRecorded
+from hansard.domain.events import ResponseCompleted, ToolCallRecorded
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
 from hansard.projections.requests.result_words import FAILED, NO_RESULT
@@ -183,3 +184,12 @@ def test_the_container_goes_back_until_it_expires() -> None:
     assert "container" not in render(expired, Options())
     story.answer("done")
     assert "container" not in story.request()
+
+
+def test_the_container_goes_back_though_another_provider_answered_since() -> None:
+    story = Story()
+    story.user("hi")
+    held = {"id": "container_1"}
+    story.answer(tool_use("toolu_1"), stop="tool_use", envelope={"container": held})
+    story.happen(ResponseCompleted(response=UUID(int=9), api="openai-chat", envelope={}))
+    assert story.request()["container"] == "container_1"
