@@ -51,13 +51,10 @@ PREFIXES: Final = {
 }
 """What the id of an item begins with, by type."""
 
-_SERVERS: Final = frozenset(
-    {
-        *("web_search_call", "file_search_call", "code_interpreter_call"),
-        *("image_generation_call", "mcp_call", "mcp_list_tools", "program"),
-        *("mcp_approval_request", "tool_search_call", "compaction"),
-    }
+_CALLERS: Final = frozenset(
+    {*ANSWERS, "item_reference", "additional_tools", "configuration_update", "compaction_trigger"}
 )
+"""What a caller says; all else is an answer's, kinds that are not yet known among it."""
 
 
 def items_of(request: Mapping[str, Any]) -> list[tuple[int, JsonObject]]:
@@ -75,7 +72,7 @@ def is_said_by_model(item: JsonObject) -> bool:
     kind = kind_of(item)
     if kind == "message":
         return item.get("role") == "assistant"
-    return kind in CALLED or kind in _SERVERS
+    return kind not in _CALLERS
 
 
 def call_ids(item: JsonObject) -> tuple[str, ...]:

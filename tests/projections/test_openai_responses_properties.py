@@ -191,7 +191,7 @@ def torn(story: Story, request: Request) -> list[tuple[str, str]]:
     for ids in said_at_once(story):
         thoughts = [item_id for item_id in ids if item_id.startswith("rs_") and item_id != "rs_1"]
         for before, after in pairwise(ids):
-            if before in thoughts and before in going and after not in going:
+            if before in thoughts and before in going and after not in {*going, "rs_1"}:
                 found.append((before, after))
         for thought in thoughts:
             later = ids[ids.index(thought) + 1 :]
