@@ -288,14 +288,17 @@ class Talk:
         forked.append(*decided, expected_version=0)
         return forked
 
-    def record(self, client: ClientT) -> ClientT:
+    def record(self, client: ClientT, *, after: int | None = None) -> ClientT:
         """Return a client of the same type; all that crosses its wire is recorded here.
 
         It shares its connections with the client that was given. A call's own `headers` bind it
-        elsewhere; a scope does not. Raises UnsupportedClient for anything but a client of the
+        elsewhere; a scope does not. What a request goes on from is told from its messages; where
+        you know it, `after` is the version that the first one goes on from, and what came after
+        that is history no more. Raises UnsupportedClient for anything but a client of the
         `anthropic` or `openai` SDK, sync or async.
         """
-        return self._wire.record(client)
+        version = None if after is None else _version(self.head(), after)
+        return self._wire.record(client, version)
 
     @property
     def headers(self) -> dict[str, str]:

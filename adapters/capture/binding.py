@@ -51,12 +51,14 @@ class Bound:
 class Binding:
     """What binds the calls of one client: the store that records it, and the conversation, if one.
 
-    A scope is such a binding too: of the calls of clients that nobody recorded.
+    A scope is such a binding too: of the calls of clients that nobody recorded. `after` is the
+    version that the first request goes on from, where whoever makes it knows.
     """
 
     journals: Journals
     journal: Journal | None = None
     unbound: Unbound = UNBOUND
+    after: int | None = None
 
     def of(self, headers: MutableMapping[str, str]) -> Bound:
         """Return what binds a call that starts here and now; takes our own header out of it."""
@@ -69,6 +71,8 @@ class Binding:
 
     def is_like(self, other: Binding) -> bool:
         """Whether both record the same calls in the same place."""
+        if self.after is not None or other.after is not None:
+            return False
         if self.journal is None or other.journal is None:
             return self == other
         mine, theirs = self.journal.talk, other.journal.talk

@@ -62,6 +62,7 @@ class Turns:
     def __init__(self, binding: Binding) -> None:
         """Record what is bound so; a call that cannot be recorded is refused."""
         self.binding = binding
+        self._after = binding.after
         self._lock = threading.Lock()
         self._failed: OrderedDict[_Tried, list[_Opened]] = OrderedDict()
         self._background: Background[_Opened] = Background()
@@ -131,7 +132,11 @@ class Turns:
             return opened
         journal = known or bound.own()
         going_out = outgoing(journal.digest)
-        return _Opened(going_out.api, journal, journal.begin(going_out), bound_to)
+        after = self._after if journal is self.binding.journal else None
+        begun = journal.begin(going_out, after=after)
+        if after is not None:
+            self._after = None  # What comes next goes on from this.
+        return _Opened(going_out.api, journal, begun, bound_to)
 
     def _attempt(
         self,

@@ -299,3 +299,40 @@ def test_the_header_says_nothing_of_the_conversations_key(store: hansard.Store) 
     talk = store.conversation("patient/Erika Mustermann")
     assert "Erika" not in str(talk.headers)
     assert talk.headers == talk.headers
+
+
+# -- what a request goes on from -------------------------------------------------------------
+
+
+def test_the_first_request_of_a_client_goes_on_from_where_it_is_told_to(
+    store: hansard.Store, clients: Clients, server: OpenAIServer
+) -> None:
+    talk = store.conversation("one")
+    plain = clients.of(openai.OpenAI, server)
+    first = [{"role": "user", "content": "Hello"}]
+    clients.ask(talk.record(plain), said=first)
+    answered = talk.head().version
+    before = [*first, {"role": "assistant", "content": GREETING.text}]
+    clients.ask(talk.record(plain), said=[*before, {"role": "user", "content": "Bonn?"}])
+    edited = [*before, {"role": "user", "content": "Ulm?"}]
+    client = talk.record(plain, after=answered)
+    clients.ask(client, said=edited)
+    assert contents(talk) == ["Hello", GREETING.text, "Ulm?", GREETING.text]
+    on = [{"role": "assistant", "content": GREETING.text}, {"role": "user", "content": "And now?"}]
+    clients.ask(client, said=[*edited, *on])
+    assert contents(talk)[4:] == ["And now?", GREETING.text]
+
+
+def contents(talk: hansard.Talk) -> list[str]:
+    """The texts of the conversation's history."""
+    return [message["content"] for message in talk.request("openai-chat")["messages"]]
+
+
+@pytest.mark.parametrize("after", [0, 99, "1"])
+def test_a_version_that_is_not_there_is_refused(
+    store: hansard.Store, clients: Clients, server: OpenAIServer, after: int
+) -> None:
+    talk = store.conversation("one")
+    talk.user("Hello")
+    with pytest.raises(hansard.InvalidInput):
+        talk.record(clients.of(openai.OpenAI, server), after=after)
