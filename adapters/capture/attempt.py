@@ -151,14 +151,10 @@ class Attempt:
 
     def _recording(self, answer: Answer) -> Recording:
         raw = None
-        if secrets_of(answer.envelope, answer.api):
-            envelope = self._credentials().out_of_envelope(answer.envelope, answer.api)
-            answer = replace(answer, envelope=envelope)
-        if answer.needs_raw:
+        if answer.needs_raw or secrets_of(answer.envelope, answer.api):
             secret = self._credentials()
-            raw = self._raw(secret)
-            detail = None if answer.detail is None else secret.out_of_text(answer.detail)
-            answer = replace(answer, detail=detail, error=secret.out_of_error(answer.error))
+            raw = self._raw(secret) if answer.needs_raw else None
+            answer = _without(secret, answer)
         return events_of(
             answer,
             response=uuid7(),
@@ -176,3 +172,13 @@ class Attempt:
             return clean
         # Said to be packed, but not as it says: it may be plain, and hold secrets as they are.
         return secret.out_of_answer(b"".join(self._packed), streamed=self.is_stream)
+
+
+def _without(secret: Credentials, answer: Answer) -> Answer:
+    """Return an answer without secrets in what is not said; what is said is the record."""
+    return replace(
+        answer,
+        envelope=secret.out_of_envelope(answer.envelope, answer.api),
+        detail=None if answer.detail is None else secret.out_of_text(answer.detail),
+        error=secret.out_of_error(answer.error),
+    )

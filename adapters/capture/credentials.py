@@ -67,9 +67,14 @@ class Credentials:
         return self._out_of(cut(known, self._digest))
 
     def out_of_envelope(self, envelope: JsonObject, api: str) -> JsonObject:
-        """Return the envelope of an answer without secrets, as a service may repeat a request's."""
-        clean, _ = cut(envelope, api, self._digest)
-        return clean
+        """Return the envelope of an answer without the request's secrets, nor any that it names.
+
+        Services repeat definitions of tools in it; one that was not understood may hold an error.
+        """
+        clean, _ = cut(self._out_of(envelope), api, self._digest)
+        if clean.get("error") is None:
+            return clean
+        return {**clean, "error": self.out_of_error(clean["error"])}
 
     def out_of_answer(self, body: bytes, *, streamed: bool) -> bytes:
         """Return the bytes of an answer without the request's secrets, nor any its errors name."""

@@ -78,7 +78,8 @@ def samples(answer: Answer) -> list[JsonObject]:
 
 
 def message_of(answer: Answer) -> JsonObject:
-    parts = {part.index: part.value for part in (*answer.blocks, *answer.unfinished)}
+    parts = {part.index: part.value for part in answer.blocks}
+    parts.update({part.index: part.value for part in answer.unfinished})
     return put_together([parts[index] for index in sorted(parts)])
 
 
