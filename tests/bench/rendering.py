@@ -1,15 +1,17 @@
 """What rendering a conversation costs, beside `json.loads` of the rendered request's bytes.
 
-`python -m tests.bench.rendering [messages]` prints one JSON line. The conversation is one that a
-recorded client leaves: prompts, calls, results and answers, and with each answer its request and
+`python -m tests.bench.rendering [messages]` prints a JSON line an API. The conversation is one that
+a recorded client leaves: prompts, calls, results and answers, and with each answer its request and
 its envelope. Ours begins with the events as the log has them, bodies not yet read. Both sides only
 compute, so it is the processor's time that counts: others at work on the machine change it little.
+OpenAI's two APIs, each in its own spelling, are held against Anthropic's.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from time import process_time
 from typing import Final
 from uuid import UUID
@@ -22,6 +24,7 @@ from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
 from tests.bench.measure import Aim, Contender, Measure, Pace, Work, take_turns
 from tests.bench.payload import as_recorded, exchanges
+from tests.bench.spellings import CHAT, RESPONSES, spelled
 
 _MESSAGES: Final = 10_000
 _PACE: Final = Pace(rounds=9, each=3)
@@ -30,14 +33,36 @@ _CONVERSATION: Final = UUID(int=1)
 
 def measure(messages: int) -> Measure:
     """Return what a request of so many messages costs, and what reading its bytes does."""
-    happened = (event for exchange in exchanges(messages) for event in as_recorded(exchange))
-    recorded = [_told(version, event) for version, event in enumerate(happened, start=1)]
+    recorded = _recorded(_happened(messages))
     body = jsontext.write(dict(render(recorded, Options())))
-    ours = Contender("render", "", lambda _: lambda: render(recorded, Options()), _computing)
     peer = Contender("json.loads", "", lambda _: lambda: json.loads(body), _computing)
-    figures = take_turns([ours, peer], _PACE)
     note = f"{messages} messages, {len(body)} bytes"
-    return Measure("rendering", "ms", figures[0], figures[1], Aim(4), note)
+    return _measured("rendering", [_rendering(recorded, Options()), peer], 4, note)
+
+
+def measure_beside(api: str, messages: int) -> Measure:
+    """Return what a request for an API costs, and what one of Anthropic's does."""
+    happened = list(_happened(messages))
+    own = _rendering(_recorded(spelled(api, iter(happened))), Options(api=api))
+    peer = _rendering(_recorded(happened), Options(), "anthropic-messages")
+    return _measured(f"rendering.{api}", [own, peer], 1.5, f"{messages} messages")
+
+
+def _happened(messages: int) -> Iterator[Event]:
+    return (event for exchange in exchanges(messages) for event in as_recorded(exchange))
+
+
+def _recorded(happened: Iterable[Event]) -> list[Told]:
+    return [_told(version, event) for version, event in enumerate(happened, start=1)]
+
+
+def _rendering(recorded: list[Told], options: Options, name: str = "render") -> Contender:
+    return Contender(name, "", lambda _: lambda: render(recorded, options), _computing)
+
+
+def _measured(name: str, sides: list[Contender], aim: float, note: str) -> Measure:
+    figures = take_turns(sides, _PACE)
+    return Measure(name, "ms", figures[0], figures[1], Aim(aim), note)
 
 
 def _computing(work: Work) -> float:
@@ -62,4 +87,7 @@ def _told(version: int, event: Event) -> Told:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(int(sys.argv[1]) if len(sys.argv) > 1 else _MESSAGES).line()))
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else _MESSAGES
+    print(json.dumps(measure(count).line()))
+    for other in (CHAT, RESPONSES):
+        print(json.dumps(measure_beside(other, count).line()))

@@ -1,0 +1,72 @@
+"""The measured conversations as OpenAI's two APIs would have answered them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+from hansard.domain import events
+from hansard.domain.content import Native
+from hansard.domain.events import Event
+from hansard.domain.jsontext import JsonObject
+
+CHAT: Final = "openai-chat"
+RESPONSES: Final = "openai-responses"
+_MODEL: Final = "gpt-5"
+
+
+def spelled(api: str, happened: Iterator[Event]) -> Iterator[Event]:
+    """Yield events as an API's wire would have them; what Anthropic answered is respelled."""
+    respell = {CHAT: _as_completion, RESPONSES: _as_item}[api]
+    for event in happened:
+        match event:
+            case events.MessageRecorded(role="assistant") | events.ToolCallRecorded():
+                yield from respell(event)
+            case events.RequestSent():
+                yield event.model_copy(update={"api": api, "model": _MODEL})
+            case events.ResponseCompleted():
+                envelope = {"id": event.provider_id, "model": _MODEL, "store": True}
+                told = {"api": api, "model": _MODEL, "envelope": envelope}
+                yield event.model_copy(update=told)
+            case _:
+                yield event
+
+
+def _as_completion(event: events.MessageRecorded | events.ToolCallRecorded) -> Iterator[Event]:
+    block = _block(event)
+    message: JsonObject = {"role": "assistant", "content": block.get("text"), "refusal": None}
+    yield events.MessageRecorded(
+        role="assistant",
+        content=(Native(api=CHAT, value={**message, "annotations": []}),),
+        response=event.response,
+        index=0,
+    )
+    if isinstance(event, events.ToolCallRecorded):
+        function = {"name": event.name, "arguments": json.dumps(block["input"])}
+        call = {"id": event.call_id, "type": "function", "function": function}
+        yield event.model_copy(update={"index": 1, "content": Native(api=CHAT, value=call)})
+
+
+def _as_item(event: events.MessageRecorded | events.ToolCallRecorded) -> Iterator[Event]:
+    block = _block(event)
+    if isinstance(event, events.MessageRecorded):
+        part: JsonObject = {"type": "output_text", "annotations": [], "text": block["text"]}
+        item = _item("msg", "message", event, role="assistant", content=[part])
+        yield event.model_copy(update={"content": (Native(api=RESPONSES, value=item),)})
+        return
+    told = {"call_id": event.call_id, "name": event.name, "arguments": json.dumps(block["input"])}
+    item = _item("fc", "function_call", event, **told)
+    yield event.model_copy(update={"content": Native(api=RESPONSES, value=item)})
+
+
+def _item(
+    prefix: str, kind: str, event: events.MessageRecorded | events.ToolCallRecorded, **members: Any
+) -> JsonObject:
+    number = event.response.hex if event.response else "0"
+    return {"id": f"{prefix}_{number}", "type": kind, "status": "completed", **members}
+
+
+def _block(event: events.MessageRecorded | events.ToolCallRecorded) -> JsonObject:
+    held = event.content[0] if isinstance(event, events.MessageRecorded) else event.content
+    return cast("Native", held).value
