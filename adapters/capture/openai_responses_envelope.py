@@ -4,7 +4,8 @@ An item may be told three times, by the events `response.output_item.added` and
 `response.output_item.done` and by the final response, and not the same: encrypted content differs
 each time, and servers change ids. The done one is the block. What the others say otherwise is kept
 in the envelope under `VARIANTS`, by output index: {"0": {"added": {...}, "final": {...}}}, only
-members that differ.
+members that differ. So is what a response said of itself before its end, and took back: under
+"response".
 """
 
 from __future__ import annotations
@@ -78,16 +79,23 @@ def variants(
     """Return what other tellings of whole items say otherwise, as it stands in the envelope."""
     told: JsonObject = {}
     for index in sorted(items):
-        added = _otherwise(begun.get(index), items[index])
         differing = {
-            # What an item begins with empty, it is yet to be filled with.
-            "added": {key: value for key, value in added.items() if value and key != "status"},
+            "added": taken_back(begun.get(index), items[index]),
             "final": _otherwise(final.get(index), items[index]),
         }
         said = {name: members for name, members in differing.items() if members}
         if said:
             told[str(index)] = said
     return told
+
+
+def taken_back(earlier: JsonObject | None, later: JsonObject) -> JsonObject:
+    """Return what an earlier telling says that a later one does not.
+
+    What is empty at first is yet to be filled, and a status changes: neither is taken back.
+    """
+    differing = _otherwise(earlier, later)
+    return {key: value for key, value in differing.items() if value and key != "status"}
 
 
 def closed(answer: Answer) -> Answer:

@@ -84,11 +84,16 @@ class Items:
                 odd.append(_DISAGREES)
         return odd
 
-    def brought_together(self, answer: Answer) -> Answer:
-        """Return the answer with these items, what is odd about them, and their other tellings."""
+    def brought_together(self, answer: Answer, taken_back: JsonObject) -> Answer:
+        """Return the answer with these items, what is odd about them, and their other tellings.
+
+        `taken_back` is what the response itself said before its end, and no more then.
+        """
         whole = {**self._final, **self._done}
         unfinished, misfits = self._unfinished(whole)
         told = variants(whole, self._begun, self._final)
+        if taken_back:
+            told["response"] = taken_back
         odd = [*gaps({*whole, *self._begun}), *_misfitting(misfits)]
         return Answer(
             api=answer.api,

@@ -17,6 +17,7 @@ from hansard.adapters.capture.openai_responses_envelope import (
     ended,
     envelope_of,
     error_code,
+    taken_back,
 )
 from hansard.adapters.capture.openai_responses_items import Items
 from hansard.adapters.capture.openai_responses_pieces import is_about_an_item
@@ -50,6 +51,7 @@ class ResponseStream:
         "_over",
         "_skipped",
         "_status",
+        "_taken_back",
     )
 
     def __init__(self) -> None:
@@ -57,6 +59,7 @@ class ResponseStream:
         self._decoder = Decoder()
         self._items = Items()
         self._envelope: JsonObject = {}
+        self._taken_back: JsonObject = {}
         self._status: str | None = None
         self._number: int | None = None
         self._skipped = 0
@@ -90,7 +93,7 @@ class ResponseStream:
             error=self._error,
             anomalies=(*self._anomalies, *self._numbering()),
         )
-        return closed(self._items.brought_together(answer))
+        return closed(self._items.brought_together(answer, self._taken_back))
 
     def _take(self, event: ServerSentEvent) -> None:
         if event.data == _DONE:
@@ -118,7 +121,8 @@ class ResponseStream:
             case str() if kind in _LAST:
                 self._end(kind, data, raw)
             case str() if kind in _BEFORE:
-                self._respond(data, raw)
+                if self._respond(data, raw).get("output"):
+                    self._note(f"a {kind} with output, which its end should bring", raw)
             case str() if is_about_an_item(kind) and self._items.tell(data):
                 return
             case _:
@@ -131,6 +135,9 @@ class ResponseStream:
             self._note("an event of a response without one", raw)
             return {}
         said = cast("JsonObject", response)
+        for name, value in taken_back(self._envelope, envelope_of(said)).items():
+            if self._taken_back.setdefault(name, value) != value:
+                self._note(f"the response's {named(name)} changes again", raw)
         if self._envelope.get("id", said.get("id")) != said.get("id"):
             self._note("the response's id changes amid the stream")
         self._envelope = envelope_of(said)
