@@ -13,6 +13,7 @@ from hansard.projections.requests.anthropic_draft import (
     THINKING,
     Draft,
     Piece,
+    is_server_result,
     message_of,
 )
 from hansard.projections.responses import Responses
@@ -91,13 +92,18 @@ def _without_space(piece: Piece) -> Piece | None:
 
 
 def _goes_on(pieces: list[Piece], responses: Responses) -> bool:
-    """Whether the provider itself goes on with a turn that ends so."""
+    """Whether the provider itself goes on with a turn that ends so.
+
+    It pauses amid its own tools only: of a turn that holds none of them any more, it would not know.
+    """
     if not pieces:
         return False
     if pieces[-1].type in SERVER_CALLS or pieces[-1].type == "compaction":
         return True
     block = pieces[-1].block
-    return block.response is not None and responses.of(block.response, block.asked).is_paused
+    if block.response is None or not responses.of(block.response, block.asked).is_paused:
+        return False
+    return any(piece.type in SERVER_CALLS or is_server_result(piece.type) for piece in pieces)
 
 
 def container_of(history: History) -> str | None:

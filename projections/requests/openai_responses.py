@@ -94,10 +94,12 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
         resolve_references(draft)
     if "code_interpreter_call" in types:
         tell_of_expired_containers(draft, history)
+    # A turn that another provider paused may hold calls that have no results yet.
+    is_paused = bool(history.turns) and history.turns[-1].role == "assistant"
     before: list[Piece] = []
     while before != draft.pieces:
         before = draft.pieces
-        if not types <= _PLAIN:
+        if not types <= _PLAIN or is_paused:
             pair_outputs(draft)
         if _may_object(draft, history, options):
             check_reasoning(draft, history, options)
