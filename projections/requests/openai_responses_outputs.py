@@ -24,14 +24,17 @@ def output_of(
 ) -> JsonObject | None:
     """Return the item that answers a call with parts of a message; None where they cannot.
 
-    The API has no mark for an error, so words tell of it. A computer wants a screenshot; an
-    approval is given by "approved" or the like alone; a tool search takes definitions of tools.
+    It names the program that made the call, as the call does. The API has no mark for an error, so
+    words tell of it. A computer wants a screenshot; an approval is given by "approved" or the like
+    alone; a tool search takes definitions of tools.
     """
     kind = kind_of(call)
     answer: JsonObject = {
         "type": OUTPUTS.get(kind, "function_call_output"),
         "call_id": link_of(call),
     }
+    if call.get("caller") is not None:
+        answer["caller"] = call["caller"]
     text = _text_of(parts, is_error=is_error)
     match kind:
         case "computer_call":

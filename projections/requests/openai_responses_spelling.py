@@ -79,8 +79,7 @@ class Speller:
             return
         for part in self._neutral(block):
             text = words_for(part) if isinstance(part, Document) else part.text
-            if text.strip():
-                self._draft.add({"role": "assistant", "content": text}, block)
+            self._draft.add({"role": "assistant", "content": text}, block)
 
     def _item(self, value: JsonObject, block: Block) -> None:
         """Add an item of this API's."""
@@ -99,8 +98,8 @@ class Speller:
             case Native():
                 told, note = told_of(whole(content, self._blobs), block)
                 self._draft.notes.append(note)
-                return told
-            case Text() if not content.text.strip():
+                return tuple(part for part in told if not _is_blank(part))
+            case Text() if _is_blank(content):
                 self._leave_out("O15", block, "blank text")
                 return ()
             case Text() | Document():
@@ -269,6 +268,10 @@ class Speller:
 
     def _leave_out(self, rule: str, block: Block, why: str) -> None:
         self._draft.note("left out", rule, block.version, why)
+
+
+def _is_blank(part: Text | Document) -> bool:
+    return isinstance(part, Text) and not part.text.strip()
 
 
 def _text(text: str) -> JsonObject:

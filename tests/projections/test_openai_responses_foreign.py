@@ -215,3 +215,13 @@ def test_hops_between_apis_keep_what_each_made() -> None:
         json.dumps(item)
         for item in (reasoning(), message("ours", 1), reasoning(2), message("ours again", 2))
     ]
+
+
+def test_blank_text_of_others_is_left_out() -> None:
+    story = Story()
+    story.user(text(" "), text("hi"))
+    story.answer(text("\n"), text("Hm."))
+    assert items(story) == [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "Hm."},
+    ]

@@ -88,6 +88,12 @@ def test_a_program_is_in_flight_while_only_outputs_of_its_calls_follow() -> None
     assert items(story)[4:] == [finished, message("Done.")]
 
 
+def test_the_output_of_a_call_names_the_program_that_made_it() -> None:
+    story = after(Story(), program(), call("call_1", 1, **CALLED_BY))
+    story.result("call_1", "found")
+    assert items(story)[-1] == {**output(), **CALLED_BY}
+
+
 def test_a_program_that_was_given_up_goes_as_words_and_its_calls_forget_it() -> None:
     story = after(Story(), program(), call("call_1", 1, **CALLED_BY))
     gives(story, {**output(), **CALLED_BY})
