@@ -6,6 +6,7 @@ What is repaired here concerns one item: ids, keys that no request has, outputs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final, assert_never
 
 from hansard.domain import jsontext
@@ -152,39 +153,34 @@ class Speller:
         return {"type": "function_call", "call_id": call_id, "name": name, "arguments": text}
 
     def _heard(self, role: str, blocks: Sequence[Block]) -> None:
-        """Add what the user said, or the operator, and the outputs of calls before it.
-
-        What one event says is one message; documents that an output cannot hold come after all
-        outputs.
-        """
-        said: list[Said] = []
-        shown: list[tuple[list[Said], Block]] = []
-        first: Block | None = None
-        for block in blocks:
-            if block.mark == "result" or block.mark == "missing":
-                shown += self._result(block)
+        """Add the outputs of calls, then what the user said, or the operator."""
+        for is_output, group in groupby(blocks, _is_output):
+            if is_output:
+                # Documents that an output cannot hold come after all outputs.
+                shown = [told for block in group for told in self._result(block)]
+                for told, block in shown:
+                    self._say("user", told, block)
                 continue
-            if first is not None and (
-                block.mark not in ("", "note") or block.version != first.version
-            ):
-                self._say(role, said, first)
-                said, first = [], None
-            for told, of in shown:
-                self._say("user", told, of)
-            shown = []
+            for _, said in groupby(group, _event_of):
+                self._message(role, list(said))
+
+    def _message(self, role: str, blocks: Sequence[Block]) -> None:
+        """Add what one event says: one message, unless the caller spelled whole items."""
+        said: list[Said] = []
+        for block in blocks:
             if block.mark == "late":
                 self._late(block)
             elif block.mark == "document":
                 self._found(block)
-            elif (value := self._own(block)) is not None and kind_of(value) not in _PARTS:
-                self._item(value, block)
+            elif (value := self._own(block)) is None:
+                said += self._parts(block, self._neutral(block))
+            elif kind_of(value) in _PARTS:
+                said.append(value)
             else:
-                first = first or block
-                said += [value] if value is not None else self._parts(block, self._neutral(block))
-        for told, of in shown:
-            self._say("user", told, of)
-        if first is not None:
-            self._say(role, said, first)
+                self._say(role, said, block)
+                said = []
+                self._item(value, block)
+        self._say(role, said, blocks[0])
 
     def _say(self, role: str, said: Sequence[Said], block: Block) -> None:
         """Add a message: a text alone is a string, all else a list of parts."""
@@ -268,6 +264,14 @@ class Speller:
 
     def _leave_out(self, rule: str, block: Block, why: str) -> None:
         self._draft.note("left out", rule, block.version, why)
+
+
+def _is_output(block: Block) -> bool:
+    return block.mark in ("result", "missing")
+
+
+def _event_of(block: Block) -> tuple[int, str]:
+    return block.version, block.mark
 
 
 def _is_blank(part: Text | Document) -> bool:

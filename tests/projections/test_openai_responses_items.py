@@ -55,6 +55,17 @@ def test_an_item_of_the_callers_goes_back_as_it_came() -> None:
     assert items(story) == [item, later, tools]
 
 
+def test_parts_and_items_of_one_event_keep_their_order() -> None:
+    item: JsonObject = {"type": "something_new", "id": "new_1"}
+    story = Story()
+    story.user("one", native(item), "two")
+    assert items(story) == [
+        {"role": "user", "content": "one"},
+        item,
+        {"role": "user", "content": "two"},
+    ]
+
+
 def test_instructions_go_back_as_they_came() -> None:
     story = Story()
     content = native({"instructions": "Help.", "input": [LEADING]})
