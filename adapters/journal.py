@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 from hansard.adapters.answers import record_answer
+from hansard.adapters.capture.background import is_still_made
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.sent import Sent
@@ -163,7 +164,7 @@ class Journal:
         return begun
 
     def find_response(self, provider_id: str) -> Begun | None:
-        """Return the request that a response answers, by the provider's id of that; None if none.
+        """Return the request that awaits the rest of a response, by the provider's id; None if none.
 
         It is known here if this journal recorded it, or if it is among the last events: another
         process may have asked for what is read now.
@@ -220,6 +221,9 @@ class Journal:
         for event in events:
             if isinstance(event, ResponseCompleted | ResponseInterrupted) and event.provider_id:
                 with self._remembering:
+                    self._answered.pop(event.provider_id, None)
+                    if not is_still_made(event):
+                        continue
                     # Not `begun` itself: it is in flight for as long as it is held.
                     self._answered[event.provider_id] = begun.request, begun.line, begun.version
                     while len(self._answered) > _ANSWERED:
@@ -233,6 +237,8 @@ class Journal:
             closing = closing_of(recorded)
             if closing is None or closing.provider_id != provider_id or closing.request is None:
                 continue
+            if not is_still_made(closing):
+                return None
             return _begun(closing.request, line_of(recorded), version)
         return None
 

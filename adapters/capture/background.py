@@ -36,10 +36,13 @@ class Background(Generic[RequestT]):
             return
         with self._lock:
             self._awaiting.pop(closing.provider_id, None)
-            if isinstance(closing, ResponseInterrupted) and _goes_on(closing):
-                self._awaiting[closing.provider_id] = request
-                while len(self._awaiting) > _AT_MOST:
-                    self._awaiting.popitem(last=False)
+            if is_still_made(closing):
+                self._keep(closing.provider_id, request)
+
+    def found(self, provider_id: str, request: RequestT) -> None:
+        """Take note that a request awaits a response, as the log says."""
+        with self._lock:
+            self._keep(provider_id, request)
 
     def awaiting(self, provider_id: str) -> RequestT | None:
         """Return the request that awaits a response; None where none does that is known here."""
@@ -53,6 +56,16 @@ class Background(Generic[RequestT]):
             return False
         with self._lock:
             return self._awaiting.pop(provider_id, None) is not None
+
+    def _keep(self, provider_id: str, request: RequestT) -> None:
+        self._awaiting[provider_id] = request
+        while len(self._awaiting) > _AT_MOST:
+            self._awaiting.popitem(last=False)
+
+
+def is_still_made(closing: ResponseCompleted | ResponseInterrupted) -> bool:
+    """Whether the provider was still at a response when its recording ended."""
+    return isinstance(closing, ResponseInterrupted) and closing.envelope.get("status") in _GOES_ON
 
 
 def response_id(path: str) -> str:
@@ -70,8 +83,4 @@ def _is_over(closing: ResponseCompleted | ResponseInterrupted) -> bool:
     """Whether the provider says nothing more: what is cut, or still being made, is read again."""
     if isinstance(closing, ResponseCompleted):
         return True
-    return "status" in closing.envelope and not _goes_on(closing)
-
-
-def _goes_on(closing: ResponseInterrupted) -> bool:
-    return closing.envelope.get("status") in _GOES_ON
+    return "status" in closing.envelope and not is_still_made(closing)

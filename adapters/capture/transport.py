@@ -245,7 +245,7 @@ def _is_recorded(request: httpx2.Request) -> bool:
 def _open(turns: Turns, bound: Bound, request: httpx2.Request, body: bytes) -> Attempt | None:
     target = request.url.raw_path.decode("ascii")
     if reads_answer(request.method, request.url.path):
-        return turns.reading(request.url.path, target, request.headers)
+        return turns.reading(bound, request.url.path, target, request.headers)
     return turns.open(bound, request.url.path, target, request.headers, body, request.extensions)
 
 

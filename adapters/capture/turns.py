@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping
@@ -26,6 +27,9 @@ from hansard.adapters.journal import Journal
 from hansard.adapters.recording import Outgoing
 from hansard.adapters.standing import Begun
 from hansard.domain import jsontext
+from hansard.domain.errors import HansardError
+
+logger = logging.getLogger("hansard")
 
 _MARK: Final = "hansard.request"
 _FAILED_AT_MOST: Final = 256
@@ -102,13 +106,15 @@ class Turns:
         )
         return self._attempt(opened, (opened.bound_to, *content), credentials)
 
-    def reading(self, path: str, target: str, headers: Mapping[str, str]) -> Attempt | None:
+    def reading(
+        self, bound: Bound, path: str, target: str, headers: Mapping[str, str]
+    ) -> Attempt | None:
         """Return what records the answer that a request reads; None where nothing awaits it.
 
         It is the answer of the request that made the response, recorded once all of it is there.
         """
         read = response_id(path)
-        opened = self._background.awaiting(read)
+        opened = self._background.awaiting(read) or self._found(bound, path)
         if opened is None:
             return None
 
@@ -119,6 +125,24 @@ class Turns:
         begun, api, digest = opened.begun, opened.api, opened.journal.digest
         credentials = partial(credentials_of, dict(headers), target, b"", api, digest)
         return Attempt(WIRES[api], begun.request, begun.line, credentials, close)
+
+    def _found(self, bound: Bound, path: str) -> _Opened | None:
+        """Return the request whose answer is read, if the log of its conversation knows it.
+
+        What cannot be found out keeps nobody from reading.
+        """
+        read = response_id(path)
+        try:
+            journal = bound.known()
+            begun = None if journal is None else journal.find_response(read)
+        except HansardError:
+            logger.exception("a response is read that may be of a recorded request: it is not kept")
+            return None
+        if journal is None or begun is None:
+            return None
+        opened = _Opened(endpoint_of("GET", path).api, journal, begun, journal.talk.conversation_id)
+        self._background.found(read, opened)
+        return opened
 
     def _opened(
         self, bound: Bound, content: tuple[bytes, int], outgoing: Callable[[Digest], Outgoing]
@@ -132,7 +156,7 @@ class Turns:
             return opened
         journal = known or bound.own()
         going_out = outgoing(journal.digest)
-        after = self._after if journal is self.binding.journal else None
+        after = self._after if bound.header is None else None
         begun = journal.begin(going_out, after=after)
         if after is not None:
             self._after = None  # What comes next goes on from this.

@@ -173,6 +173,16 @@ class TestInTheBackground:
         assert values(recorded.events()) == SAID["output"]
         assert recorded.types().count("request.sent") == 1
 
+    def test_another_process_may_read_it(self, recorded: Recorded) -> None:
+        with replaying(whole(waiting()), whole(SAID), whole(SAID)) as server:
+            with client_of(server, recorded) as client:
+                client.responses.create(model=MODEL, input="Hello", background=True)
+            for _ in range(2):
+                recorded.journal = recorded.new_journal()
+                with client_of(server, recorded) as client:
+                    client.responses.retrieve("resp_01")
+        assert values(recorded.events()) == SAID["output"]
+
     async def test_an_async_client_may_read_it(self, recorded: Recorded) -> None:
         with replaying(whole(waiting()), whole(SAID)) as server:
             async with async_client_of(server, recorded) as client:
