@@ -107,6 +107,8 @@ class Store:
         from hansard.adapters.capture import tee
         from hansard.adapters.capture.binding import Binding
 
+        if unbound not in ("record", "refuse"):
+            raise InvalidInput('unbound is "record" or "refuse"')
         return tee.record(client, Binding(self._journals, unbound=unbound))
 
     def existing(self, key: str) -> Talk:

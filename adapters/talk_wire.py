@@ -21,20 +21,38 @@ _REMEMBERED: Final = 8
 class TalkWire:
     """Records clients and scopes into one conversation; safe to share between threads.
 
-    The journal is made when it is first needed: most holders of a conversation need none.
+    The journal is made when it is first needed: most holders of a conversation need none, and
+    recording a client writes nothing.
     """
 
     def __init__(self, talk: Conversation, journals: Journals) -> None:
         """Record into a conversation, by its journal among these."""
-        self._talk = talk
+        self.talk = talk
         self._journals = journals
         self._journal: Journal | None = None
         self._asked: deque[Asked] = deque(maxlen=_REMEMBERED)
+        self._accounts: set[str] = set()
         self._lock = threading.Lock()
 
+    def journal(self) -> Journal:
+        """Return the journal; what was rendered and expected before there was one, it knows."""
+        with self._lock:
+            journal = self._journal = self._journals.of(self.talk)
+            while self._asked:
+                journal.remember(self._asked.popleft())
+            while self._accounts:
+                journal.expect(self._accounts.pop())
+        return journal
+
+    def expect(self, account: str | None) -> None:
+        """Take note of the account under which a client sends; None: it has none of its own."""
+        if account is not None:
+            with self._lock:
+                self._accounts.add(account)
+
     def account(self) -> str | None:
-        """Return the account that the conversation is recorded under, if it is known."""
-        journal = self._known()
+        """Return the account that the conversation, which has begun, is recorded under."""
+        journal = self.journal() if self._accounts else self._known()
         return None if journal is None else journal.account
 
     def remember(self, asked: Asked) -> None:
@@ -51,12 +69,12 @@ class TalkWire:
         from hansard.adapters.capture import tee
         from hansard.adapters.capture.binding import Binding
 
-        return tee.record(client, Binding(self._journals, self._own(), after=after))
+        return tee.record(client, Binding(self._journals, self, after=after))
 
     def headers(self) -> dict[str, str]:
         """Return the header that binds a call to the conversation."""
-        self._own()
-        return self._journals.header(self._talk)
+        self.journal()
+        return self._journals.header(self.talk)
 
     def scope(self) -> Scope:
         """Return a new scope of the conversation."""
@@ -66,15 +84,7 @@ class TalkWire:
         from hansard.adapters.capture.turns import Turns
 
         unwrapped.record_in_scopes()
-        return Scope(Turns(Binding(self._journals, self._own())))
+        return Scope(Turns(Binding(self._journals, self)))
 
     def _known(self) -> Journal | None:
-        return self._journal or self._journals.known(self._talk.conversation_id)
-
-    def _own(self) -> Journal:
-        """Return the journal; what was rendered before there was one is remembered in it."""
-        with self._lock:
-            journal = self._journal = self._journals.of(self._talk)
-            while self._asked:
-                journal.remember(self._asked.popleft())
-        return journal
+        return self._journal or self._journals.known(self.talk.conversation_id)

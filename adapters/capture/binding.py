@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from hansard.adapters.capture import scope
-from hansard.adapters.journal import Journal
+from hansard.adapters.journal import Conversation, Journal
 from hansard.adapters.journals import HEADER, Journals
 from hansard.domain.errors import InvalidInput
 
@@ -24,18 +24,37 @@ Unbound: TypeAlias = Literal["record", "refuse"]
 UNBOUND: Final = "record"
 
 
+class Recorded(Protocol):
+    """A conversation that clients are recorded for."""
+
+    @property
+    def talk(self) -> Conversation:
+        """The conversation itself."""
+        ...
+
+    def journal(self) -> Journal:
+        """Return its journal; begins the conversation's row in the catalogue if there is none."""
+        ...
+
+    def expect(self, account: str | None) -> None:
+        """Take note of the account under which a client sends; None: it has none of its own."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What binds one call: what its header says, else a journal, else nothing."""
+    """What binds one call: what its header says, else a conversation, else nothing."""
 
     journals: Journals
     header: str | None
-    journal: Journal | None
+    recorded: Recorded | None
     unbound: Unbound
 
     def known(self) -> Journal | None:
         """Return the journal that the call is bound to; InvalidInput if its header is not ours."""
-        return self.journal if self.header is None else self.journals.named(self.header)
+        if self.header is not None:
+            return self.journals.named(self.header)
+        return None if self.recorded is None else self.recorded.journal()
 
     def own(self) -> Journal:
         """Return the journal of a conversation of its own; InvalidInput where that is refused."""
@@ -56,24 +75,23 @@ class Binding:
     """
 
     journals: Journals
-    journal: Journal | None = None
+    recorded: Recorded | None = None
     unbound: Unbound = UNBOUND
     after: int | None = None
 
     def of(self, headers: MutableMapping[str, str]) -> Bound:
         """Return what binds a call that starts here and now; takes our own header out of it."""
         header = headers.pop(HEADER, None)
-        journal = self.journal
-        if header is None and journal is None:
+        recorded = self.recorded
+        if header is None and recorded is None:
             around = scope.current()
-            journal = None if around is None else around.binding.journal
-        return Bound(self.journals, header, journal, self.unbound)
+            recorded = None if around is None else around.binding.recorded
+        return Bound(self.journals, header, recorded, self.unbound)
 
     def is_like(self, other: Binding) -> bool:
         """Whether both record the same calls in the same place."""
         if self.after is not None or other.after is not None:
             return False
-        if self.journal is None or other.journal is None:
+        if self.recorded is None or other.recorded is None:
             return self == other
-        mine, theirs = self.journal.talk, other.journal.talk
-        return mine.backend is theirs.backend and mine.conversation_id == theirs.conversation_id
+        return self.recorded.talk is other.recorded.talk

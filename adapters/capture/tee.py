@@ -49,8 +49,8 @@ def _recorded(client: Any, binding: Binding) -> Any:
 
     from hansard.adapters.capture import http_clients
 
-    if binding.journal is not None:
-        binding.journal.expect(_account(client))
+    if binding.recorded is not None:
+        binding.recorded.expect(_account(client))
     match client._client:
         case httpx2.Client() | httpx2.AsyncClient() as inner if http_clients.is_recorded(
             inner, binding

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -59,6 +60,20 @@ class Counting(Memory):
         return super().put_blob(tenant, conversation_id, chunks)
 
 
+@dataclass(frozen=True)
+class OwnJournal:
+    """A conversation that is recorded by a journal of the test's own."""
+
+    talk: Talk
+    made: Journal
+
+    def journal(self) -> Journal:
+        return self.made
+
+    def expect(self, account: str | None) -> None:
+        self.made.expect(account)
+
+
 class Recorded:
     """A conversation in a store of its own, and the journal of its wire."""
 
@@ -71,10 +86,13 @@ class Recorded:
 
     @property
     def binding(self) -> Binding:
-        return Binding(self.talk.journals, self.journal)
+        return self.binding_of(self.journal)
 
     def new_binding(self) -> Binding:
-        return Binding(self.talk.journals, self.new_journal())
+        return self.binding_of(self.new_journal())
+
+    def binding_of(self, journal: Journal) -> Binding:
+        return Binding(self.talk.journals, OwnJournal(self.talk, journal))
 
     def new_journal(self) -> Journal:
         """As another process would have it: it knows nothing of what this one did."""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import openai
@@ -336,3 +337,24 @@ def test_a_version_that_is_not_there_is_refused(
     talk.user("Hello")
     with pytest.raises(hansard.InvalidInput):
         talk.record(clients.of(openai.OpenAI, server), after=after)
+
+
+# -- what is given by mistake ----------------------------------------------------------------
+
+
+def test_only_what_is_known_may_become_of_unbound_calls(
+    store: hansard.Store, clients: Clients, server: OpenAIServer
+) -> None:
+    wrong: Any = "drop"
+    with pytest.raises(hansard.InvalidInput, match='unbound is "record" or "refuse"'):
+        store.record(clients.of(openai.OpenAI, server), unbound=wrong)
+
+
+def test_recording_a_client_writes_nothing(
+    store: hansard.Store, clients: Clients, server: OpenAIServer
+) -> None:
+    talk = store.conversation("one")
+    talk.record(clients.of(openai.OpenAI, server))
+    with talk.recording():
+        pass
+    assert store.backend.find(store.tenant, "one") is None

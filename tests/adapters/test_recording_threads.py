@@ -2,8 +2,9 @@
 
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import anthropic
 import pytest
 
 from hansard.adapters import journal
@@ -12,8 +13,10 @@ from hansard.adapters.recording import Outgoing
 from hansard.adapters.storage.memory import Memory
 from hansard.domain import jsontext
 from hansard.projections.requests.request import Request
-from tests.adapters.recorded_calls import GREETING, Recorded, calling
+from tests.adapters.recorded_calls import GREETING, HELLO, MODEL, Recorded, calling
 from tests.adapters.tabs import API, Tab
+
+MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
 
 
 def test_a_request_is_rendered_while_another_is_looked_for(tmp_path: Path) -> None:
@@ -53,11 +56,12 @@ def test_threads_that_record_clients_at_once_share_what_was_rendered(
         return made[-1]
 
     monkeypatch.setattr(journal, "Journal", slow)
-    with calling(recorded, [GREETING]) as calls:
+    with calling(recorded, [GREETING] * 6) as calls:
 
         def record() -> None:
             everyone.wait()
-            recorded.talk.record(calls.plain)
+            client = recorded.talk.record(calls.plain)
+            client.messages.create(model=MODEL, max_tokens=9, messages=MESSAGES)
 
         threads = [threading.Thread(target=record) for _ in range(6)]
         for thread in threads:

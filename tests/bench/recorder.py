@@ -141,10 +141,10 @@ def _durable_prompt(talk: Talk) -> Measure:
     made = talk.journals.of(talk)
     begin, seconds = made.begin, list[float]()
 
-    def timed(outgoing: Any) -> Any:
+    def timed(outgoing: Any, **more: Any) -> Any:
         began = perf_counter()
         try:
-            return begin(outgoing)
+            return begin(outgoing, **more)
         finally:
             seconds.append(perf_counter() - began)
 
