@@ -93,7 +93,7 @@ class CompletionStream:
             interruption=interruption,
             detail=known,
             error=self._error,
-            anomalies=(*self._anomalies, *self._left_over(stopped)),
+            anomalies=(*self._anomalies, *(() if interruption else self._left_over(stopped))),
         )
         return completed(answer, choices)
 
@@ -175,10 +175,10 @@ class CompletionStream:
         return loss, detail or self._lost()
 
     def _left_over(self, stopped: list[bool]) -> list[Anomaly]:
-        """Return what is odd about the end of the response."""
+        """Return what is odd about the end of a whole response."""
         tail = self._decoder.tail.strip()
         odd: list[Anomaly] = []
-        if self._over and self._interruption is None and not all(stopped):
+        if not all(stopped):
             odd.append(Anomaly("a choice without a finish reason"))
         if tail and not tail.endswith(_DONE):
             odd.append(Anomaly("the last event broke off", tail))
