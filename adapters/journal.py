@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 from hansard.adapters.answers import record_answer
+from hansard.adapters.bodies import Bodies, Reading
 from hansard.adapters.capture.background import is_still_made
-from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Recording
-from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.spool import Spool, say_dropped
 from hansard.adapters.capture.unstored import Unstored
-from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.lineage import Lineages, Stretch
 from hansard.adapters.paths import Paths
 from hansard.adapters.recording import (
@@ -45,7 +43,6 @@ from hansard.domain.errors import (
     ConversationForgotten,
     HansardError,
     IdempotencyMismatch,
-    InvalidContent,
     NotRecorded,
     VersionConflict,
 )
@@ -53,7 +50,7 @@ from hansard.domain.events import Event, RequestSent, ResponseCompleted, Respons
 from hansard.domain.head import Head
 from hansard.domain.log import Append, Backend, NewEvent
 from hansard.projections.sources import Source
-from hansard.projections.template import Parent, split
+from hansard.projections.template import split
 
 if TYPE_CHECKING:
     from hansard.adapters.asking import Asked
@@ -116,7 +113,7 @@ class Journal:
         self._remembering = threading.Lock()
         self._rendered: deque[Rendered] = deque(maxlen=_REMEMBERED)
         self._accounts: set[str] = set()
-        self._last: Parent | None = None
+        self._bodies = Bodies()
         self._standings = Standings(talk)
         self._sides = SideLines()
         self._answered: OrderedDict[str, tuple[UUID, UUID | None, int]] = OrderedDict()
@@ -149,19 +146,11 @@ class Journal:
         came after that is history no more. Raises a HansardError where that cannot be done: then
         nothing is recorded.
         """
-        asked: Sent | None
-        try:
-            asked = WIRES[outgoing.api].read_request(outgoing.body)
-            asked = replace(asked, compacts=outgoing.compacts)
-        except InvalidContent:
-            asked = None
         if outgoing.account is not None:
             self._know(outgoing.account)
         with self._lock:
             self.spool.take_in(self.talk.backend)
-            begun = self._record(outgoing, asked, after)
-            self._last = Parent(begun.request, outgoing.body)
-        return begun
+            return self._record(outgoing, after)
 
     def find_response(self, provider_id: str) -> Begun | None:
         """Return the request that awaits the rest of a response, by the provider's id; None if none.
@@ -242,22 +231,22 @@ class Journal:
             return _begun(closing.request, line_of(recorded), version)
         return None
 
-    def _record(self, outgoing: Outgoing, asked: Sent | None, after: int | None) -> Begun:
+    def _record(self, outgoing: Outgoing, after: int | None) -> Begun:
         """Record a request where it belongs; decide again when another writer was quicker."""
         rendered = matching(outgoing.body, self._remembered())
-        aside = asked is None
+        reading = Reading(outgoing, self._bodies)
+        aside = False
         for tries_left in reversed(range(_TRIES)):
             aside = aside or not tries_left
             standing = self._standings.now()
-            related = self._related(asked, standing, rendered, after)
+            related = self._related(reading, standing, rendered, after)
             if aside:
                 related = beside(related, standing)
             standing = self._in_force(standing, related)
-            asks = asked or Sent(outgoing.api, read_object(outgoing.body))
-            decided = plan(outgoing, asks, standing, related, rendered=rendered)
+            decided = plan(outgoing, reading.asked, standing, related, rendered=rendered)
             version = standing.head.version
             expected = None if aside and version else version
-            drafted, blobs, event = self._drafted(decided, standing, outgoing, rendered)
+            drafted, blobs, event = self._drafted(decided, standing, reading, rendered)
             begun = IN_FLIGHT[decided.request] = Begun(decided.request, decided.line)
             try:
                 self._put(blobs)
@@ -270,13 +259,19 @@ class Journal:
                 continue
             begun.version = done.last
             self._keep(related, decided, event, done)
+            self._bodies.keep(reading.body(decided.request))
             return begun
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
 
     def _related(
-        self, asked: Sent | None, standing: Standing, rendered: Rendered | None, after: int | None
+        self, reading: Reading, standing: Standing, rendered: Rendered | None, after: int | None
     ) -> Related:
         """Return how a request goes on; what was rendered here says nothing anew."""
+        if rendered is None and after is None:
+            related = reading.after_last(standing)
+            if related is not None:
+                return related
+        asked = reading.whole()
         if asked is None:
             return UNRELATED
         if rendered is not None and goes_on(asked, standing, rendered.recipe.version):
@@ -298,16 +293,18 @@ class Journal:
         return replace(standing, instructions=found[0], tools=found[1])
 
     def _drafted(
-        self, decided: Plan, standing: Standing, outgoing: Outgoing, rendered: Rendered | None
+        self, decided: Plan, standing: Standing, reading: Reading, rendered: Rendered | None
     ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes], RequestSent]:
         """Draft what a plan records; the request last, as a template of what is stored then."""
         start = conversation.start(standing.head, self.talk.key)
         before = [self.talk.draft(event) for event in (*start, *decided.events)]
         known = [*standing.sources, *(Source(event.event_id, event.body) for event in before)]
-        if self._last is None and rendered is not None:
+        outgoing = reading.outgoing
+        parent = self._bodies.parent_of(outgoing.body)
+        if parent is None and rendered is not None:
             known = [*rendered.sources(), *known]
-        template, spans = split(outgoing.body, known=known, parent=self._last, cut=outgoing.cut)
-        event = decided.sent(template)
+        template, spans = split(outgoing.body, known=known, parent=parent, cut=outgoing.cut)
+        event = decided.sent(template, reading.digests())
         sent = self.talk.draft(event, event_id=decided.request)
         return (*before, sent), {**decided.blobs, **spans}, event
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -32,7 +32,6 @@ from hansard.domain.events import (
     ToolsDefined,
 )
 from hansard.domain.head import Head
-from hansard.domain.prefix import Prefix
 from hansard.projections.continuation import Piece, digest_of
 from hansard.projections.in_force import same_instructions, same_tools
 from hansard.projections.recorded_units import RecordedUnit
@@ -164,7 +163,16 @@ class Plan:
     events: tuple[Event, ...]
     blobs: Mapping[str, bytes]
     line: UUID | None
-    sent: Callable[[Template], RequestSent]
+    sent: Callable[[Template, Digests], RequestSent]
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """What the answer to a request is bound to, and how its messages are known again."""
+
+    prefix: str | None = None
+    history: str | None = None
+    blocks: int = 0
 
 
 def plan(
@@ -182,8 +190,8 @@ def plan(
     events, blobs = _news(outgoing, asked, standing, related, line, rendered)
     seen = None if line or rendered is None else rendered.recipe.version
 
-    def sent(template: Template) -> RequestSent:
-        said = RequestSent(
+    def sent(template: Template, digests: Digests) -> RequestSent:
+        return RequestSent(
             seen=seen if seen is not None and seen < standing.said else None,
             api=outgoing.api,
             endpoint=outgoing.endpoint,
@@ -195,11 +203,13 @@ def plan(
             relation=related.relation,
             template=template,
             recipe=rendered.recipe if rendered else None,
+            prefix=digests.prefix,
+            history=digests.history,
+            blocks=digests.blocks,
             account=outgoing.account,
             headers=dict(outgoing.headers),
             line=line,
         )
-        return _with_digests(said, asked) if asked.pieces else said
 
     return Plan(request, events, blobs, line, sent)
 
@@ -288,20 +298,6 @@ def _is_as_rendered(
     part, value = ("tools", asked.tools) if is_tools else ("system", asked.system)
     made = rendered.parts.get(part)
     return value is None if made is None else f'"{part}":'.encode() + made in body
-
-
-def _with_digests(said: RequestSent, asked: Sent) -> RequestSent:
-    """Return the request with the digests of what its answer is bound to.
-
-    The messages of one that asks for a summary are no beginning that others would share.
-    """
-    kept = () if asked.compacts else asked.pieces
-    digests: dict[str, Any] = {
-        "prefix": digest_of(asked.pieces, Prefix(asked.system, asked.tools)),
-        "history": digest_of(kept),
-        "blocks": len(kept),
-    }
-    return said.model_copy(update=digests)
 
 
 def _ids() -> Iterator[UUID]:

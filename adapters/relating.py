@@ -93,16 +93,11 @@ class Relating:
             return None
         if last is not None and len(self._asked.pieces) == count and self._awaits_no_more():
             return self._sample_of_main()
-        found = align(self._units_from(count), standing.since)
-        if found.how not in ("extends", "repeats"):
-            return None
-        extends = Related("extends", new=self._pieces(found.new, count), parent=standing.last_id)
-        if last is not None and any(
-            self._asked.pieces[count + p].role == _MODEL for p in found.new
-        ):
-            # An answer that the main line does not have: a side line may have it.
-            return self._on_side() or extends
-        return extends
+        extends = after_last(self._asked, count, standing)
+        if extends is None or last is None or not answers_itself(extends):
+            return extends
+        # An answer that the main line does not have: a side line may have it.
+        return self._on_side() or extends
 
     def _sample_of_main(self) -> Related:
         """Return the place of the main line's last request, said again beside its answer."""
@@ -344,6 +339,24 @@ class Relating:
 
     def _pieces(self, places: Sequence[int], start: int = 0) -> tuple[Piece, ...]:
         return tuple(self._asked.pieces[start + place] for place in places)
+
+
+def after_last(asked: Sent, start: int, standing: Standing) -> Related | None:
+    """Return how a request extends the main line; None if it does not.
+
+    Its blocks from `start` on are those behind what the last request of that line said.
+    """
+    rest = asked.pieces[start:]
+    found = align([unit_of_piece(asked.api, piece) for piece in rest], standing.since)
+    if found.how not in ("extends", "repeats"):
+        return None
+    new = tuple(rest[place] for place in found.new)
+    return Related("extends", new=new, parent=standing.last_id)
+
+
+def answers_itself(related: Related) -> bool:
+    """Whether what is new in a request is said by the model, too."""
+    return any(piece.role == _MODEL for piece in related.new)
 
 
 def _of_line(recorded: Iterator[RecordedEvent], side: SideLine) -> Iterator[RecordedEvent]:

@@ -42,6 +42,13 @@ class Prefix:
         self._hash.update(block)
         self.blocks += 1
 
+    def copy(self) -> Prefix:
+        """Return a digest that goes on from here by itself."""
+        copied = Prefix.__new__(Prefix)
+        copied._hash = self._hash.copy()
+        copied.blocks = self.blocks
+        return copied
+
     def digest(self) -> str:
         """Return the digest of all that was added so far, in hex."""
         return self._hash.copy().hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
@@ -19,6 +20,7 @@ WORTH_SHARING: Final = 128
 """A span of fewer bytes costs less as it is than as a reference."""
 
 
+_LONG_STRING: Final = re.compile(rb'"([^"\\]{128,})"')
 _ENVELOPES: Final = frozenset(
     {"request.sent", "attempt.failed", "response.completed", "response.interrupted"}
 )
@@ -65,12 +67,32 @@ class Sources:
         """Take in an event's values."""
         self._add(jsontext.read(source.body), source.event, "")
 
-    def find(self, value: Any, skip: int = 0) -> tuple[bytes, list[Place]]:
-        """Return the compact JSON of a value and, in order, where it repeats what events hold.
+    def find(self, value: Any) -> tuple[bytes, list[Place]]:
+        """Return the compact JSON of a value and, in order, where it repeats what events hold."""
+        return self._find(value, 0)
 
-        What ends before byte `skip` is not looked at.
+    def search(self, body: bytes, start: int, end: int) -> list[Place]:
+        """Return where bytes [start, end) repeat what events hold, in order, without reading them.
+
+        It takes time by how much the events hold: they are to be few.
         """
-        return self._find(value, 0, skip)
+        places: list[Place] = []
+        for text in sorted(self._values, key=len, reverse=True):
+            at = body.find(text, start, end)
+            while at >= 0:
+                places.append(Place(at, at + len(text), self._values[text]))
+                at = body.find(text, at + len(text), end)
+        if self._blobs:
+            places += self._blob_places(body, start, end)
+        return _apart(places)
+
+    def _blob_places(self, body: bytes, start: int, end: int) -> Iterator[Place]:
+        """Yield where strings without escapes are blobs."""
+        for found in _LONG_STRING.finditer(body, start, end):
+            data = found.group(1)
+            span = self._blob_span(data, data)
+            if span is not None:
+                yield Place(found.start(1), found.end(1), span)
 
     def _add(self, value: Any, event: UUID, pointer: str) -> bytes:
         """Take in a value and all within it; return its compact JSON."""
@@ -98,22 +120,18 @@ class Sources:
             self._values.setdefault(text, ContentSpan(event=event, pointer=pointer))
         return text
 
-    def _find(self, value: Any, start: int, skip: int) -> tuple[bytes, list[Place]]:
-        if skip > start:
-            text = jsontext.write(value)
-            if start + len(text) <= skip:
-                return text, []
+    def _find(self, value: Any, start: int) -> tuple[bytes, list[Place]]:
         match value:
             case dict():
                 members = cast("dict[str, Any]", value).items()
                 parts = ((jsontext.write(name) + b":", held) for name, held in members)
-                text, places = self._find_in(b"{", parts, b"}", start, skip)
+                text, places = self._find_in(b"{", parts, b"}", start)
             case list():
                 items = ((b"", held) for held in cast("list[Any]", value))
-                text, places = self._find_in(b"[", items, b"]", start, skip)
+                text, places = self._find_in(b"[", items, b"]", start)
             case str():
                 text, places = jsontext.write(value), []
-                if len(text) > WORTH_SHARING and (span := self._blob_span(value, text)):
+                if len(text) > WORTH_SHARING and (span := self._blob_span(value, text[1:-1])):
                     places = [Place(start + 1, start + len(text) - 1, span)]
             case _:
                 text, places = jsontext.write(value), []
@@ -126,23 +144,21 @@ class Sources:
         parts: Iterable[tuple[bytes, Any]],
         closing: bytes,
         start: int,
-        skip: int,
     ) -> tuple[bytes, list[Place]]:
         texts: list[bytes] = []
         places: list[Place] = []
         at = start + len(opening)
         for label, held in parts:
-            text, found = self._find(held, at + len(label), skip)
+            text, found = self._find(held, at + len(label))
             texts.append(label + text)
             places += found
             at += len(label) + len(text) + 1
         return opening + b",".join(texts) + closing, places
 
-    def _blob_span(self, value: str, text: bytes) -> Span | None:
+    def _blob_span(self, value: str | bytes, data: bytes) -> Span | None:
         """Return the span of a string that is a blob, as it is or in base64."""
         if not self._blobs:
             return None
-        data = text[1:-1]
         if len(data) > LIMIT and (blob := self._blobs.get(_digest(data))):
             return BlobSpan(blob=blob)
         try:
@@ -159,6 +175,15 @@ def sources(known: Iterable[Source]) -> Sources:
     for source in known:
         held.add(source)
     return held
+
+
+def _apart(places: list[Place]) -> list[Place]:
+    """Return those places, in order, that are in no longer one; given the longest first."""
+    found: list[Place] = []
+    for place in sorted(places, key=lambda place: (place.start, -place.end)):
+        if not found or place.start >= found[-1].end:
+            found.append(place)
+    return found
 
 
 def pointed(body: bytes, pointer: str) -> Any:

@@ -64,12 +64,10 @@ def split(
     """
     head, tail = _shared(body, parent)
     held = sources(known)
-    places = [
-        place
-        for place in _places(body, held, head)
-        if place.start >= head and place.end <= len(body) - tail
-    ]
-    spans = [*_between(body, places, head, len(body) - tail)]
+    end = len(body) - tail
+    # Next to a parent's body what is left is short, and what was said since is little.
+    places = _places(body, held) if parent is None else held.search(body, head, end)
+    spans = [*_between(body, places, head, end)]
     if parent is not None and head:
         spans.insert(0, SharedSpan(request=parent.request, start=0, size=head))
     if parent is not None and tail:
@@ -125,12 +123,12 @@ def _shared(body: bytes, parent: Parent | None) -> tuple[int, int]:
     return head if head >= WORTH_SHARING else 0, tail if tail >= WORTH_SHARING else 0
 
 
-def _places(body: bytes, held: Sources, head: int) -> list[Place]:
-    """Return where the body repeats what events hold, in order; nothing before `head` counts."""
+def _places(body: bytes, held: Sources) -> list[Place]:
+    """Return where the body repeats what events hold, in order."""
     if held.is_empty:
         return []
     try:
-        text, places = held.find(jsontext.read(body), skip=head)
+        text, places = held.find(jsontext.read(body))
     except MalformedJson:
         return []
     return places if text == body else []

@@ -1,0 +1,139 @@
+"""The bodies of the last requests, and how little of the next one has to be read beside them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.sent import Sent
+from hansard.adapters.capture.tail import ReadBody, begun_with, gone_on, read_tail
+from hansard.adapters.capture.wires import WIRES
+from hansard.adapters.recording import Digests, Outgoing, Related, Standing
+from hansard.adapters.relating import after_last, answers_itself
+from hansard.domain.errors import InvalidContent
+from hansard.domain.prefix import Prefix
+from hansard.projections.template import Parent
+from hansard.projections.text_spans import common_start
+
+_REMEMBERED: Final = 3
+"""How many bodies are kept: a program's own calls, and what it asks for in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of a request that is recorded; `read` is None where it is not to be gone on from."""
+
+    parent: Parent
+    read: ReadBody | None
+
+
+class Bodies:
+    """The bodies of the last requests, the last one at the end."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._bodies: OrderedDict[UUID, Body] = OrderedDict()
+
+    def keep(self, body: Body) -> None:
+        """Take note of a request that is recorded."""
+        self._bodies[body.parent.request] = body
+        while len(self._bodies) > _REMEMBERED:
+            self._bodies.popitem(last=False)
+
+    def parent_of(self, body: bytes) -> Parent | None:
+        """Return the request whose body shares most of its beginning with another one."""
+        parents = [held.parent for held in reversed(self._bodies.values())]
+        return max(parents, key=lambda parent: common_start(body, parent.body), default=None)
+
+    def read(self, request: UUID | None) -> ReadBody | None:
+        """Return what is known of the body of a request."""
+        held = None if request is None else self._bodies.get(request)
+        return None if held is None else held.read
+
+
+class Reading:
+    """What one body says, read as far as it has to be."""
+
+    def __init__(self, outgoing: Outgoing, bodies: Bodies) -> None:
+        """Read a request that is about to go out, beside those before it."""
+        self.outgoing = outgoing
+        self._bodies = bodies
+        self._before: ReadBody | None = None
+        self._tail: Sent | None = None
+        self._whole: Sent | None = None
+        self._is_read = False
+
+    @property
+    def asked(self) -> Sent:
+        """What the request asks: of its messages only the last, if the others are known."""
+        asked = self._tail or self.whole()
+        return asked or Sent(self.outgoing.api, read_object(self.outgoing.body))
+
+    def whole(self) -> Sent | None:
+        """Return all that the request asks; None where it makes no sense."""
+        self._tail = None
+        if not self._is_read:
+            self._is_read = True
+            try:
+                read = WIRES[self.outgoing.api].read_request(self.outgoing.body)
+                self._whole = replace(read, compacts=self.outgoing.compacts)
+            except InvalidContent:
+                self._whole = None
+        return self._whole
+
+    def after_last(self, standing: Standing) -> Related | None:
+        """Return how the request extends the main line's last one, by its tail alone.
+
+        None where it does not, or where more has to be read to tell.
+        """
+        self._tail = None
+        before = self._bodies.read(standing.last_id)
+        if before is None or before.sent.api != self.outgoing.api or self.outgoing.compacts:
+            return None
+        read = WIRES[self.outgoing.api].read_request
+        tail = read_tail(before, self.outgoing.body, read)
+        related = None if tail is None else after_last(tail, 0, standing)
+        if related is None or answers_itself(related):
+            return None
+        self._before, self._tail = before, tail
+        return related
+
+    def digests(self) -> Digests:
+        """Return the digests of all that the request says."""
+        if self._tail is None and (self._whole is None or not self._whole.pieces):
+            return Digests()
+        history, prefix = self._running()
+        return Digests(prefix.digest(), history.digest(), history.blocks)
+
+    def body(self, request: UUID) -> Body:
+        """Return what is to be kept of the body, for what goes on from it."""
+        outgoing = self.outgoing
+        parent = Parent(request, outgoing.body)
+        if outgoing.cut or outgoing.compacts:
+            return Body(parent, None)
+        if self._tail is not None and self._before is not None:
+            return Body(parent, gone_on(self._before, outgoing.body, self._tail, *self._running()))
+        if self._whole is None:
+            return Body(parent, None)
+        return Body(parent, begun_with(outgoing.body, self._whole, *self._running()))
+
+    def _running(self) -> tuple[Prefix, Prefix]:
+        """Return the digests of the messages, without and with what is in force.
+
+        The messages of a request for a summary are no beginning that others would share.
+        """
+        if self._tail is not None and self._before is not None:
+            history, prefix = self._before.history.copy(), self._before.prefix.copy()
+            pieces, is_beginning = self._tail.pieces, True
+        else:
+            whole = self._whole or Sent(self.outgoing.api, {})
+            history, prefix = Prefix(), Prefix(whole.system, whole.tools)
+            pieces, is_beginning = whole.pieces, not whole.compacts
+        for piece in pieces:
+            prefix.add_encoded(piece.encoded)
+            if is_beginning:
+                history.add_encoded(piece.encoded)
+        return history, prefix

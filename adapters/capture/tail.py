@@ -1,0 +1,113 @@
+"""The tail of a request: what it says behind the bytes that it shares with the one before it.
+
+A program that keeps its own list sends all of it each time. Where a body begins with the very bytes
+of the last one, up to the end of its last message, only what follows has to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.sent import Sent
+from hansard.domain import jsontext
+from hansard.domain.errors import HansardError
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.prefix import Prefix
+
+_LISTS: Final = ("messages", "input")
+_COMMA: Final = ord(",")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBody:
+    """A body that was read, of which a later one may be the continuation.
+
+    Its messages, but for those that are instructions, are bytes [start, end); `history` and
+    `prefix` are their digests, without and with instructions and tools.
+    """
+
+    body: bytes
+    start: int
+    end: int
+    sent: Sent
+    history: Prefix
+    prefix: Prefix
+
+    def shortened(self, body: bytes) -> bytes | None:
+        """Return a body without the messages that it shares with this one; None if it does not."""
+        if not body.startswith(self.body[: self.end]) or len(body) <= self.end:
+            return None
+        rest = self.end + 1 if body[self.end] == _COMMA else self.end
+        return body[: self.start] + body[rest:]
+
+
+def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> Sent | None:
+    """Return what a body says behind the messages of another one, if it goes on from that.
+
+    None where it does not, where nothing follows, or where instructions or tools are others.
+    """
+    short = before.shortened(body)
+    if short is None:
+        return None
+    try:
+        tail = read(short)
+    except HansardError:
+        return None
+    is_same = tail.system == before.sent.system and tail.tools == before.sent.tools
+    is_plain = tail.refers_to is None and tail.thread is None
+    return tail if tail.pieces and is_same and is_plain else None
+
+
+def begun_with(body: bytes, sent: Sent, history: Prefix, prefix: Prefix) -> ReadBody | None:
+    """Return what is to be known of a body to go on from it; None where that cannot be told."""
+    span = _span(body, sent)
+    if span is None:
+        return None
+    return ReadBody(body, *span, _head(sent), history, prefix)
+
+
+def gone_on(
+    before: ReadBody, body: bytes, tail: Sent, history: Prefix, prefix: Prefix
+) -> ReadBody | None:
+    """Return the same of a body that goes on from another one with a tail."""
+    short = before.shortened(body)
+    span = None if short is None else _span(short, tail)
+    if short is None or span is None or span[0] != before.start:
+        return None
+    end = span[1] + len(body) - len(short)
+    return ReadBody(body, before.start, end, before.sent, history, prefix)
+
+
+def _head(sent: Sent) -> Sent:
+    """Return what is to be the same the next time; the rest is let go of."""
+    return Sent(sent.api, {}, system=sent.system, tools=sent.tools)
+
+
+def _span(body: bytes, sent: Sent) -> tuple[int, int] | None:
+    """Return where a body's messages begin and end, if they are compact JSON, as SDKs write it.
+
+    That is proven: without these bytes it is the same request, without messages.
+    """
+    name = next((name for name in _LISTS if isinstance(sent.body.get(name), list)), None)
+    if name is None or not sent.messages:
+        return None
+    items = cast("list[Any]", sent.body[name])
+    leading = items[: len(items) - len(sent.messages)]
+    opening = b'"%s":[' % name.encode() + b"".join(jsontext.write(it) + b"," for it in leading)
+    last = jsontext.write(sent.messages[-1])
+    start, at = body.find(opening), body.rfind(last + b"]")
+    if start < 0 or at < start + len(opening):
+        return None
+    start, end = start + len(opening), at + len(last)
+    rest = body[: start - bool(leading)] + body[end:]
+    return (start, end) if _is_object(rest, {**sent.body, name: leading}) else None
+
+
+def _is_object(text: bytes, value: JsonObject) -> bool:
+    try:
+        return read_object(text) == value
+    except HansardError:
+        return False
