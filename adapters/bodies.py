@@ -48,6 +48,14 @@ class Bodies:
         parents = [held.parent for held in reversed(self._bodies.values())]
         return max(parents, key=lambda parent: common_start(body, parent.body), default=None)
 
+    def shortened(self, api: str, body: bytes) -> bytes | None:
+        """Return a body without what it shares with one of these; None if it shares nothing."""
+        held = [kept.read for kept in reversed(list(self._bodies.values()))]
+        shorter = (
+            read.shortened(body) for read in held if read is not None and read.sent.api == api
+        )
+        return min((short for short in shorter if short is not None), key=len, default=None)
+
     def read(self, request: UUID | None) -> ReadBody | None:
         """Return what is known of the body of a request."""
         held = None if request is None else self._bodies.get(request)

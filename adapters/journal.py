@@ -139,6 +139,13 @@ class Journal:
         """Return the store's keyed digest of a text."""
         return self.talk.backend.digest(text)
 
+    def shortened(self, api: str, body: bytes) -> bytes | None:
+        """Return a body without the messages that it shares with one that was recorded here.
+
+        None if it shares none, or if a secret was cut out of that one.
+        """
+        return self._bodies.shortened(api, body)
+
     def begin(self, outgoing: Outgoing, *, after: int | None = None) -> Begun:
         """Make a request durable, and all that it says for the first time.
 

@@ -21,7 +21,6 @@ from hansard.adapters.capture.endpoints import endpoint_of
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.refusals import refusal_of
-from hansard.adapters.capture.secrets import Digest
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.journal import Journal
 from hansard.adapters.recording import Outgoing
@@ -145,7 +144,7 @@ class Turns:
         return opened
 
     def _opened(
-        self, bound: Bound, content: tuple[bytes, int], outgoing: Callable[[Digest], Outgoing]
+        self, bound: Bound, content: tuple[bytes, int], outgoing: Callable[[Journal], Outgoing]
     ) -> _Opened:
         """Return the request that this is a retry of, else a new one, recorded."""
         known = bound.known()
@@ -155,7 +154,7 @@ class Turns:
             opened.journal.resume(opened.begun)
             return opened
         journal = known or bound.own()
-        going_out = outgoing(journal.digest)
+        going_out = outgoing(journal)
         after = self._after if bound.header is None else None
         begun = journal.begin(going_out, after=after)
         if after is not None:
@@ -196,10 +195,17 @@ class Turns:
 
 
 def _outgoing(
-    api: str, target: str, headers: Mapping[str, str], body: bytes, digest: Digest
+    api: str, target: str, headers: Mapping[str, str], body: bytes, journal: Journal
 ) -> Outgoing:
-    """Return what is about to go out, without its secrets."""
-    clean, places = secrets.cut(read_object(body), api, digest)
+    """Return what is about to go out, without its secrets.
+
+    What it shares with a body that had none is not looked through again.
+    """
+    digest = journal.digest
+    short = journal.shortened(api, body)
+    clean, places = secrets.cut(read_object(short or body), api, digest)
+    if short is not None and places:
+        clean, places = secrets.cut(read_object(body), api, digest)
     account = request_headers.account_in(headers)
     return Outgoing(
         api=api,
