@@ -52,6 +52,13 @@ MESSAGES = {
 }
 # A compaction stands for all that precedes it: its note names them.
 COMPACTED = ("R18", "O10")
+# The rules that change what had been sent, and why they have to.
+CHANGING = {
+    "anthropic-messages": {
+        "R3": "a call of the service's own stays in flight until others spoke without its result",
+        "R21": "a note of the operator's stands nowhere but after what the user says",
+    }
+}
 
 windows = st.none() | st.builds(
     Window, exchanges=st.integers(1, 3), step=st.integers(1, 3), pinned=st.just(0)
@@ -212,11 +219,11 @@ def spread(messages: list[dict[str, object]]) -> list[object]:
 
 
 def is_explained(now: Request, before: Request, version: int) -> bool:
-    """Whether a note tells of a change to what had been sent.
+    """Whether a rule that changes what had been sent says that it did.
 
-    One that was not there, or one on a note of the operator's: Anthropic takes it nowhere but
-    after what the user says, so until it is answered it moves on with that.
+    One note was not there, or is on a note of the operator's: until that is answered it moves on.
     """
-    new = set(now.report) ^ set(before.report)
     moving = now.report.of("R21")
-    return any(note.version is None or note.version < version for note in (*new, *moving))
+    new = set(now.report) ^ set(before.report)
+    rules = CHANGING.get(now.api, {})
+    return any(note.rule in rules and (note.version or 0) < version for note in (*new, *moving))
