@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from uuid import UUID
 
+from hansard.adapters.arguments import key_given
 from hansard.adapters.histories.call_ids import told_apart
 from hansard.adapters.histories.doubts import doubts_of
 from hansard.adapters.histories.history import Doubt, Heard, History, Listener
@@ -77,6 +78,7 @@ def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) 
     """
     identity = Identity(store.tenant, key)
     try:
+        key_given(key)
         heard = history.hear(Listener(identity.responses(), store.backend.digest))
     except InvalidInput as exc:
         why = f"{history.place}: {exc}"

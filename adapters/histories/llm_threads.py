@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from hansard.adapters.histories.database import Database, microseconds
+from hansard.adapters.histories.database import Database, Row, microseconds
 from hansard.adapters.histories.llm_rows import (
     attachment,
     count_of,
@@ -24,7 +24,7 @@ def turns(database: Database, thread: str, tip: str) -> Iterator[Turn]:
     said: list[Message] = []
     answered: list[Message] = []
     hashes: list[str] = []
-    for digest, role, metadata in database.all("chain", tip):
+    for digest, role, metadata in _chain(database, tip):
         said.append(Message(role, _parts(database, digest), json_of(metadata)))
         hashes.append(digest)
         row = next(iter(database.rows("turns", digest, thread)), None)
@@ -37,6 +37,14 @@ def turns(database: Database, thread: str, tip: str) -> Iterator[Turn]:
         said, hashes = [], []
     if said:
         yield Turn("the end", tuple(said))
+
+
+def _chain(database: Database, tip: str) -> list[Row]:
+    """Return the messages up to one, the first one first."""
+    rows = database.all("chain", tip)
+    if len({digest for digest, *_ in rows}) < len(rows):
+        raise InvalidInput("a message comes before itself: the file is damaged")
+    return rows
 
 
 def _turn(

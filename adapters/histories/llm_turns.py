@@ -114,7 +114,10 @@ class _Hearing:
             case "tool":
                 for part in message.parts:
                     self._tell(self._result(part, turn), turn)
-            case _:
+            case role:
+                if role != "user":
+                    why = "a role that is not known: kept as what the user said"
+                    self.doubts.append(Doubt("opaque", turn.place, why))
                 content = tuple(self._content(part, turn) for part in message.parts)
                 if content:
                     self._tell(MessageRecorded(role="user", content=content), turn)

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import apsw
+
 from hansard.adapters.histories import llm_responses, llm_threads
 from hansard.adapters.histories.database import Database, opened
 from hansard.adapters.histories.history import Heard, Histories, History, Listener
@@ -56,9 +58,14 @@ def _hear(
     tip: str | None,
     listener: Listener,
 ) -> Heard:
-    if tip is None:
-        return hear_turns(llm_responses.turns(database, tables, name), listener)
-    return hear_turns(llm_threads.turns(database, name, tip), listener)
+    try:
+        if tip is None:
+            return hear_turns(llm_responses.turns(database, tables, name), listener)
+        return hear_turns(llm_threads.turns(database, name, tip), listener)
+    except InvalidInput:
+        raise
+    except (KeyError, TypeError, ValueError, apsw.Error) as exc:
+        raise InvalidInput("a row is not what llm writes: the file is damaged") from exc
 
 
 def _tables(database: Database) -> frozenset[str]:

@@ -7,12 +7,14 @@ SELECT name FROM sqlite_master WHERE type = 'table'
 SELECT id, tip_message_hash FROM threads WHERE tip_message_hash IS NOT NULL ORDER BY id
 
 -- name: chain
--- From the last message to the first one: each names the one before it.
+-- From the last message to the first one: each names the one before it. No chain is longer than
+-- there are messages, unless a damaged one is a ring.
 WITH RECURSIVE chain (hash, parent_hash, role, provider_metadata, depth) AS (
     SELECT hash, parent_hash, role, provider_metadata, 0 FROM messages WHERE hash = ?1
     UNION ALL
     SELECT m.hash, m.parent_hash, m.role, m.provider_metadata, depth + 1
     FROM chain JOIN messages m ON m.hash = chain.parent_hash
+    WHERE depth < (SELECT count(*) FROM messages)
 )
 SELECT hash, role, provider_metadata FROM chain ORDER BY depth DESC
 
