@@ -95,7 +95,11 @@ def taken_back(earlier: JsonObject | None, later: JsonObject) -> JsonObject:
     What is empty at first is yet to be filled, and a status changes: neither is taken back.
     """
     differing = _otherwise(earlier, later)
-    return {key: value for key, value in differing.items() if value and key != "status"}
+    return {
+        key: value
+        for key, value in differing.items()
+        if key != "status" and not _is_filled(value, later.get(key))
+    }
 
 
 def closed(answer: Answer) -> Answer:
@@ -140,6 +144,19 @@ def _otherwise(other: JsonObject | None, item: JsonObject) -> JsonObject:
     if other is None or other == item:
         return {}
     return {key: value for key, value in other.items() if key not in item or item[key] != value}
+
+
+def _is_filled(value: Any, later: Any) -> bool:
+    """Whether a later value says all that an earlier one did, with what was empty there."""
+    match value, later:
+        case dict(), dict():
+            members, filled = cast("JsonObject", value), cast("JsonObject", later)
+            return all(_is_filled(held, filled.get(name)) for name, held in members.items())
+        case list(), list():
+            items, others = cast("list[Any]", value), cast("list[Any]", later)
+            return len(items) <= len(others) and all(map(_is_filled, items, others))
+        case _:
+            return not value or bool(value == later)
 
 
 def _is_broken_call(item: JsonObject, ran: frozenset[str]) -> bool:
