@@ -42,7 +42,7 @@ def attempted(body: bytes, sizes: list[int], kind: str) -> Recording:
         WIRE,
         UUID(int=1),
         None,
-        lambda: Credentials((), lambda text: text.encode()),
+        lambda: Credentials((), lambda text: text.encode("utf-8", "surrogatepass")),
         lambda recording, _: closed.append(recording),
     )
     complaints = Complaints()
