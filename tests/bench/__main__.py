@@ -28,7 +28,7 @@ Part = Callable[[], Iterator[Line]]
 _ROOT: Final = Path(__file__).parents[2]
 _NAMES: Final = (
     *("request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
-    *("insert.postgres", "callers.postgres", "rendering", "recorder", "import"),
+    *("insert.postgres", "callers.postgres", "rendering", "capturing", "recorder", "import"),
 )
 
 
@@ -78,6 +78,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "insert.postgres": partial(_lines, partial(insert.measures, place)),
         "callers.postgres": partial(_lines, partial(callers.measures, place)),
         "rendering": partial(_program, place, "rendering"),
+        "capturing": partial(_program, place, "capturing"),
         "recorder": partial(_program, place, "recorder"),
         "import": partial(_lines, partial(importing.measures, place)),
     }
