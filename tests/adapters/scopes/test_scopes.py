@@ -1,0 +1,175 @@
+"""Scopes: what is called within one is recorded, whoever owns the client."""
+
+import asyncio
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+import hansard
+from hansard.adapters.demo.server import DemoServer
+from tests.adapters import recorded_calls
+from tests.adapters.openai_clients import ANSWERED, HELLO, KEY, MODEL, types
+from tests.adapters.openai_server import Fails, OpenAIServer, Says
+from tests.adapters.scoped_calls import ask, ask_later, calls
+
+GREETING = Says("Hello! What can I do for you?")
+
+
+# -- a scope ---------------------------------------------------------------------------------
+
+
+def test_what_is_called_in_a_scope_is_recorded_and_nothing_else(
+    talk: hansard.Talk, client: openai.OpenAI
+) -> None:
+    ask(client)
+    with talk.recording():
+        ask(client)
+    ask(client)
+    assert types(talk) == ANSWERED
+
+
+def test_clients_made_in_a_scope_are_recorded_too(talk: hansard.Talk, server: OpenAIServer) -> None:
+    with talk.recording(), openai.OpenAI(api_key=KEY, base_url=server.url) as client:
+        ask(client)
+    assert types(talk) == ANSWERED
+
+
+def test_anthropics_clients_are_recorded_in_a_scope(talk: hansard.Talk) -> None:
+    with (
+        DemoServer([recorded_calls.GREETING]) as server,
+        anthropic.Anthropic(api_key=KEY, base_url=server.url) as client,
+        talk.recording(),
+    ):
+        client.messages.create(
+            model="claude-sonnet-5", max_tokens=9, messages=[{"role": "user", "content": "Hello"}]
+        )
+    assert types(talk) == ANSWERED
+
+
+def test_scopes_nest_and_the_innermost_holds(
+    talk: hansard.Talk, other: hansard.Talk, client: openai.OpenAI
+) -> None:
+    with talk.recording():
+        with other.recording():
+            ask(client)
+        assert (calls(talk), calls(other)) == (0, 1)
+        ask(client)
+    assert (calls(talk), calls(other)) == (1, 1)
+
+
+def test_a_scope_ends_with_an_error(talk: hansard.Talk, client: openai.OpenAI) -> None:
+    with pytest.raises(LookupError), talk.recording():
+        raise LookupError
+    ask(client)
+    assert talk.since(0) == []
+
+
+def test_a_scope_is_entered_once(talk: hansard.Talk) -> None:
+    scope = talk.recording()
+    with scope, pytest.raises(RuntimeError, match="ask for another"):
+        scope.__enter__()
+
+
+def test_a_recorded_client_is_not_recorded_twice(
+    talk: hansard.Talk, store: hansard.Store, client: openai.OpenAI
+) -> None:
+    with talk.recording():
+        ask(talk.record(client))
+        ask(store.record(client))
+    assert calls(talk) == 2
+
+
+def test_other_requests_are_left_alone(talk: hansard.Talk, server: OpenAIServer) -> None:
+    with talk.recording(), httpx2.Client() as http:
+        http.get(f"{server.origin}/elsewhere")
+        http.post(f"{server.origin}/v1/embeddings", json={"input": "x"})
+    assert len(server.received) == 2
+    assert talk.since(0) == []
+
+
+def test_any_http_client_that_speaks_a_providers_wire_is_recorded(
+    talk: hansard.Talk, server: OpenAIServer
+) -> None:
+    with talk.recording(), httpx2.Client() as http:
+        http.post(f"{server.url}/chat/completions", json={"model": MODEL, "messages": HELLO})
+    assert types(talk) == ANSWERED
+
+
+@pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI])
+def test_a_call_that_cannot_be_recorded_in_its_scope_is_refused(
+    talk: hansard.Talk, server: OpenAIServer, kind: type[Any]
+) -> None:
+    talk.user("Hello")
+    talk.close()
+
+    async def refused() -> BaseException:
+        async with openai.AsyncOpenAI(api_key=KEY, base_url=server.url) as client:
+            with pytest.raises(hansard.NotRecorded) as caught, talk.recording():
+                await ask_later(client)
+        return caught.value
+
+    if kind is openai.AsyncOpenAI:
+        error = asyncio.run(refused())
+    else:
+        with openai.OpenAI(api_key=KEY, base_url=server.url) as client:
+            with pytest.raises(hansard.NotRecorded) as caught, talk.recording():
+                ask(client)
+            error = caught.value
+    assert isinstance(error, openai.OpenAIError)
+    assert server.received == []
+
+
+def test_retries_in_a_scope_are_attempts_of_one_request(talk: hansard.Talk) -> None:
+    with (
+        OpenAIServer([Fails(500), GREETING]) as server,
+        openai.OpenAI(api_key=KEY, base_url=server.url, max_retries=1) as client,
+        talk.recording(),
+    ):
+        ask(client)
+    assert types(talk) == [*ANSWERED[:2], "attempt.failed", *ANSWERED[2:]]
+
+
+def test_a_stream_belongs_to_the_scope_that_it_was_begun_in(
+    talk: hansard.Talk, other: hansard.Talk, client: openai.OpenAI
+) -> None:
+    with talk.recording():
+        stream = client.chat.completions.create(model=MODEL, messages=HELLO, stream=True)
+    with other.recording():
+        for _ in stream:
+            pass
+    assert types(talk) == ANSWERED
+    assert other.since(0) == []
+
+
+def test_a_proxy_is_recorded_in_a_scope(talk: hansard.Talk, server: OpenAIServer) -> None:
+    through = httpx2.Client(proxy=server.origin)
+    with (
+        openai.OpenAI(api_key=KEY, base_url="http://api.example/v1", http_client=through) as client,
+        talk.recording(),
+    ):
+        ask(client)
+    assert server.received[0].headers["host"] == "api.example"
+    assert types(talk) == ANSWERED
+
+
+# -- what it costs ---------------------------------------------------------------------------
+
+
+def test_nothing_is_wrapped_outside_of_scopes(talk: hansard.Talk, client: openai.OpenAI) -> None:
+    http: Any = vars(client)["_client"]
+    url = httpx2.URL("http://x/v1/chat/completions")
+    with talk.recording():
+        within = http._transport_for_url(url)
+    assert within is not http._transport
+    assert within.inner is http._transport
+    assert http._transport_for_url(url) is http._transport
+
+
+def test_the_hook_is_installed_once(talk: hansard.Talk, client: openai.OpenAI) -> None:
+    for _ in range(3):
+        with talk.recording():
+            ask(client)
+    assert calls(talk) == 3
