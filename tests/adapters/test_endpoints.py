@@ -26,11 +26,15 @@ ANTHROPIC = "anthropic-messages"
         ("/openai/responses", RESPONSES),
         ("/openai/v1/responses/", RESPONSES),
         ("/gateway/openai/responses", RESPONSES),
-        ("/v1/responses/compact", RESPONSES),
     ],
 )
 def test_an_endpoint_is_known_under_any_prefix(path: str, api: str) -> None:
     assert endpoint_of("POST", path) == Endpoint(api, "turn")
+
+
+@pytest.mark.parametrize("path", ["/v1/responses/compact", "/openai/responses/compact/"])
+def test_a_summary_is_a_turn_that_says_so(path: str) -> None:
+    assert endpoint_of("POST", path) == Endpoint(RESPONSES, "turn", compacts=True)
 
 
 @pytest.mark.parametrize("path", ["/v1/responses/resp_1", "/openai/v1/responses/resp_1/"])
