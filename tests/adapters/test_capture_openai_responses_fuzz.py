@@ -124,13 +124,14 @@ def closing_of(recording: Recording) -> ResponseCompleted | ResponseInterrupted:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text that a value says, and every name."""
+    """Every text that a value says, and the name of all that is not empty."""
     match value:
         case str() if value:
             yield value
         case dict():
             for name, held in cast("JsonObject", value).items():
-                yield from (name, *texts_in(held))
+                if held:
+                    yield from (name, *texts_in(held))
         case list():
             for held in cast("list[Any]", value):
                 yield from texts_in(held)
