@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 from hansard.adapters.answers import record_answer
+from hansard.adapters.awaited_answers import AwaitedAnswers, find_among
 from hansard.adapters.bodies import Bodies, Reading
-from hansard.adapters.capture.background import is_still_made
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.spool import Spool, say_dropped
 from hansard.adapters.capture.unstored import Unstored
+from hansard.adapters.compared import Compared
 from hansard.adapters.lineage import Lineages, Stretch
 from hansard.adapters.paths import Paths
 from hansard.adapters.recording import (
@@ -35,7 +36,7 @@ from hansard.adapters.recording import (
     plan,
 )
 from hansard.adapters.relating import Relating
-from hansard.adapters.side_lines import SideLine, SideLines, closing_of, last_request, line_of
+from hansard.adapters.side_lines import SideLine, SideLines, last_request
 from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
 from hansard.adapters.writing import Done, append_to
 from hansard.domain import conversation
@@ -46,7 +47,7 @@ from hansard.domain.errors import (
     NotRecorded,
     VersionConflict,
 )
-from hansard.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
+from hansard.domain.events import Event, RequestSent
 from hansard.domain.head import Head
 from hansard.domain.log import Append, Backend, NewEvent
 from hansard.projections.sources import Source
@@ -59,7 +60,6 @@ logger = logging.getLogger("hansard")
 
 _TRIES: Final = 8
 _REMEMBERED: Final = 8
-_ANSWERED: Final = 64
 
 
 class Conversation(Protocol):
@@ -116,7 +116,7 @@ class Journal:
         self._bodies = Bodies()
         self._standings = Standings(talk)
         self._sides = SideLines()
-        self._answered: OrderedDict[str, tuple[UUID, UUID | None, int]] = OrderedDict()
+        self._answers = AwaitedAnswers()
 
     def remember(self, asked: Asked) -> None:
         """Take note of a request that was rendered here: it may go out next."""
@@ -165,9 +165,12 @@ class Journal:
         It is known here if this journal recorded it, or if it is among the last events: another
         process may have asked for what is read now.
         """
-        with self._remembering:
-            known = self._answered.get(provider_id)
-        return _begun(*known) if known else self._found_among_recent(provider_id)
+        talk = self.talk
+        found = self._answers.find(provider_id)
+        if found is None:
+            paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, talk.head().version)
+            found = find_among(paths.recent(), provider_id)
+        return found
 
     def resume(self, begun: Begun) -> None:
         """Take note that another attempt of a request is in flight."""
@@ -188,7 +191,7 @@ class Journal:
 
     def _conclude(self, begun: Begun, recording: Recording) -> None:
         events, blobs = recording
-        self._note(begun, events)
+        self._answers.note(begun, events)
         talk = self.talk
         try:
             drafted = tuple(talk.draft(event, begun.request) for event in events)
@@ -211,32 +214,6 @@ class Journal:
             self.spool.put(Unstored(append, blobs), exc)
             if not isinstance(exc, Exception):
                 raise
-
-    def _note(self, begun: Begun, events: tuple[Event, ...]) -> None:
-        """Keep in mind what a request was answered, by the provider's id."""
-        for event in events:
-            if isinstance(event, ResponseCompleted | ResponseInterrupted) and event.provider_id:
-                with self._remembering:
-                    self._answered.pop(event.provider_id, None)
-                    if not is_still_made(event):
-                        continue
-                    # Not `begun` itself: it is in flight for as long as it is held.
-                    self._answered[event.provider_id] = begun.request, begun.line, begun.version
-                    while len(self._answered) > _ANSWERED:
-                        self._answered.popitem(last=False)
-
-    def _found_among_recent(self, provider_id: str) -> Begun | None:
-        talk = self.talk
-        version = talk.head().version
-        paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, version)
-        for recorded in reversed(paths.recent()):
-            closing = closing_of(recorded)
-            if closing is None or closing.provider_id != provider_id or closing.request is None:
-                continue
-            if not is_still_made(closing):
-                return None
-            return _begun(closing.request, line_of(recorded), version)
-        return None
 
     def _record(self, outgoing: Outgoing, after: int | None) -> Begun:
         """Record a request where it belongs; decide again when another writer was quicker."""
@@ -281,12 +258,18 @@ class Journal:
         asked = reading.whole()
         if asked is None:
             return UNRELATED
-        if rendered is not None and goes_on(asked, standing, rendered.recipe.version):
+        if (
+            after is None
+            and rendered is not None
+            and goes_on(asked, standing, rendered.recipe.version)
+        ):
             return Related("extends", parent=standing.last_id)
         own, lineages = self.talk.conversation_id, self.talk.lineages()
-        relating = Relating(self.talk.backend, lineages, own, self._sides, standing, asked)
+        compared = Compared(self.talk.backend, lineages, own, self._sides, standing, asked)
+        relating = Relating(compared)
         if after is not None:
-            return relating.going_on(after)
+            related = relating.going_on(after)
+            return related if rendered is None else replace(related, new=())
         related = relating.related()
         if rendered is None:
             return related
@@ -337,9 +320,3 @@ class Journal:
     def _put(self, blobs: Mapping[str, bytes]) -> None:
         for data in blobs.values():
             self.talk.backend.put_blob(self.talk.tenant, self.talk.conversation_id, (data,))
-
-
-def _begun(request: UUID, line: UUID | None, version: int) -> Begun:
-    begun = Begun(request, line)
-    begun.version = version
-    return begun

@@ -1,0 +1,83 @@
+"""Requests that go on from what the provider holds: a response by its id, a conversation by its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+from uuid import UUID
+
+from hansard.adapters.compared import Compared
+from hansard.adapters.paths import Path, known_events
+from hansard.adapters.recording import Related
+from hansard.adapters.side_lines import closing_of, line_of
+from hansard.domain.log import RecordedEvent
+from hansard.projections.alignment import align
+from hansard.projections.continuation import Piece
+from hansard.projections.recorded_units import recorded_units
+
+
+def by_reference(compared: Compared) -> Related:
+    """Return how a request goes on that names what it goes on from."""
+    recent = compared.last_events()
+    compared.sides.take_in(recent)
+    found = next((e for e in reversed(recent) if _is_meant(compared, e)), None)
+    closing = closing_of(found) if found else None
+    if found is None or closing is None:
+        return _unknown_reference(compared)
+    line = line_of(found)
+    since = [e for e in recent if e.version > found.version and line_of(e) == line]
+    units = recorded_units(known_events(event.told() for event in since))
+    new = align(compared.units(), units).new
+    is_last = not any(event.type == "request.sent" for event in since)
+    pieces = compared.pieces(new) if is_last else compared.asked.pieces
+    return _referring(compared, found.version, line, pieces, closing.request, is_last=is_last)
+
+
+def _referring(
+    compared: Compared,
+    version: int,
+    line: UUID | None,
+    new: tuple[Piece, ...],
+    parent: UUID | None,
+    *,
+    is_last: bool,
+) -> Related:
+    side = None if line is None else compared.sides.get(line)
+    if side is not None and side.is_adopted:
+        line = side = None
+        is_last = False
+    path = compared.paths.main() if side is None else compared.paths.of(side, compared.sides)
+    if path is None or (line is not None and side is None):
+        return Related("unrelated", new=new, is_new=True)
+    if is_last and side is None and _is_present(compared, path, version):
+        return Related("reference", new=new, parent=parent or compared.standing.last_id)
+    if is_last and side is not None:
+        return compared.extends(path, new, parent or side.last.request, "reference")
+    place = path.as_of_place(version) if _is_present(compared, path, version) else None
+    branch = compared.branch(parent, version, place, new)
+    return replace(branch, relation="reference")
+
+
+def _unknown_reference(compared: Compared) -> Related:
+    if compared.standing.last is None:
+        return Related("reference", new=compared.asked.pieces)
+    return Related("unrelated", new=compared.asked.pieces, is_new=True)
+
+
+def _is_present(compared: Compared, path: Path, version: int) -> bool:
+    return any(
+        stretch.after < version <= stretch.until
+        for stretch in path.stretches
+        if stretch.conversation_id == compared.own
+    )
+
+
+def _is_meant(compared: Compared, recorded: RecordedEvent) -> bool:
+    event = closing_of(recorded)
+    if event is None:
+        return False
+    if compared.asked.refers_to is not None:
+        return event.provider_id == compared.asked.refers_to
+    thread: Any = event.envelope.get("conversation")
+    held = cast("dict[str, Any]", thread).get("id") if isinstance(thread, dict) else thread
+    return held is not None and held == compared.asked.thread
