@@ -87,11 +87,11 @@ class Responses:
         """Return how the last response ended."""
         return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN
 
-    def last_of(self, api: str) -> Response:
-        """Return how the last response that came through an API ended."""
+    def last_completed(self, api: str) -> ResponseCompleted | None:
+        """Return how the last response ended that came through an API and did not break off."""
         closings = map(_closing, reversed(self._closings))
-        found = (closing for closing in closings if closing and closing.api == api)
-        return Response(None, next(found, None))
+        completed = (one for one in closings if isinstance(one, ResponseCompleted))
+        return next((one for one in completed if one.api == api), None)
 
     def _closed(self) -> dict[str, ResponseCompleted | ResponseInterrupted]:
         if self._by_response is None:

@@ -46,6 +46,8 @@ def anthropic_block(story: Story, part: int, kind: str, said: str) -> list[JsonO
             return [tool_use(f"toolu_{said}_{at}", caller=code_of(said), input={"q": mark})]
         case "search":
             return [{**server_tool_use(said), "input": {"query": mark}}]
+        case "pausing":
+            return [{**server_tool_use(f"srvtoolu_{at}"), "input": {"query": mark}}]
         case "found":
             return [search_result(said)]
         case "thinking":
@@ -65,8 +67,8 @@ def anthropic_said(story: Story, told: list[tuple[str, str]]) -> list[JsonObject
 def anthropic_answers(draw: st.DrawFn) -> Deed:
     told = draw(st.lists(anthropic_blocks, max_size=4))
     stop = draw(st.sampled_from(["tool_use", "end_turn", "pause_turn", "max_tokens", "refusal"]))
-    if stop == "pause_turn" and not {kind for kind, _ in told} & {"search", "whole search"}:
-        stop = "end_turn"  # The service pauses amid its own tools only.
+    if stop == "pause_turn":
+        told = [*told, ("pausing", "")]  # The service pauses amid its own tools only.
     envelope: JsonObject = {"stop_reason": stop, "container": {"id": "container_1"}}
     return lambda story: story.answer(*anthropic_said(story, told), stop=stop, envelope=envelope)
 

@@ -193,3 +193,12 @@ def test_the_container_goes_back_though_another_provider_answered_since() -> Non
     story.answer(tool_use("toolu_1"), stop="tool_use", envelope={"container": held})
     story.happen(ResponseCompleted(response=UUID(int=9), api="openai-chat", envelope={}))
     assert story.request()["container"] == "container_1"
+
+
+def test_the_container_goes_back_though_a_response_broke_off_since() -> None:
+    story = Story()
+    story.user("hi")
+    held = {"id": "container_1"}
+    story.answer(tool_use("toolu_1"), stop="tool_use", envelope={"container": held})
+    story.cut()
+    assert story.request()["container"] == "container_1"

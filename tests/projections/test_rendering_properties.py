@@ -72,6 +72,8 @@ def block_of(story: Story, kind: str, said: str) -> JsonObject:
             return tool_use(f"toolu_of_{said}_{len(story.events)}", caller=code_of(said))
         case "server_tool_use":
             return server_tool_use(said)
+        case "pausing":
+            return server_tool_use(f"srvtoolu_of_{len(story.events)}")
         case "result":
             return search_result(said)
         case "thinking":
@@ -93,9 +95,8 @@ def says(draw: st.DrawFn) -> Deed:
 def answers(draw: st.DrawFn, blocks: st.SearchStrategy[tuple[str, str]]) -> Deed:
     told = draw(st.lists(blocks, max_size=4))
     stop = draw(st.sampled_from(["tool_use", "end_turn", "pause_turn", "max_tokens", "refusal"]))
-    kinds = {kind for kind, _ in told}
-    if stop == "pause_turn" and not kinds & {"server_tool_use", "result"}:
-        stop = "end_turn"  # The service pauses amid its own tools only.
+    if stop == "pause_turn":
+        told = [*told, ("pausing", "")]  # The service pauses amid its own tools only.
     envelope: JsonObject = {"stop_reason": stop, "container": {"id": "container_1"}}
     return lambda story: story.answer(
         *(block_of(story, *block) for block in told), stop=stop, envelope=envelope
