@@ -20,6 +20,7 @@ from hansard.adapters.journals import Journals
 from hansard.adapters.lineage import Lineages, Stretch
 from hansard.adapters.reading import blob_among, read_through
 from hansard.adapters.talk_wire import TalkWire
+from hansard.adapters.results import record_result
 from hansard.adapters.writing import Done, append_to, stamped
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
@@ -129,15 +130,16 @@ class Talk:
         """
         call = text_given("a call's id", call_id)
         blocks = given.result_content(content, self._put)
-        decided = conversation.give_result(
+        (result,) = conversation.give_result(
             self._known_head(), call, blocks, is_error=bool(is_error)
         )
-        return self.append(*decided)
+        return record_result(self, result)
 
     def cancel(self, call_id: str) -> Done:
         """Record that a call was given up without a result."""
         call = text_given("a call's id", call_id)
-        return self.append(*conversation.cancel_call(self._known_head(), call))
+        (result,) = conversation.cancel_call(self._known_head(), call)
+        return record_result(self, result)
 
     def redact(self, version: int, reason: str | None = None) -> Done:
         """Leave the event at a version out of every request from here on; the record keeps it."""

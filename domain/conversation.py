@@ -68,7 +68,7 @@ def give_result(
     content: Iterable[Text | Document],
     *,
     is_error: bool = False,
-) -> tuple[Event, ...]:
+) -> tuple[events.ToolResultRecorded]:
     """Record what a tool gave; an empty content is a result too."""
     _must_be_open(head)
     _must_name_a_call(call_id)
@@ -76,7 +76,7 @@ def give_result(
     return (events.ToolResultRecorded(call_id=call_id, content=result, is_error=is_error),)
 
 
-def cancel_call(head: Head, call_id: str) -> tuple[Event, ...]:
+def cancel_call(head: Head, call_id: str) -> tuple[events.ToolResultRecorded]:
     """Record that a call was given up, with the text that stands in for its result."""
     _must_be_open(head)
     _must_name_a_call(call_id)

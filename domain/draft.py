@@ -78,7 +78,8 @@ def once_of(event: Event) -> str | None:
         case events.MessageRecorded(message_id=str() as message_id):
             return f"message:{message_id}"
         case events.ToolResultRecorded(line=None):
-            return f"result:{event.call_id}"
+            name = f"result:{event.call_id}"
+            return name if event.call is None else f"{name}@{event.call}"
         case events.ResponseCompleted() | events.ResponseInterrupted():
             return f"response:{event.response}"
         case _:

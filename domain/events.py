@@ -107,9 +107,14 @@ class ToolCallRecorded(OnLine):
 
 
 class ToolResultRecorded(OnLine):
-    """What the call `call_id` gave; `cancelled` where it was given up without one."""
+    """What the call `call_id` gave; `cancelled` where it was given up without one.
+
+    `call` is the version of the call, where an earlier call of the conversation has the same id and
+    its result: servers exist that number the calls of each answer from 0.
+    """
 
     call_id: str
+    call: int | None = None
     content: Annotated[Native | ToolResult, Discriminator("kind")]
     is_error: bool = False
     cancelled: bool = False
