@@ -119,7 +119,7 @@ class _Writing:
         self._texts = {at: said for at, said in self._texts.items() if at[:2] != path}
 
     def _holder(self, path: Path, part: str | None = None) -> Any:
-        """Return what holds the last key of a path, made where it is missing, a part by its type."""
+        """Return what holds the last key of a path, made where missing, a part by its type."""
         here: Any = self._value
         for key, following in pairwise(path):
             found = _held(here, key)

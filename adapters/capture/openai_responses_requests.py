@@ -2,7 +2,7 @@
 
 Shapes: the OpenAPI description of OpenAI's API, "CreateResponse" and "InputItem". Items stay
 native, as the program spelled them; a content that is a plain string becomes plain text. A message
-of the user is a block a part, but one with members of its own (an id, a status) is one block, whole.
+of the user is a block a part; one with members of its own (an id, a status) is one block, whole.
 
 Messages of the system or the developer that lead the input are instructions, unless the request
 goes on from an earlier response: then they come amid the conversation, as all later ones do.
