@@ -135,7 +135,7 @@ def _print(done: TakenIn) -> None:
 def _document(done: TakenIn) -> dict[str, object]:
     return {
         "key": done.key,
-        "conversation": str(done.conversation_id),
+        "conversation": None if done.conversation_id is None else str(done.conversation_id),
         "outcome": done.outcome,
         "events": done.events,
         "recorded": done.recorded,

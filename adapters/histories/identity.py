@@ -1,7 +1,8 @@
 """Ids that a history has wherever and whenever it is read, so that importing it again is free.
 
-An id stands for the tenant, the key and all that was said up to there. It has the form of a UUIDv7
-(RFC 9562) at time 0, for a source seldom tells times and may correct them.
+An id stands for the tenant, the key and all that was said up to there. Ids outlive erasure, so they
+come from the store's keyed digest: without its key nobody can try what they stand for. An id has
+the form of a UUIDv7 (RFC 9562) at time 0, for a source seldom tells times and may correct them.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from itertools import count
 from typing import Final
 from uuid import UUID
 
+from hansard.adapters.histories.history import Digest
 from hansard.domain.encoding import encode
 from hansard.domain.events import Event
 from hansard.domain.registry import name_of
 
-_SEED: Final = b"hansard: a history of another program\x00"
+_SUBJECT: Final = "a history of another program"
 
 
 class Identity:
     """The ids of what an imported conversation holds."""
 
-    def __init__(self, tenant: UUID, key: str) -> None:
+    def __init__(self, digest: Digest, tenant: UUID, key: str) -> None:
         """Take the tenant and the key: they set one import apart from another."""
-        named = tenant.bytes + key.encode("utf-8", "surrogatepass")
-        self._seed = hashlib.sha256(_SEED + named).digest()
+        self._seed = digest(f"{_SUBJECT}:{tenant}:{key}")
 
     def conversation(self) -> UUID:
         """Return the id of the conversation."""

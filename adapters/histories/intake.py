@@ -42,11 +42,11 @@ _BESIDE: Final = frozenset(
 class TakenIn:
     """What was done with a history: `recorded` of its `events` are new in the store.
 
-    `why` says what is wrong where it was refused.
+    `why` says what is wrong where it was refused; one that cannot be read has no id.
     """
 
     key: str
-    conversation_id: UUID
+    conversation_id: UUID | None
     outcome: Outcome
     events: int
     recorded: int
@@ -76,13 +76,12 @@ def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) 
     changes nothing: that is an outcome, not an error. With `dry_run` nothing is recorded, and the
     outcome is what would be. Raises what the store raises.
     """
-    identity = Identity(store.tenant, key)
+    digest = store.backend.digest
     try:
-        key_given(key)
-        heard = history.hear(Listener(identity.responses(), store.backend.digest))
+        identity = Identity(digest, store.tenant, key_given(key))
+        heard = history.hear(Listener(identity.responses(), digest))
     except InvalidInput as exc:
-        why = f"{history.place}: {exc}"
-        return TakenIn(key, identity.conversation(), "refused", 0, 0, why=why)
+        return TakenIn(key, None, "refused", 0, 0, why=f"{history.place}: {exc}")
     heard = told_apart(heard, identity.line)
     ids = tuple(identity.of_events(said.event for said in heard.spoken))
     doubts = (*heard.doubts, *doubts_of(heard))

@@ -7,6 +7,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import hansard
@@ -82,7 +83,9 @@ WHOLE = {
 
 
 def memory() -> Store:
-    return hansard.connect("memory://")
+    """A new store that gives the same ids as any other of these."""
+    with patch("hansard.adapters.storage.memory.new_digest_key", lambda: b"the key of tests"):
+        return hansard.connect("memory://")
 
 
 def history(api: str, messages: Sequence[dict[str, Any]], **request: Any) -> History:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hansard
 from hansard.adapters.histories.intake import take_in
 from hansard.adapters.store import Store
 from hansard.domain.errors import StorageFull
@@ -243,6 +244,14 @@ def test_two_keys_hold_the_same_history_apart() -> None:
         assert take_in(store, history("openai-chat", CHAT), key).outcome == "recorded"
     one, two = contents_of(store).values()
     assert {it[0] for it in one}.isdisjoint(it[0] for it in two)
+
+
+def test_ids_tell_nobody_else_what_they_stand_for() -> None:
+    here, there = memory(), hansard.connect("memory://")
+    for store in (here, there):
+        taken_in(store, "openai-chat", CHAT)
+    assert {it[0] for it in content_of(here)}.isdisjoint(it[0] for it in content_of(there))
+    assert here.conversation("kept").conversation_id != there.conversation("kept").conversation_id
 
 
 def test_a_dry_run_says_what_would_be_and_records_nothing() -> None:
