@@ -9,8 +9,9 @@ Imports httpx2, which an SDK brings: only what was given such a client imports t
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import httpx2
 
@@ -18,55 +19,61 @@ from hansard.adapters.capture.binding import Binding
 from hansard.adapters.capture.transport import AsyncRecordedTransport, RecordedTransport
 from hansard.adapters.capture.turns import Turns
 
-ClientT = TypeVar("ClientT", httpx2.Client, httpx2.AsyncClient)
+
+def recorded(client: Any, turns: Turns) -> Any | None:
+    """Return a client like that one, with its transports wrapped; None if it is no HTTP client."""
+    transport = next((found for kind, found in kinds().items() if isinstance(client, kind)), None)
+    if transport is None:
+        return None
+    wrapped = _wrapped(client)
+    # A conversation takes over from another.
+    origin = client if wrapped is None else wrapped.origin
+    return _like(origin, lambda inner: transport(inner, origin, turns))
 
 
-def recorded(client: httpx2.Client, turns: Turns) -> httpx2.Client:
-    """Return a client like that one, with its transports wrapped."""
-    origin = _origin(client)
-    return _like(origin, lambda inner: RecordedTransport(inner, origin, turns))
-
-
-def recorded_async(client: httpx2.AsyncClient, turns: Turns) -> httpx2.AsyncClient:
-    """Return a client like that one, with its transports wrapped."""
-    origin = _origin(client)
-    return _like(origin, lambda inner: AsyncRecordedTransport(inner, origin, turns))
-
-
-def is_recorded(client: httpx2.Client | httpx2.AsyncClient, binding: Binding) -> bool:
+def is_recorded(client: Any, binding: Binding) -> bool:
     """Return whether a client's wire is recorded, bound like that, already."""
     wrapped = _wrapped(client)
     return wrapped is not None and wrapped.turns.binding.is_like(binding)
 
 
-def is_wrapped(client: httpx2.Client | httpx2.AsyncClient) -> bool:
+def is_wrapped(client: Any) -> bool:
     """Return whether a client's wire is recorded, wherever that is bound."""
     return _wrapped(client) is not None
 
 
-def _wrapped(
-    client: httpx2.Client | httpx2.AsyncClient,
-) -> RecordedTransport | AsyncRecordedTransport | None:
-    transport = client._transport  # pyright: ignore[reportPrivateUsage]  # httpx2 has no other way to it
-    if isinstance(transport, RecordedTransport | AsyncRecordedTransport):
-        return transport
-    return None
+def kinds() -> dict[type[Any], type[Any]]:
+    """Return the HTTP clients whose wire can be recorded, and the transport that does it for each.
+
+    Those of httpx are among them once something imported that.
+    """
+    known: dict[type[Any], type[Any]] = {
+        httpx2.Client: RecordedTransport,
+        httpx2.AsyncClient: AsyncRecordedTransport,
+    }
+    if "httpx" in sys.modules:
+        import httpx
+
+        from hansard.adapters.capture import httpx_transport
+
+        known.setdefault(httpx.Client, httpx_transport.HttpxTransport)
+        known.setdefault(httpx.AsyncClient, httpx_transport.AsyncHttpxTransport)
+    return known
 
 
-def _origin(client: ClientT) -> ClientT:
-    """Return the client whose transports are not wrapped: a conversation takes over from another."""
-    wrapped = _wrapped(client)
-    return client if wrapped is None else cast("ClientT", wrapped.origin)
+def _wrapped(client: Any) -> Any | None:
+    """Return the recording transport of a client, if it has one."""
+    transport = getattr(client, "_transport", None)  # Neither package has another way to it.
+    return transport if isinstance(transport, tuple(kinds().values())) else None
 
 
-def _like(client: ClientT, wrap: Callable[[Any], Any]) -> ClientT:
+def _like(client: Any, wrap: Callable[[Any], Any]) -> Any:
     """Return a copy of a client, with other transports; all else is shared."""
     made = copy.copy(client)
     _stays_open(made)
-    vars(made)["_transport"] = wrap(vars(client)["_transport"])
-    vars(made)["_mounts"] = {
-        pattern: None if inner is None else wrap(inner)
-        for pattern, inner in vars(client)["_mounts"].items()
+    made._transport = wrap(client._transport)
+    made._mounts = {
+        pattern: None if inner is None else wrap(inner) for pattern, inner in client._mounts.items()
     }
     return made
 

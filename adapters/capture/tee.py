@@ -45,27 +45,20 @@ def record(client: ClientT, binding: Binding) -> ClientT:
 
 def _recorded(client: Any, binding: Binding) -> Any:
     """Return an SDK's client around the same HTTP client, with its transports wrapped."""
-    import httpx2
-
     from hansard.adapters.capture import http_clients
 
     if binding.recorded is not None:
         binding.recorded.expect(_account(client))
-    match client._client:
-        case httpx2.Client() | httpx2.AsyncClient() as inner if http_clients.is_recorded(
-            inner, binding
-        ):
-            return client
-        case httpx2.Client() as inner:
-            return client.with_options(http_client=http_clients.recorded(inner, Turns(binding)))
-        case httpx2.AsyncClient() as inner:
-            wrapped = http_clients.recorded_async(inner, Turns(binding))
-            return client.with_options(http_client=wrapped)
-        case other:
-            raise UnsupportedClient(
-                f"the client sends through {type(other).__module__}.{type(other).__qualname__}, "
-                "whose wire cannot be recorded: give it a client of httpx2, or none"
-            )
+    inner = client._client
+    if http_clients.is_recorded(inner, binding):
+        return client
+    wrapped = http_clients.recorded(inner, Turns(binding))
+    if wrapped is None:
+        raise UnsupportedClient(
+            f"the client sends through {type(inner).__module__}.{type(inner).__qualname__}, "
+            "whose wire cannot be recorded: give it a client of httpx2 or httpx, or none"
+        )
+    return client.with_options(http_client=wrapped)
 
 
 def _account(client: Any) -> str | None:

@@ -253,7 +253,7 @@ def _loaded(response: httpx2.Response) -> bytes | None:
     """Return a body that a transport (a cache, a stand-in) made whole; None where it is to come."""
     try:
         return response.content
-    except httpx2.ResponseNotRead:
+    except RuntimeError:  # ResponseNotRead, of httpx2 or of httpx.
         return None
 
 

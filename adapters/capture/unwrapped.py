@@ -1,14 +1,17 @@
 """Clients that nobody recorded: within a scope, what they send is recorded too.
 
 A framework makes its clients itself, keeps them, and shares them between conversations. So the
-choice of a transport, which httpx2 makes for each request, is hooked once for the process: within a
-scope it is a recorded one, around the one that was chosen. Outside of one nothing is different.
+choice of a transport, which httpx2 and httpx make for each request, is hooked once for the process:
+within a scope it is a recorded one, around the one that was chosen. Outside of one nothing is
+different.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from functools import wraps
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -17,21 +20,21 @@ from hansard.adapters.capture import scope
 _CHOICE: Final = "_transport_for_url"
 
 _installing: Final = threading.Lock()
-_installed: Final[set[str]] = set()
+_hooked: Final[set[type[Any]]] = set()
 
 
 def record_in_scopes() -> None:
     """Have the clients of this process, those to come too, heed scopes; without httpx2, none do."""
     with _installing:
-        if "httpx2" in _installed or find_spec("httpx2") is None:
+        if _hooked or find_spec("httpx2") is None:
             return
-        import httpx2
+        with contextlib.suppress(ModuleNotFoundError):
+            import_module("httpx")  # So that what imports it later is recorded as well.
+        from hansard.adapters.capture.http_clients import kinds
 
-        from hansard.adapters.capture.transport import AsyncRecordedTransport, RecordedTransport
-
-        _hook(httpx2.Client, RecordedTransport)
-        _hook(httpx2.AsyncClient, AsyncRecordedTransport)
-        _installed.add("httpx2")
+        for kind, recorded in kinds().items():
+            _hook(kind, recorded)
+            _hooked.add(kind)
 
 
 def _hook(kind: type[Any], recorded: type[Any]) -> None:
