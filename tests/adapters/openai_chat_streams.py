@@ -34,6 +34,22 @@ def odd(answer: Answer) -> list[str]:
     return [anomaly.what for anomaly in answer.anomalies]
 
 
+ROLE = {"role": "assistant", "content": ""}
+
+
+def told(content: Any, **more: Any) -> JsonObject:
+    return {"role": "assistant", "content": content, **more}
+
+
+def calling(index: int | None, *, arguments: str | None = None, **more: Any) -> JsonObject:
+    """The delta of one call."""
+    at = {} if index is None else {"index": index}
+    function = {name: more.pop(name) for name in ("name",) if name in more}
+    if arguments is not None:
+        function["arguments"] = arguments
+    return {"tool_calls": [{**at, **more, **({"function": function} if function else {})}]}
+
+
 def put_together(values: list[JsonObject]) -> JsonObject:
     """The message that these blocks are of, by the rule of the API's native blocks."""
     thought = [value for value in values if is_reasoning(value)]
