@@ -176,7 +176,7 @@ class _Fold:
         cut, self._cut = self._cut, None
         if cut is not None and cut.request is not None and cut.request == event.request:
             why = "the same request was answered again"
-            self._rounds.take_back(str(cut.response), "answered again", why)
+            self._rounds.take_back(str(cut.response), "again", why)
 
     def _take_whole(self, version: int, item: Item) -> None:
         match event_of(item):

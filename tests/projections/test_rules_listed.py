@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # Where the functions that note a deed take its rule.
-PLACES = {"Note": 1, "note": 1, "leave_out": 0, "_leave_out": 0}
+PLACES = {"Note": 1, "note": 1, "leave_out": 0, "_leave_out": 0, "take_back": 1}
 
 
 def listed() -> set[str]:

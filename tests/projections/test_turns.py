@@ -13,7 +13,7 @@ from hansard.domain.content import Text
 from hansard.domain.conversation import CANCELLED
 from hansard.projections.history import Turn
 from hansard.projections.turns import history, turns
-from tests.projections.happenings import Story, server_tool_use, thinking, tool_use, words
+from tests.projections.happenings import API, Story, server_tool_use, thinking, tool_use, words
 from tests.projections.recorded import recorded
 
 
@@ -241,6 +241,28 @@ def test_nothing_stays_of_a_refused_response_that_broke_off() -> None:
     story.user("hi")
     story.answer("I", stop="refusal", unfinished=({"type": "text", "text": ""}, "will"))
     assert told(story) == told_of_log(story) == [("user", ["hi"])]
+
+
+def answered_again(request: UUID, other: UUID) -> Story:
+    """A response to a request breaks off; then there is one to another, or to the same."""
+    story = Story()
+    story.user("hi")
+    story.ask()
+    cut = story.speak("I w", stop="cut")
+    story.happen(
+        events.ResponseInterrupted(response=cut, request=request, api=API, reason="deferred")
+    )
+    whole = story.speak("I will", stop="end_turn")
+    story.happen(events.ResponseCompleted(response=whole, request=other, api=API, envelope={}))
+    return story
+
+
+def test_what_came_of_a_response_is_left_out_where_the_request_was_answered_again() -> None:
+    one, other = UUID(int=7), UUID(int=8)
+    story = answered_again(one, one)
+    assert told(story)[1:] == told_of_log(story)[1:] == [("assistant", ["I will"])]
+    assert [note.rule for note in history(story.events).notes] == ["again"]
+    assert told(answered_again(one, other))[1:] == [("assistant", ["I w", "I will"])]
 
 
 def test_a_redacted_event_is_left_out_with_its_pair_mended() -> None:
