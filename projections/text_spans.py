@@ -6,9 +6,10 @@ from __future__ import annotations
 def common_start(one: bytes, other: bytes) -> int:
     """Return how many bytes two texts share at their start, by halves: comparing is in C."""
     low, high = 0, min(len(one), len(other))
+    seen = memoryview(other)  # Not copied to be compared: a body may have many megabytes.
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if one.startswith(seen[low:middle], low):
             low = middle
         else:
             high = middle - 1
@@ -20,19 +21,16 @@ def common_start(one: bytes, other: bytes) -> int:
 def common_end(one: bytes, other: bytes, most: int) -> int:
     """Return how many bytes, at the most so many, two texts share at their end."""
     low, high = 0, most
+    seen = memoryview(other)
     while low < high:
         middle = (low + high + 1) // 2
-        if _slice_back(one, low, middle) == _slice_back(other, low, middle):
+        if one.startswith(seen[len(other) - middle : len(other) - low], len(one) - middle):
             low = middle
         else:
             high = middle - 1
     while low and _is_inside(one[len(one) - low]):
         low -= 1
     return low
-
-
-def _slice_back(data: bytes, near: int, far: int) -> bytes:
-    return data[len(data) - far : len(data) - near]
 
 
 def _is_inside(byte: int) -> bool:

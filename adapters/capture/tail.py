@@ -38,7 +38,8 @@ class ReadBody:
 
     def shortened(self, body: bytes) -> bytes | None:
         """Return a body without the messages that it shares with this one; None if it does not."""
-        if not body.startswith(self.body[: self.end]) or len(body) <= self.end:
+        # Not copied to be compared: a body may have many megabytes.
+        if not body.startswith(memoryview(self.body)[: self.end]) or len(body) <= self.end:
             return None
         rest = self.end + 1 if body[self.end] == _COMMA else self.end
         return body[: self.start] + body[rest:]
