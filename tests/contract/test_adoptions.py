@@ -1,0 +1,38 @@
+"""Every store tells the same main line once a side line is adopted."""
+
+from pathlib import Path
+
+from hansard.adapters.talk import Talk
+from hansard.adapters.verifying import verify_conversation
+from hansard.domain.log import Backend
+from tests.adapters.own_history import Anthropic, Program
+from tests.adapters.recorded_calls import Recorded
+
+
+def test_an_edit_that_a_program_goes_on_with_is_history(backend: Backend, tmp_path: Path) -> None:
+    program = Program(Recorded(tmp_path, backend), Anthropic())
+    history = program.ask(program.user("u1"), "a1", system="Be brief.")
+    program.ask([*history, *program.user("u2")], "a2", system="Be loud.")
+    edited = program.ask([*history, *program.user("u2b")], "b2", system="Be brief.")
+    program.ask([*edited, *program.user("u3")], "a3", system="Be brief.")
+    assert program.main() == ["u1", "a1", "u2b", "b2", "u3", "a3"]
+    talk = program.recorded.talk
+    assert talk.request("anthropic-messages")["system"] == "Be brief."
+    adopted = backend.latest(talk.conversation_id, "adopted")
+    assert adopted is not None
+    assert talk.head().adopted == adopted.version
+    assert not verify_conversation(backend, talk.conversation_id).faults
+
+
+def test_two_processes_agree_on_what_is_history(backend: Backend, tmp_path: Path) -> None:
+    program = Program(Recorded(tmp_path, backend), Anthropic())
+    talk = program.recorded.talk
+    history = program.ask(program.user("u1"), "a1")
+    program.ask([*history, *program.user("u2")], "a2")
+    edited = program.ask([*history, *program.user("u2b")], "b2")
+    other = Program(Recorded(tmp_path, backend), Anthropic())
+    other.ask([*edited, *other.user("u3")], "a3")
+    again = Talk(backend, talk.key, tenant=talk.tenant, spool=program.recorded.spool)
+    assert dict(again.request("anthropic-messages")) == dict(talk.request("anthropic-messages"))
+    program.ask([*edited, *program.user("u3"), *program.user("u4")], "a4")
+    assert program.main()[:5] == ["u1", "a1", "u2b", "b2", "u3"]
