@@ -68,7 +68,9 @@ def anthropic_answers(draw: st.DrawFn) -> Deed:
     told = draw(st.lists(anthropic_blocks, max_size=4))
     stop = draw(st.sampled_from(["tool_use", "end_turn", "pause_turn", "max_tokens", "refusal"]))
     if stop == "pause_turn":
-        told = [*told, ("pausing", "")]  # The service pauses amid its own tools only.
+        # The service pauses amid its own tools only: for a call of the caller's it stops.
+        told = [each for each in told if each[0] not in ("tool_use", "called by code")]
+        told.append(("pausing", ""))
     envelope: JsonObject = {"stop_reason": stop, "container": {"id": "container_1"}}
     return lambda story: story.answer(*anthropic_said(story, told), stop=stop, envelope=envelope)
 
