@@ -26,7 +26,10 @@ class Prefix:
     """
 
     def __init__(self, system: Any = None, tools: Any = None) -> None:
-        """Begin with the instructions (text, list of blocks or None) and the tools in force."""
+        """Begin with the instructions and the tools in force.
+
+        Instructions are text, a list of blocks, an API's own object of them, or None.
+        """
         self._hash = hashlib.sha256()
         self.blocks = 0
         self._hash.update(encoded("system", _as_blocks(system)))
@@ -81,6 +84,12 @@ def canonical(value: Any) -> Any:
 
 
 def _as_blocks(content: Any) -> list[Any]:
-    if content is None:
-        return []
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    match content:
+        case None:
+            return []
+        case str():
+            return [{"type": "text", "text": content}]
+        case dict():
+            return [content]
+        case _:
+            return list(content)

@@ -44,6 +44,22 @@ def test_instructions_tools_roles_and_texts_count() -> None:
     assert len(digests) == 6
 
 
+def test_instructions_that_are_an_object_count_with_all_they_say() -> None:
+    """OpenAI's APIs give them as messages, or as a text beside items."""
+
+    def developer(text: str) -> list[dict[str, Any]]:
+        return [{"role": "developer", "content": text}]
+
+    digests = {
+        prefix_of({"messages": developer("Be brief.")}, None, [HI]),
+        prefix_of({"messages": developer("Be kind.")}, None, [HI]),
+        prefix_of({"input": developer("Be brief.")}, None, [HI]),
+        prefix_of({"instructions": "Be brief.", "input": developer("Be kind.")}, None, [HI]),
+        prefix_of({"instructions": "Be kind.", "input": developer("Be kind.")}, None, [HI]),
+    }
+    assert len(digests) == 5
+
+
 def test_the_digest_can_be_asked_for_at_any_block() -> None:
     prefix = Prefix("s", None)
     prefix.add("user", "Hi")
