@@ -9,7 +9,7 @@ from uuid import UUID
 
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.sent import Sent
-from hansard.adapters.capture.tail import ReadBody, begun_with, gone_on, read_tail
+from hansard.adapters.capture.tail import ReadBody, Tail, begun_with, gone_on, read_tail
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.recording import Digests, Outgoing, Related, Standing
 from hansard.adapters.relating import after_last, answers_itself
@@ -50,16 +50,15 @@ class Bodies:
 
     def shortened(self, api: str, body: bytes) -> bytes | None:
         """Return a body without what it shares with one of these; None if it shares nothing."""
-        held = [kept.read for kept in reversed(list(self._bodies.values()))]
-        shorter = (
-            read.shortened(body) for read in held if read is not None and read.sent.api == api
-        )
-        return min((short for short in shorter if short is not None), key=len, default=None)
+        held = (kept.read for kept in list(self._bodies.values()))
+        known = [read for read in held if read is not None and read.sent.api == api]
+        known.sort(key=lambda read: read.end - read.start, reverse=True)
+        shorter = (read.shortened(body) for read in known)
+        return next((short for short in shorter if short is not None), None)
 
-    def read(self, request: UUID | None) -> ReadBody | None:
-        """Return what is known of the body of a request."""
-        held = None if request is None else self._bodies.get(request)
-        return None if held is None else held.read
+    def of(self, request: UUID | None) -> Body | None:
+        """Return the body of a request, if it is one of these."""
+        return None if request is None else self._bodies.get(request)
 
 
 class Reading:
@@ -69,15 +68,15 @@ class Reading:
         """Read a request that is about to go out, beside those before it."""
         self.outgoing = outgoing
         self._bodies = bodies
-        self._before: ReadBody | None = None
-        self._tail: Sent | None = None
+        self._tail: Tail | None = None
+        self._parent: Parent | None = None
         self._whole: Sent | None = None
         self._is_read = False
 
     @property
     def asked(self) -> Sent:
         """What the request asks: of its messages only the last, if the others are known."""
-        asked = self._tail or self.whole()
+        asked = self._tail.sent if self._tail else self.whole()
         return asked or Sent(self.outgoing.api, read_object(self.outgoing.body))
 
     def whole(self) -> Sent | None:
@@ -98,16 +97,25 @@ class Reading:
         None where it does not, or where more has to be read to tell.
         """
         self._tail = None
-        before = self._bodies.read(standing.last_id)
-        if before is None or before.sent.api != self.outgoing.api or self.outgoing.compacts:
+        last = self._bodies.of(standing.last_id)
+        before = None if last is None else last.read
+        if last is None or before is None or before.sent.api != self.outgoing.api:
+            return None
+        if self.outgoing.compacts:
             return None
         read = WIRES[self.outgoing.api].read_request
         tail = read_tail(before, self.outgoing.body, read)
-        related = None if tail is None else after_last(tail, 0, standing)
+        related = None if tail is None else after_last(tail.sent, 0, standing)
         if related is None or answers_itself(related):
             return None
-        self._before, self._tail = before, tail
+        self._tail, self._parent = tail, last.parent
         return related
+
+    def parent(self) -> Parent | None:
+        """Return the request whose body this one shares most of its beginning with."""
+        if self._tail is not None:
+            return self._parent
+        return self._bodies.parent_of(self.outgoing.body)
 
     def digests(self) -> Digests:
         """Return the digests of all that the request says."""
@@ -122,8 +130,8 @@ class Reading:
         parent = Parent(request, outgoing.body)
         if outgoing.cut or outgoing.compacts:
             return Body(parent, None)
-        if self._tail is not None and self._before is not None:
-            return Body(parent, gone_on(self._before, outgoing.body, self._tail, *self._running()))
+        if self._tail is not None:
+            return Body(parent, gone_on(self._tail, outgoing.body, *self._running()))
         if self._whole is None:
             return Body(parent, None)
         return Body(parent, begun_with(outgoing.body, self._whole, *self._running()))
@@ -133,9 +141,10 @@ class Reading:
 
         The messages of a request for a summary are no beginning that others would share.
         """
-        if self._tail is not None and self._before is not None:
-            history, prefix = self._before.history.copy(), self._before.prefix.copy()
-            pieces, is_beginning = self._tail.pieces, True
+        if self._tail is not None:
+            before = self._tail.before
+            history, prefix = before.history.copy(), before.prefix.copy()
+            pieces, is_beginning = self._tail.sent.pieces, True
         else:
             whole = self._whole or Sent(self.outgoing.api, {})
             history, prefix = Prefix(), Prefix(whole.system, whole.tools)

@@ -288,9 +288,9 @@ class Journal:
         """Draft what a plan records; the request last, as a template of what is stored then."""
         start = conversation.start(standing.head, self.talk.key)
         before = [self.talk.draft(event) for event in (*start, *decided.events)]
-        known = [*standing.sources, *(Source(event.event_id, event.body) for event in before)]
+        known = [*decided.sources, *(Source(event.event_id, event.body) for event in before)]
         outgoing = reading.outgoing
-        parent = self._bodies.parent_of(outgoing.body)
+        parent = reading.parent()
         if parent is None and rendered is not None:
             known = [*rendered.sources(), *known]
         template, spans = split(outgoing.body, known=known, parent=parent, cut=outgoing.cut)

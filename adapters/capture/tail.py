@@ -45,7 +45,16 @@ class ReadBody:
         return body[: self.start] + body[rest:]
 
 
-def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> Sent | None:
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What a body says behind the messages of the one before it; `short` is it without them."""
+
+    before: ReadBody
+    short: bytes
+    sent: Sent
+
+
+def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> Tail | None:
     """Return what a body says behind the messages of another one, if it goes on from that.
 
     None where it does not, where nothing follows, or where instructions or tools are others.
@@ -54,12 +63,12 @@ def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> S
     if short is None:
         return None
     try:
-        tail = read(short)
+        sent = read(short)
     except HansardError:
         return None
-    is_same = tail.system == before.sent.system and tail.tools == before.sent.tools
-    is_plain = tail.refers_to is None and tail.thread is None
-    return tail if tail.pieces and is_same and is_plain else None
+    is_same = sent.system == before.sent.system and sent.tools == before.sent.tools
+    is_plain = sent.refers_to is None and sent.thread is None
+    return Tail(before, short, sent) if sent.pieces and is_same and is_plain else None
 
 
 def begun_with(body: bytes, sent: Sent, history: Prefix, prefix: Prefix) -> ReadBody | None:
@@ -70,15 +79,12 @@ def begun_with(body: bytes, sent: Sent, history: Prefix, prefix: Prefix) -> Read
     return ReadBody(body, *span, _head(sent), history, prefix)
 
 
-def gone_on(
-    before: ReadBody, body: bytes, tail: Sent, history: Prefix, prefix: Prefix
-) -> ReadBody | None:
+def gone_on(tail: Tail, body: bytes, history: Prefix, prefix: Prefix) -> ReadBody | None:
     """Return the same of a body that goes on from another one with a tail."""
-    short = before.shortened(body)
-    span = None if short is None else _span(short, tail)
-    if short is None or span is None or span[0] != before.start:
+    before, span = tail.before, _span(tail.short, tail.sent)
+    if span is None or span[0] != before.start:
         return None
-    end = span[1] + len(body) - len(short)
+    end = span[1] + len(body) - len(tail.short)
     return ReadBody(body, before.start, end, before.sent, history, prefix)
 
 

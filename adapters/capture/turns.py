@@ -85,13 +85,12 @@ class Turns:
         the refusal where it cannot be made durable.
         """
         opened: _Opened | None = extensions.get(_MARK)
-        content = (hashlib.sha256(body).digest(), request_headers.retry_count(headers))
+        count = request_headers.retry_count(headers)
         if opened is None:
             api = endpoint_of("POST", path).api
+            outgoing = partial(_outgoing, api, target, headers, body)
             try:
-                opened = self._opened(
-                    bound, content, partial(_outgoing, api, target, headers, body)
-                )
+                opened = self._opened(bound, body, count, outgoing)
             except Exception as exc:
                 raise refusal_of(api)(
                     f"the request was not sent, for it could not be recorded first: {exc}"
@@ -103,7 +102,7 @@ class Turns:
         credentials = partial(
             credentials_of, dict(headers), target, body, opened.api, opened.journal.digest
         )
-        return self._attempt(opened, (opened.bound_to, *content), credentials)
+        return self._attempt(opened, body, count, credentials)
 
     def reading(
         self, bound: Bound, path: str, target: str, headers: Mapping[str, str]
@@ -144,12 +143,12 @@ class Turns:
         return opened
 
     def _opened(
-        self, bound: Bound, content: tuple[bytes, int], outgoing: Callable[[Journal], Outgoing]
+        self, bound: Bound, body: bytes, count: int, outgoing: Callable[[Journal], Outgoing]
     ) -> _Opened:
         """Return the request that this is a retry of, else a new one, recorded."""
         known = bound.known()
         bound_to = None if known is None else known.talk.conversation_id
-        opened = self._retried((bound_to, *content))
+        opened = self._retried(bound_to, body, count)
         if opened is not None:
             opened.journal.resume(opened.begun)
             return opened
@@ -164,27 +163,31 @@ class Turns:
     def _attempt(
         self,
         opened: _Opened,
-        tried: _Tried,
+        body: bytes,
+        count: int,
         credentials: Callable[[], Credentials],
     ) -> Attempt:
         def close(recording: Recording, failed: bool) -> None:
             if failed:
-                self._may_be_retried(opened, tried)
+                self._may_be_retried(opened, body, count)
             self._background.note(opened, recording)
             opened.journal.conclude(begun, recording)
 
         begun = opened.begun
         return Attempt(WIRES[opened.api], begun.request, begun.line, credentials, close)
 
-    def _may_be_retried(self, opened: _Opened, tried: _Tried) -> None:
-        conversation, body, count = tried
+    def _may_be_retried(self, opened: _Opened, body: bytes, count: int) -> None:
+        retry = _tried(opened.bound_to, body, count + 1)
         with self._lock:
-            self._failed.setdefault((conversation, body, count + 1), []).append(opened)
+            self._failed.setdefault(retry, []).append(opened)
             while len(self._failed) > _FAILED_AT_MOST:
                 self._failed.popitem(last=False)
 
-    def _retried(self, tried: _Tried) -> _Opened | None:
+    def _retried(self, bound_to: UUID | None, body: bytes, count: int) -> _Opened | None:
         """Return the request that this is another attempt of: same body, next in count."""
+        if not count:  # The first attempt, whose body need not be hashed for this.
+            return None
+        tried = _tried(bound_to, body, count)
         with self._lock:
             waiting = self._failed.pop(tried, [])
             # The newest: an older one may be an attempt that the SDK never made again.
@@ -192,6 +195,10 @@ class Turns:
             if waiting:
                 self._failed[tried] = waiting
         return opened
+
+
+def _tried(bound_to: UUID | None, body: bytes, count: int) -> _Tried:
+    return bound_to, hashlib.sha256(body).digest(), count
 
 
 def _outgoing(
