@@ -19,6 +19,7 @@ from hansard.domain.log import Log, RecordedEvent, Told
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.recorded_units import RecordedUnit, recorded_units
 from hansard.projections.seen import as_seen
+from hansard.projections.sources import Source, sources_in
 
 RECENT: Final = 256
 """How many of the last events tell of side lines."""
@@ -48,11 +49,15 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class PathRead:
-    """What was read of a path: its units, `gap` as for `align`, and its requests by version."""
+    """What was read of a path: its units, `gap` as for `align`, and its requests by version.
+
+    `sources` are the events themselves: a request repeats what they say.
+    """
 
     units: list[RecordedUnit]
     gap: int | None = None
     requests: list[tuple[int, UUID]] = field(default_factory=list[tuple[int, UUID]])
+    sources: tuple[Source, ...] = ()
 
     def request_at(self, version: int) -> UUID | None:
         """Return the last request up to a version; the first one after it, if there is none."""
@@ -119,7 +124,10 @@ class Paths:
         first = self._read(islice(self._all(path.stretches), most))
         last = self._read(self._last(path.stretches, most))
         return PathRead(
-            [*first.units, *last.units], len(first.units), [*first.requests, *last.requests]
+            [*first.units, *last.units],
+            len(first.units),
+            [*first.requests, *last.requests],
+            (*first.sources, *last.sources),
         )
 
     def _all(self, stretches: Sequence[Stretch]) -> Iterator[RecordedEvent]:
@@ -142,7 +150,8 @@ class Paths:
             for item in ordered
             if item.type == "request.sent"
         ]
-        return PathRead(recorded_units(known_events(ordered)), requests=requests)
+        units = recorded_units(known_events(ordered))
+        return PathRead(units, requests=requests, sources=sources_in(told))
 
     def _here(self, item: Told) -> Told:
         """Return an event with the version after which a cut of this conversation keeps it.

@@ -111,7 +111,7 @@ class Related:
 
     It is on the line `side`, or begins one (`is_new`, at `after` and `as_of`), else on the main
     line, which `adopts` what it went on from: then the line is made of `stretches`. Where that
-    cannot be, it stays on the line `otherwise`.
+    cannot be, it stays on the line `otherwise`. `sources` are events that it was compared with.
     """
 
     relation: Relation
@@ -124,7 +124,11 @@ class Related:
     adopts: tuple[LineAdopted, ...] = ()
     stretches: tuple[Stretch, ...] = ()
     otherwise: SideLine | None = None
+    sources: tuple[Source, ...] = ()
 
+
+_MESSAGES: Final = ("messages", "input")
+"""What an API may call its messages."""
 
 UNRELATED: Final = Related("unrelated", is_new=True)
 
@@ -156,7 +160,8 @@ class Plan:
     """What to record before a request goes out: the new events, then it itself, under `request`.
 
     `line` is the side line that the request is on, if it is on one. `blobs` are the bytes, by
-    digest, that the events refer to. `sent` makes the request's event of its template.
+    digest, that the events refer to. `sent` makes the request's event of its template; what it may
+    repeat of earlier events are the `sources`.
     """
 
     request: UUID
@@ -164,6 +169,7 @@ class Plan:
     blobs: Mapping[str, bytes]
     line: UUID | None
     sent: Callable[[Template, Digests], RequestSent]
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,15 +217,16 @@ def plan(
             line=line,
         )
 
-    return Plan(request, events, blobs, line, sent)
+    return Plan(request, events, blobs, line, sent, (*related.sources, *standing.sources))
 
 
 def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
     """Return the rendered request whose messages a body holds byte for byte, the latest first."""
     for made in reversed(rendered):
-        messages = made.parts.get("messages")
-        if messages is not None and b'"messages":' + messages in body:
-            return made
+        for name in _MESSAGES:
+            messages = made.parts.get(name)
+            if messages is not None and b'"%s":%s' % (name.encode(), messages) in body:
+                return made
     return None
 
 

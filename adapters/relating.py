@@ -140,8 +140,8 @@ class Relating:
             return self._apart()
         path, read, found = best
         if self._asked.compacts:
-            return self._compaction(path, read)
-        return self._placed(path, read, found)
+            return replace(self._compaction(path, read), sources=read.sources)
+        return replace(self._placed(path, read, found), sources=read.sources)
 
     def _candidates(self) -> Iterator[Path]:
         yield self._paths.main()

@@ -11,7 +11,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Final, assert_never
 from uuid import UUID
 
 from hansard.domain import jsontext
@@ -28,6 +28,9 @@ from hansard.domain.events import (
 )
 from hansard.projections.sources import WORTH_SHARING, Place, Source, Sources, pointed, sources
 from hansard.projections.text_spans import common_end, common_start
+
+_FEW: Final = 32
+"""How many events are looked for in a body as it is; for more, the body is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,17 @@ def split(
     """Return the template of a body (UTF-8), and the bytes that it keeps in blobs, by digest.
 
     `known` are events whose content the body may repeat, `parent` is a request whose template is
-    stored already. A body that is not compact JSON refers to its parent only.
+    stored already. Where that is much, a body that is not compact JSON refers to its parent only.
     """
     head, tail = _shared(body, parent)
-    held = sources(known)
+    given = tuple(known)
+    held = sources(given)
     end = len(body) - tail
-    # Next to a parent's body what is left is short, and what was said since is little.
-    places = _places(body, held) if parent is None else held.search(body, head, end)
+    if len(given) > _FEW:
+        whole = _places(body, held)
+        places = [place for place in whole if place.start >= head and place.end <= end]
+    else:
+        places = held.search(body, head, end)
     spans = [*_between(body, places, head, end)]
     if parent is not None and head:
         spans.insert(0, SharedSpan(request=parent.request, start=0, size=head))

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.talk import Talk
-from hansard.domain import events, jsontext
+from hansard.domain import events
 from hansard.domain.content import Native
 from hansard.domain.jsontext import JsonObject
-from hansard.projections.timeline import timeline
 from tests.adapters.own_history import (
     SPELLINGS,
     Anthropic,
@@ -338,24 +336,6 @@ def test_a_summary_of_the_providers_is_history_once_the_program_goes_on(recorded
     assert program.said() == ["u1", "u2", "u3"]
 
 
-# -- what is shown ------------------------------------------------------------------------------
-
-
-def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded: Recorded) -> None:
-    program = Program(recorded, Anthropic())
-    history = program.ask(program.user("u1"), "a1")
-    program.ask([*history, *program.user("u2")], "a2")
-    edited = program.ask([*history, *program.user("u2b")], "b2")
-    program.ask(program.user("x1"), "y1")
-    program.ask([*edited, *program.user("u3")], "a3")
-    rows = list(timeline(recorded.talk.since(0), side_lines=True))
-    edit, other = (row for row in rows if row.kind == "line")
-    assert edit.text.endswith("branches after version 5, 4 events, adopted at version 18")
-    assert other.text.endswith("unrelated, 4 events, aside")
-    sent = [row.text.partition(", ")[2] for row in rows if row.kind == "request"]
-    assert sent == ["", "", "branches after version 5", "unrelated", ""]
-
-
 # -- nothing is lost -----------------------------------------------------------------------------
 
 
@@ -373,24 +353,3 @@ def test_what_was_recorded_twice_under_one_id_is_kept_aside(recorded: Recorded) 
         if isinstance(event, events.ToolResultRecorded) and isinstance(event.content, Native)
     ]
     assert results == ["r0", "r1", "r2"]
-
-
-def test_each_request_comes_back_as_it_was_sent(program: Program) -> None:
-    from hansard.adapters.replaying import replays
-
-    first = program.user("u1")
-    history = program.ask(first, "a1")
-    edited = program.ask(program.user("u1"), "b1")
-    program.ask([*edited, *program.user("u2")], "b2")
-    program.ask([*history, *program.user("u2")], "a2")
-    assert [outcome.is_whole for outcome in replays(program.recorded.talk)] == [True] * 4
-
-
-def test_a_key_of_the_conversation_tells_all_holders_the_same(program: Program) -> None:
-    history = program.ask(program.user("u1"), "a1")
-    program.ask([*program.ask(program.user("u1"), "b1"), *program.user("u2")], "b2")
-    program.ask([*history, *program.user("u3")], "a3")
-    talk = program.recorded.talk
-    other = Talk(talk.backend, talk.key, tenant=talk.tenant, spool=program.recorded.spool)
-    api = program.spelling.api
-    assert jsontext.write(dict(other.request(api))) == jsontext.write(dict(talk.request(api)))

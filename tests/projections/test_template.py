@@ -65,7 +65,16 @@ def test_any_spelling_of_json_comes_back(body: dict[str, Any]) -> None:
     spelled = json.dumps(body, indent=2).encode()
     known = [Source(FIRST, jsontext.write(body))]
     template, blobs = split(spelled, known=known)
-    assert join(template, Stored(blobs=blobs)) == spelled
+    stored = Stored(bodies={source.event: source.body for source in known}, blobs=blobs)
+    assert join(template, stored) == spelled
+
+
+@given(bodies)
+def test_a_body_that_may_repeat_much_comes_back(body: dict[str, Any]) -> None:
+    known = [Source(UUID(int=n), jsontext.write([n, body])) for n in range(50)]
+    template, blobs = split(jsontext.write(body), known=known)
+    stored = Stored(bodies={source.event: source.body for source in known}, blobs=blobs)
+    assert join(template, stored) == jsontext.write(body)
 
 
 def test_a_body_that_goes_on_shares_what_it_begins_and_ends_with() -> None:

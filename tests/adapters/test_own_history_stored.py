@@ -1,0 +1,70 @@
+"""Programs that keep their own list: what is stored of their requests, and how lines are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hansard.adapters.replaying import replays
+from hansard.adapters.talk import Talk
+from hansard.domain import events, jsontext
+from hansard.projections.timeline import timeline
+from tests.adapters.own_history import SPELLINGS, Anthropic, Program, Spelling
+from tests.adapters.recorded_calls import Recorded
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+@pytest.fixture(params=SPELLINGS, ids=[spelling.api for spelling in SPELLINGS])
+def program(request: pytest.FixtureRequest, recorded: Recorded) -> Program:
+    spelling: Spelling = request.param
+    return Program(recorded, spelling)
+
+
+def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded: Recorded) -> None:
+    program = Program(recorded, Anthropic())
+    history = program.ask(program.user("u1"), "a1")
+    program.ask([*history, *program.user("u2")], "a2")
+    edited = program.ask([*history, *program.user("u2b")], "b2")
+    program.ask(program.user("x1"), "y1")
+    program.ask([*edited, *program.user("u3")], "a3")
+    rows = list(timeline(recorded.talk.since(0), side_lines=True))
+    edit, other = (row for row in rows if row.kind == "line")
+    assert edit.text.endswith("branches after version 5, 4 events, adopted at version 18")
+    assert other.text.endswith("unrelated, 4 events, aside")
+    sent = [row.text.partition(", ")[2] for row in rows if row.kind == "request"]
+    assert sent == ["", "", "branches after version 5", "unrelated", ""]
+
+
+def test_of_a_window_only_what_is_new_is_stored(program: Program) -> None:
+    history = program.ask(program.user("u0"), "a0")
+    for number in range(1, 12):
+        prompt = program.user(f"u{number} " + "x" * 500)
+        history = program.ask([*history[-6:], *prompt], f"a{number} " + "y" * 500)
+    (*_, sent) = program.recorded.requests()
+    assert sent.relation == "view"
+    kept = [span.text for span in sent.template.spans if isinstance(span, events.LiteralSpan)]
+    assert sum(map(len, kept)) < sent.template.size / 2
+
+
+def test_each_request_comes_back_as_it_was_sent(program: Program) -> None:
+    first = program.user("u1")
+    history = program.ask(first, "a1")
+    edited = program.ask(program.user("u1"), "b1")
+    program.ask([*edited, *program.user("u2")], "b2")
+    program.ask([*history, *program.user("u2")], "a2")
+    assert [outcome.is_whole for outcome in replays(program.recorded.talk)] == [True] * 4
+
+
+def test_a_key_of_the_conversation_tells_all_holders_the_same(program: Program) -> None:
+    history = program.ask(program.user("u1"), "a1")
+    program.ask([*program.ask(program.user("u1"), "b1"), *program.user("u2")], "b2")
+    program.ask([*history, *program.user("u3")], "a3")
+    talk = program.recorded.talk
+    other = Talk(talk.backend, talk.key, tenant=talk.tenant, spool=program.recorded.spool)
+    api = program.spelling.api
+    assert jsontext.write(dict(other.request(api))) == jsontext.write(dict(talk.request(api)))
