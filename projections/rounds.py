@@ -149,7 +149,7 @@ class Rounds:
             result = self._answers.get(call.call)
             if result is None and call.mark == "unawaited" and not self._is_paused(call):
                 self._assistant.remove(call)
-                self._leave_out("R4", call.version, "the call awaits no result: it was cut short")
+                self._leave_out("cut short", call.version, "the call awaits no result")
             else:
                 self._results.append(result or _stand_in(call))
         self._calls.clear()

@@ -169,7 +169,7 @@ class _Fold:
         if event.stop_reason == "pause_turn":
             self._rounds.pause(str(event.response))
         elif event.stop_reason == "refusal":
-            self._rounds.take_back(str(event.response), "R20", "the response was refused")
+            self._rounds.take_back(str(event.response), "refused", "the response was refused")
 
     def _replace_cut(self, event: events.ResponseCompleted | events.ResponseInterrupted) -> None:
         """Leave out what came before of a response to the same request: now it came again."""

@@ -16,7 +16,7 @@ from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_f
 from hansard.projections.requests.openai_chat_documents import spell_document
 from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.openai_chat_said import result_parts, text_part
-from hansard.projections.requests.result_words import words_for_nothing
+from hansard.projections.requests.result_words import failed, words_for_nothing
 
 _RESULTS: Final = ("result", "missing")
 
@@ -50,11 +50,10 @@ def _result(draft: Draft, block: Block, documents: list[JsonObject]) -> JsonObje
     value = draft.own(block)
     if value is not None and value.get("role") == "tool":
         return _own_result(draft, block, {**value, "tool_call_id": call_id}, documents)
-    told = _texts(draft, block, result_parts(draft, block), documents)
-    if block.is_error and block.mark == "result":
-        why = "a result has no mark of an error: its words are all that tells"
-        draft.note("translated", "C3", block.version, why)
-    content = "\n".join(told) or words_for_nothing(is_error=block.is_error)
+    told = "\n".join(_texts(draft, block, result_parts(draft, block), documents))
+    if told and block.is_error:
+        told = failed(told)
+    content = told or words_for_nothing(is_error=block.is_error)
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 

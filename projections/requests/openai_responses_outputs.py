@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from hansard.domain import jsontext
-from hansard.domain.conversation import CANCELLED
 from hansard.domain.errors import MalformedJson
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.openai_responses_items import OUTPUTS, kind_of, link_of
-from hansard.projections.requests.result_words import words_for_nothing
+from hansard.projections.requests.result_words import FAILURE, failed, words_for_nothing
 
 HELD: Final = frozenset({"function_call", "custom_tool_call"})
 """Calls whose output may hold images and files."""
 
-_FAILED: Final = "The tool failed:"
 _APPROVALS: Final = frozenset({"approve", "approved", "true", "yes"})
 
 
@@ -59,14 +57,14 @@ def _held(parts: Sequence[JsonObject], text: str, *, is_error: bool) -> str | li
     """Return what an output holds: the text if there is nothing else, or the parts."""
     if all(part["type"] == "input_text" for part in parts) and len(parts) <= 1:
         return text
-    return [{"type": "input_text", "text": _FAILED}, *parts] if is_error else list(parts)
+    return [{"type": "input_text", "text": FAILURE}, *parts] if is_error else list(parts)
 
 
 def _text_of(parts: Sequence[JsonObject], *, is_error: bool) -> str:
     said = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
     if not said:
         return words_for_nothing(is_error=is_error)
-    return f"{_FAILED}\n{said}" if is_error and said != CANCELLED else said
+    return failed(said) if is_error else said
 
 
 def _run(parts: Sequence[JsonObject], *, is_error: bool) -> JsonObject:

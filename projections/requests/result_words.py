@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hansard.domain.conversation import CANCELLED
 from hansard.projections.history import Block
 
 NO_RESULT: Final = "Tool execution succeeded, but returned no result."
@@ -12,10 +13,21 @@ NO_RESULT: Final = "Tool execution succeeded, but returned no result."
 FAILED: Final = "Tool execution failed, but returned no result."
 """What stands in for an error without content."""
 
+FAILURE: Final = "The tool failed:"
+"""What a failed result begins with where an API has no mark for it."""
+
 
 def words_for_nothing(*, is_error: bool) -> str:
     """Return what stands in for the content of a result that has none."""
     return FAILED if is_error else NO_RESULT
+
+
+def failed(said: str) -> str:
+    """Return what a failed result says where an API has no mark for it: words tell of it.
+
+    A call that was given up says so itself.
+    """
+    return said if said == CANCELLED else f"{FAILURE}\n{said}"
 
 
 def headline(block: Block) -> str:

@@ -109,7 +109,7 @@ def test_a_call_that_was_cut_short_is_left_out_with_its_message() -> None:
     story.user("go on")
     request = chat.chat(story)
     assert [message["role"] for message in request["messages"]] == ["user", "user"]
-    assert rules(request) == {"R4", "C4"}
+    assert rules(request) == {"cut short", "C4"}
 
 
 def test_each_answer_keeps_its_own_results_where_nothing_was_sent_between() -> None:
@@ -244,12 +244,16 @@ def test_the_older_function_call_goes_back_in_its_message() -> None:
     assert chat.messages(story)[1:] == [{**chat.says(None), **call}, gave]
 
 
-def test_an_error_has_no_mark_here() -> None:
-    story = asked("call_1")
+def test_words_tell_that_a_tool_failed() -> None:
+    story = asked("call_1", "call_2", "call_3")
     story.result("call_1", "no such file", is_error=True)
-    request = chat.chat(story)
-    assert request["messages"][2] == tool("call_1", "no such file")
-    assert [note.deed for note in request.report.of("C3")] == ["translated"]
+    story.result("call_2", "", is_error=True)
+    story.cancelled("call_3")
+    assert [message["content"] for message in chat.messages(story)[2:]] == [
+        "The tool failed:\nno such file",
+        "Tool execution failed, but returned no result.",
+        CANCELLED,
+    ]
 
 
 def test_cache_marks_are_not_set_and_that_is_said() -> None:

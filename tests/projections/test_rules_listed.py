@@ -12,7 +12,7 @@ PLACES = {"Note": 1, "note": 1, "leave_out": 0, "_leave_out": 0, "take_back": 1}
 
 def listed() -> set[str]:
     page = (ROOT / "docs" / "rendering.md").read_text()
-    return set(re.findall(r"^\| `?([A-Z]\d+|[a-z]+)`? \|", page, re.MULTILINE)) - {"rule"}
+    return set(re.findall(r"^\| `?([A-Z]\d+|[a-z ]+)`? \|", page, re.MULTILINE)) - {"rule"}
 
 
 def noted() -> set[str]:

@@ -223,7 +223,7 @@ def test_a_call_of_a_cut_response_is_left_out_unless_it_has_a_result() -> None:
         ("assistant", ["calling", "toolu_2"]),
         ("user", ["toolu_2: two"]),
     ]
-    assert [note.rule for note in folded.notes] == ["R4"]
+    assert [note.rule for note in folded.notes] == ["cut short"]
 
 
 def test_a_refused_response_is_no_part_of_the_history() -> None:
@@ -233,7 +233,7 @@ def test_a_refused_response_is_no_part_of_the_history() -> None:
     story.answer("I", stop="refusal")
     story.user("then tell me a joke")
     assert told(story) == [("user", ["hi", "then tell me a joke"])]
-    assert [note.rule for note in history(story.events).notes] == ["R20"]
+    assert [note.rule for note in history(story.events).notes] == ["refused"]
 
 
 def test_nothing_stays_of_a_refused_response_that_broke_off() -> None:
