@@ -36,6 +36,7 @@ from hansard.adapters.recording import (
     plan,
 )
 from hansard.adapters.relating import Relating
+from hansard.adapters.results import told_apart
 from hansard.adapters.side_lines import SideLine, SideLines, last_request
 from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
 from hansard.adapters.writing import Done, append_to
@@ -47,7 +48,7 @@ from hansard.domain.errors import (
     NotRecorded,
     VersionConflict,
 )
-from hansard.domain.events import Event, RequestSent
+from hansard.domain.events import Event, RequestSent, ToolResultRecorded
 from hansard.domain.head import Head
 from hansard.domain.log import Append, Backend, NewEvent
 from hansard.projections.sources import Source
@@ -219,7 +220,7 @@ class Journal:
         """Record a request where it belongs; decide again when another writer was quicker."""
         rendered = matching(outgoing.body, self._remembered())
         reading = Reading(outgoing, self._bodies)
-        aside = False
+        aside = is_reused = False
         for tries_left in reversed(range(_TRIES)):
             aside = aside or not tries_left
             standing = self._standings.now()
@@ -228,6 +229,8 @@ class Journal:
                 related = beside(related, standing)
             standing = self._in_force(standing, related)
             decided = plan(outgoing, reading.asked, standing, related, rendered=rendered)
+            if is_reused:
+                decided = self._told_apart(decided, standing.head)
             version = standing.head.version
             expected = None if aside and version else version
             drafted, blobs, event = self._drafted(decided, standing, reading, rendered)
@@ -238,14 +241,26 @@ class Journal:
             except VersionConflict:
                 continue
             except IdempotencyMismatch:
-                # It says something else under an id that is recorded: a line of its own.
-                aside = True
+                # It says something else under an id that is recorded: of another call, or else it
+                # has a line of its own.
+                aside, is_reused = is_reused, True
                 continue
             begun.version = done.last
             self._keep(related, decided, event, done)
             self._bodies.keep(reading.body(decided.request))
             return begun
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
+
+    def _told_apart(self, decided: Plan, head: Head) -> Plan:
+        """Return a plan whose results say which of the calls of their id they are of."""
+        log, own = self.talk.backend, self.talk.conversation_id
+        apart = tuple(
+            told_apart(log, own, head, event)
+            if isinstance(event, ToolResultRecorded) and event.line is None
+            else event
+            for event in decided.events
+        )
+        return replace(decided, events=apart)
 
     def _related(
         self, reading: Reading, standing: Standing, rendered: Rendered | None, after: int | None

@@ -1,0 +1,105 @@
+"""Servers that number the calls of each answer from 0: an id names one call after the other."""
+
+import json
+from collections.abc import Iterator
+
+import httpx2
+import openai
+import pytest
+
+import hansard
+from hansard.domain.errors import IdempotencyMismatch
+from hansard.domain.events import ToolResultRecorded
+from hansard.domain.log import Duplicate, Recorded
+
+CALL = {"id": "call_0", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+@pytest.fixture
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hansard.Store]:
+    path = tmp_path_factory.mktemp("store") / "talk.db"
+    with hansard.connect(f"sqlite:///{path}") as store:
+        yield store
+
+
+def always_calls(request: httpx2.Request) -> httpx2.Response:
+    """A server that calls the same tool each time, under the same id."""
+    del request
+    message = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return httpx2.Response(200, json=body)
+
+
+def client(talk: hansard.Talk) -> openai.OpenAI:
+    http = httpx2.Client(transport=httpx2.MockTransport(always_calls))
+    return talk.record(openai.OpenAI(api_key="k" * 20, http_client=http))
+
+
+def results(talk: hansard.Talk) -> list[ToolResultRecorded]:
+    events = [recorded.event() for recorded in talk.read()]
+    return [event for event in events if isinstance(event, ToolResultRecorded)]
+
+
+@pytest.mark.parametrize("given", [("one", "two"), ("same", "same")], ids=["other", "same"])
+def test_each_call_of_a_reused_id_has_a_result_of_its_own(
+    store: hansard.Store, given: tuple[str, str]
+) -> None:
+    talk = store.conversation("reused")
+    calling = client(talk)
+    talk.user("Look twice.")
+    for text in given:
+        calling.chat.completions.create(model="m", **talk.request("openai-chat"))
+        (call,) = talk.open_calls()
+        assert isinstance(talk.tool_result(call.id, text), Recorded)
+        assert talk.open_calls() == []
+    messages = talk.request("openai-chat")["messages"]
+    assert [told["content"] for told in messages if told["role"] == "tool"] == list(given)
+
+
+def test_a_result_of_a_reused_id_given_twice_changes_nothing(store: hansard.Store) -> None:
+    talk = store.conversation("reused")
+    calling = client(talk)
+    talk.user("Look twice.")
+    for text in ("one", "two"):
+        calling.chat.completions.create(model="m", **talk.request("openai-chat"))
+        talk.tool_result("call_0", text)
+        assert isinstance(talk.tool_result("call_0", text), Duplicate)
+    with pytest.raises(IdempotencyMismatch):
+        talk.tool_result("call_0", "three")
+    assert len(results(talk)) == 2
+
+
+@pytest.mark.parametrize("given", [("one", "two"), ("same", "same")], ids=["other", "same"])
+def test_a_programs_own_list_may_reuse_ids_and_stays_on_the_main_line(
+    store: hansard.Store, given: tuple[str, str]
+) -> None:
+    talk = store.conversation("reused")
+    calling = client(talk)
+    messages: list[object] = [{"role": "user", "content": "Look twice."}]
+    for text in given:
+        calling.chat.completions.create(model="m", messages=json.loads(json.dumps(messages)))
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "call_0", "content": text},
+        ]
+    calling.chat.completions.create(model="m", messages=json.loads(json.dumps(messages)))
+    bodies = [recorded.body or b"" for recorded in talk.read()]
+    assert not any(body.startswith(b'{"line"') for body in bodies)
+    assert len(results(talk)) == 2
+
+
+def test_only_a_result_of_an_id_used_again_says_which_call_it_is_of(store: hansard.Store) -> None:
+    talk = store.conversation("reused")
+    calling = client(talk)
+    talk.user("Look twice.")
+    for text in ("one", "two"):
+        calling.chat.completions.create(model="m", **talk.request("openai-chat"))
+        talk.tool_result("call_0", text)
+    first, second = results(talk)
+    call = next(
+        recorded.version
+        for recorded in talk.read()
+        if recorded.version > 5 and recorded.type == "tool_call.recorded"
+    )
+    assert (first.call, second.call) == (None, call)
