@@ -39,10 +39,17 @@ class ReadBody:
     def shortened(self, body: bytes) -> bytes | None:
         """Return a body without the messages that it shares with this one; None if it does not."""
         # Not copied to be compared: a body may have many megabytes.
-        if not body.startswith(memoryview(self.body)[: self.end]) or len(body) <= self.end:
+        if not body.startswith(memoryview(self.body)[: self.end]):
             return None
-        rest = self.end + 1 if body[self.end] == _COMMA else self.end
-        return body[: self.start] + body[rest:]
+        match body[self.end : self.end + 1]:
+            case b",":
+                return body[: self.start] + body[self.end + 1 :]
+            case b"]":
+                # Nothing follows: instructions that lead the list stand before a comma.
+                start = self.start - (body[self.start - 1] == _COMMA)
+                return body[:start] + body[self.end :]
+            case _:
+                return None
 
 
 @dataclass(frozen=True, slots=True)

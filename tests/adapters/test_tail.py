@@ -119,3 +119,20 @@ def test_a_call_in_between_does_not_cost_the_next_one_its_beginning(
     assert max(sizes) < 5000
     template = program.recorded.requests()[-1].template
     assert sum(len(span.text) for span in template.spans if span.kind == "literal") < 2000
+
+
+@pytest.mark.parametrize("spacing", ["", " "], ids=["", "spaced behind"])
+@pytest.mark.parametrize("system", [None, "Be brief."])
+def test_what_is_left_of_a_body_is_json_or_nothing_is(
+    program: Program, system: str | None, spacing: str
+) -> None:
+    """Of the same body once more too, and where a list goes on in other spacing."""
+    spelled = {} if system is None else program.spelling.system(system)
+    history = [*program.user("u1")]
+    first = jsontext.write(program.spelling.body(history, **spelled))
+    program.send(history, **({} if system is None else {"system": system}))
+    item = jsontext.write(history[-1])
+    longer = first.replace(item, item + f"{spacing},".encode() + item)
+    for body in (first, longer, first.replace(item, item + spacing.encode())):
+        short = program.recorded.journal.shortened(program.spelling.api, body)
+        assert short is None or jsontext.read(short)
