@@ -18,6 +18,9 @@ from hansard.domain.prefix import Prefix
 from hansard.projections.template import Parent
 from hansard.projections.text_spans import common_start
 
+_DEEPEST: Final = 32
+"""How many requests a template may go back to: then one stands on what events say alone."""
+
 _REMEMBERED: Final = 3
 """How many bodies are kept: a program's own calls, and what it asks for in between."""
 
@@ -70,6 +73,7 @@ class Reading:
         self._bodies = bodies
         self._tail: Tail | None = None
         self._parent: Parent | None = None
+        self._depth = 0
         self._whole: Sent | None = None
         self._is_read = False
 
@@ -112,10 +116,14 @@ class Reading:
         return related
 
     def parent(self) -> Parent | None:
-        """Return the request whose body this one shares most of its beginning with."""
-        if self._tail is not None:
-            return self._parent
-        return self._bodies.parent_of(self.outgoing.body)
+        """Return the request whose body this one shares most of its beginning with.
+
+        None where that goes back to too many others: a single one is to be joined soon enough.
+        """
+        is_known = self._tail is not None
+        found = self._parent if is_known else self._bodies.parent_of(self.outgoing.body)
+        self._depth = 0 if found is None or found.depth >= _DEEPEST else found.depth + 1
+        return found if self._depth else None
 
     def digests(self) -> Digests:
         """Return the digests of all that the request says."""
@@ -127,7 +135,7 @@ class Reading:
     def body(self, request: UUID) -> Body:
         """Return what is to be kept of the body, for what goes on from it."""
         outgoing = self.outgoing
-        parent = Parent(request, outgoing.body)
+        parent = Parent(request, outgoing.body, self._depth)
         if outgoing.cut or outgoing.compacts:
             return Body(parent, None)
         if self._tail is not None:

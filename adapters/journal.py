@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
@@ -306,12 +306,24 @@ class Journal:
         known = [*decided.sources, *(Source(event.event_id, event.body) for event in before)]
         outgoing = reading.outgoing
         parent = reading.parent()
-        if parent is None and rendered is not None:
-            known = [*rendered.sources(), *known]
+        if parent is None:
+            known = [*self._said_before(standing, reading, rendered), *known]
         template, spans = split(outgoing.body, known=known, parent=parent, cut=outgoing.cut)
         event = decided.sent(template, reading.digests())
         sent = self.talk.draft(event, event_id=decided.request)
         return (*before, sent), {**decided.blobs, **spans}, event
+
+    def _said_before(
+        self, standing: Standing, reading: Reading, rendered: Rendered | None
+    ) -> Iterable[Source]:
+        """Return what a request may repeat that has no other one to refer to."""
+        if rendered is not None:
+            return rendered.sources()
+        talk, version = self.talk, standing.head.version
+        if not standing.last_version:
+            return ()
+        paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, version)
+        return paths.read(paths.main(), reading.digests().blocks).sources
 
     def _keep(self, related: Related, decided: Plan, event: RequestSent, done: Done) -> None:
         """Keep in mind what goes on on a side line."""

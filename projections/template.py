@@ -35,10 +35,14 @@ _FEW: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The body of an earlier request, as it was sent (secrets cut)."""
+    """The body of an earlier request, as it was sent (secrets cut).
+
+    `depth` is how many requests its own template goes back to, one behind the other.
+    """
 
     request: UUID
     body: bytes
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -68,3 +69,21 @@ def test_a_key_of_the_conversation_tells_all_holders_the_same(program: Program) 
     other = Talk(talk.backend, talk.key, tenant=talk.tenant, spool=program.recorded.spool)
     api = program.spelling.api
     assert jsontext.write(dict(other.request(api))) == jsontext.write(dict(talk.request(api)))
+
+
+def test_a_request_goes_back_to_few_others(program: Program) -> None:
+    history = program.user("u " + "x" * 500)
+    for number in range(40):
+        history = program.ask(history, f"a{number} " + "y" * 500)
+        history = [*history, *program.user(f"u{number} " + "z" * 500)]
+    depths: dict[UUID, int] = {}
+    for recorded in program.recorded.talk.since(0):
+        sent = recorded.event()
+        if isinstance(sent, events.RequestSent):
+            shared = [s.request for s in sent.template.spans if isinstance(s, events.SharedSpan)]
+            depths[recorded.event_id] = max((depths[request] + 1 for request in shared), default=0)
+            kept = [s.text for s in sent.template.spans if isinstance(s, events.LiteralSpan)]
+            assert sum(map(len, kept)) < 8000
+    assert max(depths.values()) == 32
+    assert list(depths.values()).count(0) == 2
+    assert all(outcome.is_whole for outcome in replays(program.recorded.talk))
