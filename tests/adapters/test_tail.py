@@ -130,7 +130,7 @@ def test_what_is_left_of_a_body_is_json_or_nothing_is(
     spelled = {} if system is None else program.spelling.system(system)
     history = [*program.user("u1")]
     first = jsontext.write(program.spelling.body(history, **spelled))
-    program.send(history, **({} if system is None else {"system": system}))
+    program.send(history, system=system)
     item = jsontext.write(history[-1])
     longer = first.replace(item, item + f"{spacing},".encode() + item)
     for body in (first, longer, first.replace(item, item + spacing.encode())):
