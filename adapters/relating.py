@@ -164,9 +164,7 @@ class Relating:
             return self._compared.branch(parent, found.after, path.as_of_place(found.after), new)
         if path.sides:
             last = path.sides[-1].last.request
-            if found.how in ("extends", "repeats"):
-                return self._compared.extends(path, new, last)
-            return Related(_relation(found), new=new, side=path.sides[-1], parent=last)
+            return self._compared.extends(path, new, last, _relation(found))
         return Related(_relation(found), new=new, parent=self._standing.last_id)
 
     def _compaction(self, path: Path, read: PathRead) -> Related:

@@ -322,16 +322,23 @@ def test_a_response_that_nobody_recorded_is_not_found(recorded: Recorded) -> Non
     assert recorded.journal.find_response("resp_elsewhere") is None
 
 
-def test_a_summary_of_the_providers_is_history_once_the_program_goes_on(recorded: Recorded) -> None:
+@pytest.mark.parametrize("kept", ["alone", "with what users said"])
+def test_a_summary_of_the_providers_is_history_once_the_program_goes_on(
+    recorded: Recorded, kept: str
+) -> None:
+    """The service gives the users' messages beside it; a program may send them, or it alone."""
     program = Program(recorded, Responses())
     history = program.ask([*program.ask(program.user("u1"), "a1"), *program.user("u2")], "a2")
     summary = {"type": "compaction", "id": "cmp_1", "encrypted_content": "sealed"}
+    said = {"type": "message", "id": "msg_1", "role": "user", "status": "completed"}
+    prompt = {**said, "content": [{"type": "input_text", "text": "u1"}]}
+    output = [summary] if kept == "alone" else [prompt, summary]
     begun = program.send(history, endpoint="/v1/responses/compact")
-    program.answered(begun, {**response([summary]), "object": "response.compaction"})
+    program.answered(begun, {**response(output), "object": "response.compaction"})
     assert program.relations()[-1] == "view aside"
     assert program.main() == ["u1", "a1", "u2", "a2"]
     program.ask([summary, *program.user("u3")], "a3")
-    assert program.relations()[-1] == "extends"
+    assert program.relations()[-1] == ("extends" if kept == "alone" else "view")
     assert program.main()[-2:] == ["u3", "a3"]
     assert program.said() == ["u1", "u2", "u3"]
 
