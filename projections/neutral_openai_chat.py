@@ -14,7 +14,7 @@ from hansard.domain.content import Block, Opaque, Reasoning, Text, ToolCall, Too
 from hansard.domain.errors import MalformedJson
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_openai_chat_parts import part, parts, text_of
+from hansard.projections.neutral_openai_chat_parts import objects_in, part, parts, text_of
 
 API: Final = "openai-chat"
 
@@ -54,8 +54,7 @@ def neutral(value: JsonObject) -> Block:
 def instructions(value: JsonObject) -> str:
     """Return the text of the messages that a conversation begins with: `{"messages": [...]}`."""
     held: Any = value.get("messages", [value])
-    messages = cast("list[JsonObject]", held) if isinstance(held, list) else []
-    told = (text_of(message.get("content")) for message in messages)
+    told = (text_of(message.get("content")) for message in objects_in(held))
     return "\n\n".join(text for text in told if text)
 
 

@@ -58,6 +58,12 @@ def text_of(content: Any) -> str:
     return "".join(said.text for said in parts(content) if isinstance(said, Text))
 
 
+def objects_in(held: Any) -> list[JsonObject]:
+    """Return the objects in a list; none where it is no list."""
+    listed = cast("list[Any]", held) if isinstance(held, list) else []
+    return [cast("JsonObject", each) for each in listed if isinstance(each, dict)]
+
+
 def _file(held: JsonObject) -> Part | None:
     named = held.get("filename")
     name = named if isinstance(named, str) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hansard.domain.content import Role
 from hansard.domain.jsontext import JsonObject
@@ -28,9 +28,9 @@ class Piece(NamedTuple):
     block: Block
 
     @property
-    def type(self) -> Any:
-        """The block's type, as far as it has one."""
-        return self.value.get("type")
+    def type(self) -> str:
+        """The block's type; empty if it has none."""
+        return kind_of(self.value)
 
 
 @frozen
@@ -66,7 +66,7 @@ class Draft:
     system: str | list[JsonObject] | None = None
     tools: list[JsonObject] | None = None
     notes: list[Note] = field(default_factory=list[Note])
-    types: set[Any] = field(default_factory=set[Any])
+    types: set[str] = field(default_factory=set[str])
 
     def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
         """Add a note to the report."""
@@ -77,9 +77,15 @@ class Draft:
         self.note("left out", rule, piece.block.version, why)
 
 
-def is_server_result(kind: object) -> bool:
+def kind_of(value: JsonObject) -> str:
+    """Return a block's type; empty if it has none, or one that is no word."""
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def is_server_result(kind: str) -> bool:
     """Whether blocks of this type are what a tool gave that Anthropic runs."""
-    return isinstance(kind, str) and kind.endswith("_tool_result")
+    return kind.endswith("_tool_result")
 
 
 def is_blank(value: JsonObject) -> bool:

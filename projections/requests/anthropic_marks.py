@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
-from hansard.projections.requests.anthropic_draft import Draft, Message
+from hansard.projections.requests.anthropic_draft import Draft, Message, kind_of
 
 _CACHED: Final = {"type": "ephemeral"}
 _MARKABLE: Final = frozenset({"text", "image", "document", "tool_result", "search_result"})
@@ -34,7 +34,7 @@ def place_marks(draft: Draft) -> None:
 def _with_mark(message: Message) -> Message:
     content = list(message.content)
     for place in range(len(content) - 1, -1, -1):
-        if content[place].get("type") in _MARKABLE:
+        if kind_of(content[place]) in _MARKABLE:
             content[place] = _marked(content[place])
             break
     return replace(message, content=content)

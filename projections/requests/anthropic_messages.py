@@ -23,6 +23,7 @@ from hansard.projections.requests.anthropic_draft import (
     is_blank,
     is_server_result,
     joined,
+    kind_of,
 )
 from hansard.projections.requests.anthropic_endings import container_of, mend_endings
 from hansard.projections.requests.anthropic_instructions import (
@@ -84,7 +85,7 @@ def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
         for value in speller.spell(block):
             content.append(value)
             spelled.append(block)
-            draft.types.add("blank" if is_blank(value) else value.get("type"))
+            draft.types.add("blank" if is_blank(value) else kind_of(value))
     draft.types.add(role)
     if not content:
         draft.types.add("empty")

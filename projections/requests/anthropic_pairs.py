@@ -7,7 +7,7 @@ were called meanwhile.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.anthropic_draft import (
@@ -16,6 +16,7 @@ from hansard.projections.requests.anthropic_draft import (
     Message,
     Piece,
     is_server_result,
+    kind_of,
     message_of,
 )
 
@@ -43,9 +44,9 @@ class _Pairs:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._whole = _answered(draft.messages)
-        self._advised = set[Any]() if _has_advisor(draft) else _advised(draft.messages)
-        self._seen: set[Any] = set()
-        self._called: set[Any] = set()
+        self._advised = set[str | None]() if _has_advisor(draft) else _advised(draft.messages)
+        self._seen: set[str | None] = set()
+        self._called: set[str | None] = set()
 
     def kept(self, piece: Piece) -> Piece | None:
         """Return the piece as it goes, or None."""
@@ -57,7 +58,7 @@ class _Pairs:
         return self._without_caller(piece) if "caller" in piece.value else piece
 
     def _stays(self, call: Piece) -> bool:
-        call_id = call.value.get("id")
+        call_id = _id(call.value, "id")
         if call_id in self._advised:
             self._draft.leave_out("R14", call, "the advisor is not among the tools")
         elif call_id in self._seen:
@@ -71,7 +72,7 @@ class _Pairs:
         return False
 
     def _is_called(self, result: Piece) -> bool:
-        call_id = result.value.get("tool_use_id")
+        call_id = _id(result.value, "tool_use_id")
         if call_id in self._called:
             self._called.discard(call_id)
             return True
@@ -88,29 +89,35 @@ class _Pairs:
         return Piece({k: v for k, v in piece.value.items() if k != "caller"}, piece.block)
 
 
-def _answered(messages: Sequence[Message]) -> set[Any]:
+def _answered(messages: Sequence[Message]) -> set[str | None]:
     """Return the ids of the calls that have their result, or may still get it."""
-    waiting: set[Any] = set()
-    answered: set[Any] = set()
+    waiting: set[str | None] = set()
+    answered: set[str | None] = set()
     for message in messages:
         if message.role != "assistant":
             if any(value.get("type") != "tool_result" for value in message.content):
                 waiting.clear()
             continue
-        running: set[Any] = set()
+        running: set[str | None] = set()
         for value in message.content:
-            kind = value.get("type")
-            if kind in SERVER_CALLS:
-                running.add(value.get("id"))
-                waiting.add(value.get("id"))
-            elif is_server_result(kind) and value.get("tool_use_id") in waiting:
-                answered.add(value.get("tool_use_id"))
+            kind = kind_of(value)
+            if kind in SERVER_CALLS and (call_id := _id(value, "id")) is not None:
+                running.add(call_id)
+                waiting.add(call_id)
+            elif is_server_result(kind) and (call_id := _id(value, "tool_use_id")) in waiting:
+                answered.add(call_id)
             if "caller" in value:
                 running.add(_code_of(value))
         # Once the assistant spoke again without it, the service no longer takes the call; code
         # that goes on calling tools is still running.
         waiting &= running
     return answered | waiting
+
+
+def _id(value: JsonObject, member: str) -> str | None:
+    """Return an id; None for one that is no text, which no other block can name."""
+    found = value.get(member)
+    return found if isinstance(found, str) else None
 
 
 def _code_of(value: JsonObject) -> str | None:
@@ -120,9 +127,9 @@ def _code_of(value: JsonObject) -> str | None:
     return code if isinstance(code, str) else None
 
 
-def _advised(messages: Sequence[Message]) -> set[Any]:
+def _advised(messages: Sequence[Message]) -> set[str | None]:
     return {
-        piece.value.get("id")
+        _id(piece.value, "id")
         for message in messages
         for piece in message.pieces
         if piece.type == "server_tool_use" and piece.value.get("name") == _ADVISOR

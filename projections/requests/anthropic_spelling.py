@@ -15,7 +15,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
 from hansard.projections.history import Block
 from hansard.projections.requests.anthropic_documents import spell_document
-from hansard.projections.requests.anthropic_draft import API, Draft, is_blank
+from hansard.projections.requests.anthropic_draft import API, Draft, is_blank, kind_of
 from hansard.projections.requests.anthropic_ids import CallIds
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
 from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
@@ -90,7 +90,7 @@ class Speller:
                 assert_never(content)
 
     def _native(self, block: Block, value: JsonObject) -> list[JsonObject]:
-        kind = value.get("type")
+        kind = kind_of(value)
         if kind == "fallback" and block.response is None:
             self._leave_out("R19", block, "the service refuses a fallback that it did not make")
             return []
@@ -100,7 +100,7 @@ class Speller:
         if kind == "tool_result":
             self._draft.note("moved", "R2", block.version, "a result of no call goes as text")
             return self._own_words(block, value)
-        if isinstance(kind, str) and kind in _BY_REFERENCE and _file_id(value) is not None:
+        if kind in _BY_REFERENCE and _file_id(value) is not None:
             self._note_file(block)
         return [value]
 
@@ -228,7 +228,7 @@ class Speller:
             self._unmarked(value, block.version)
             for part in parts
             if isinstance(part, dict)
-            and (value := cast("JsonObject", part)).get("type") in _TELLING
+            and kind_of(value := cast("JsonObject", part)) in _TELLING
             and not is_blank(value)
         ]
         if len(told) < len(parts):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from hansard.domain.content import Native, Text
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral_openai_chat_parts import objects_in
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.openai_chat_draft import Draft
 
@@ -21,8 +22,7 @@ def spell_instructions(draft: Draft) -> list[JsonObject]:
             return _instructed(draft, text)
         case Native(api="openai-chat") as native:
             held: Any = whole(native, draft.blobs).value.get("messages")
-            messages = cast("list[JsonObject]", held) if isinstance(held, list) else []
-            return [_in_role(draft, message) for message in messages]
+            return [_in_role(draft, message) for message in objects_in(held)]
         case Native() as native:
             text, note = instructions_told(whole(native, draft.blobs))
             draft.notes.append(note)

@@ -72,7 +72,7 @@ def _whole_message(draft: Draft, block: Block) -> JsonObject | None:
     """Return a message that was recorded whole, for what it has beside role and content."""
     value = draft.own(block) if block.mark in ("", "note") else None
     role = value.get("role") if value is not None else None
-    if value is None or role not in _SPEAKERS:
+    if value is None or not isinstance(role, str) or role not in _SPEAKERS:
         return None
     if draft.reader.is_openai and not value.keys() <= _MEMBERS:
         draft.leave_out("C7", block, "members of a message that a request does not have")

@@ -24,6 +24,7 @@ from hansard.projections.requests.openai_responses_instructions import (
     spell_instructions,
     spell_tools,
 )
+from hansard.projections.requests.openai_responses_items import id_of
 from hansard.projections.requests.openai_responses_pairs import pair_outputs
 from hansard.projections.requests.openai_responses_reasoning import check_reasoning
 from hansard.projections.requests.openai_responses_spelling import Speller
@@ -113,5 +114,5 @@ def _may_object(draft: Draft, history: History, options: Options) -> bool:
         return True
     if any(note.deed == "left out" for note in history.notes):
         return True
-    ids = [item_id for piece in draft.pieces if (item_id := piece.value.get("id")) is not None]
+    ids = [item_id for piece in draft.pieces if (item_id := id_of(piece.value)) is not None]
     return len(set(ids)) < len(ids)

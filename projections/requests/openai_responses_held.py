@@ -8,6 +8,7 @@ from typing import Any, Final
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import History
 from hansard.projections.requests.openai_responses_draft import Draft, Piece
+from hansard.projections.requests.openai_responses_items import id_of
 from hansard.projections.requests.openai_responses_words import as_words
 
 _IDLE: Final = 20 * 60
@@ -42,13 +43,13 @@ def resolve_references(draft: Draft) -> None:
 
     A call that goes by reference does not pair with its output.
     """
-    standing = {piece.value.get("id") for piece in draft.pieces if piece.kind != _REFERENCE}
+    standing = {id_of(piece.value) for piece in draft.pieces if piece.kind != _REFERENCE}
     kept: list[Piece] = []
     for piece in draft.pieces:
-        item_id = piece.value.get("id")
+        item_id = id_of(piece.value)
         if piece.kind != _REFERENCE:
             kept.append(piece)
-        elif item_id in standing or str(item_id).startswith("fc"):
+        elif item_id is not None and (item_id in standing or item_id.startswith("fc")):
             why = "the item goes itself, not by reference"
             draft.note("left out", "O11", piece.block.version, why)
         else:

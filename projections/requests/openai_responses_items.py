@@ -106,20 +106,25 @@ def as_plain_message(value: JsonObject) -> JsonObject:
     return {**plain, "phase": value["phase"]} if value.get("phase") is not None else plain
 
 
-def link_of(value: JsonObject) -> Any:
+def id_of(value: JsonObject) -> str | None:
+    """Return an item's id; None for one that has none."""
+    return _text(value.get("id"))
+
+
+def link_of(value: JsonObject) -> str | None:
     """Return the id by which a call and its answer name each other; None where neither does."""
     match kind_of(value):
         case "mcp_approval_request":
-            return value.get("id")
+            return id_of(value)
         case "mcp_approval_response":
-            return value.get("approval_request_id")
+            return _text(value.get("approval_request_id"))
         case "local_shell_call_output":
-            return value.get("call_id", value.get("id"))
+            return _text(value.get("call_id", value.get("id")))
         case _:
-            return value.get("call_id")
+            return _text(value.get("call_id"))
 
 
-def with_link(value: JsonObject, link: str) -> JsonObject:
+def with_link(value: JsonObject, link: str | None) -> JsonObject:
     """Return an answer under the id that its call has."""
     if link_of(value) == link:
         return value
@@ -132,7 +137,11 @@ def with_link(value: JsonObject, link: str) -> JsonObject:
             return {**value, "call_id": link}
 
 
-def caller_of(value: JsonObject) -> Any:
+def caller_of(value: JsonObject) -> str | None:
     """Return the id of the program that made a call, if one did."""
     caller = value.get("caller")
-    return cast("JsonObject", caller).get("caller_id") if isinstance(caller, dict) else None
+    return _text(cast("JsonObject", caller).get("caller_id")) if isinstance(caller, dict) else None
+
+
+def _text(held: Any) -> str | None:
+    return held if isinstance(held, str) else None

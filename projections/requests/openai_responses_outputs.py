@@ -81,7 +81,7 @@ def _screenshot(answer: JsonObject, parts: Sequence[JsonObject]) -> JsonObject |
     return {**answer, "output": {"type": "computer_screenshot", "image_url": shown}}
 
 
-def _approval(request_id: Any, text: str, *, is_error: bool) -> JsonObject:
+def _approval(request_id: str | None, text: str, *, is_error: bool) -> JsonObject:
     approved = not is_error and text.strip().lower() in _APPROVALS
     answer: JsonObject = {
         "type": "mcp_approval_response",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from hansard.projections.report import Deed
 from hansard.projections.requests.openai_responses_draft import Draft, Piece, piece_of
@@ -38,7 +38,7 @@ def pair_outputs(draft: Draft) -> None:
 
 def _unpaired(pieces: list[Piece]) -> set[int]:
     """Return the places of the calls and outputs that lack the other half."""
-    waiting: dict[tuple[str, Any], int] = {}
+    waiting: dict[tuple[str, str | None], int] = {}
     alone: set[int] = set()
     for index, piece in enumerate(pieces):
         kind = piece.kind

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from hansard.domain.events import ResponseCompleted
 from hansard.projections.history import Block, History
 from hansard.projections.requests.openai_responses_draft import Draft, Piece, piece_of
-from hansard.projections.requests.openai_responses_items import has_fitting_id, without_id
+from hansard.projections.requests.openai_responses_items import has_fitting_id, id_of, without_id
 from hansard.projections.requests.openai_responses_words import as_words
 from hansard.projections.requests.request import Options
 
@@ -166,12 +166,11 @@ def _response_of(piece: Piece) -> str | None:
     return piece.block.response
 
 
-def _id_of(piece: Piece) -> Any:
+def _id_of(piece: Piece) -> str | None:
     """Return an item's id; None where that is only a name of something else."""
     if piece.kind in ("local_shell_call_output", "item_reference"):
         return None
-    item_id = piece.value.get("id")
-    return item_id if isinstance(item_id, str) else None
+    return id_of(piece.value)
 
 
 def _comes_of_it(piece: Piece) -> bool:

@@ -1,0 +1,63 @@
+"""Blocks that no provider documents: whatever stands in one, there is a request."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from hansard.domain import events
+from hansard.domain.content import Native
+from hansard.domain.events import Event
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.requests.rendering import APIS
+from hansard.projections.requests.request import Options
+from tests.projections import chat_happenings as chat
+from tests.projections import responses_happenings as responses
+from tests.projections.happenings import API as ANTHROPIC
+from tests.projections.happenings import Story, search_result, server_tool_use
+
+ODD: list[Any] = [["a"], {"a": []}, 1, None]
+BLOCKS: list[tuple[str, JsonObject, str]] = [
+    *((ANTHROPIC, server_tool_use("srvtoolu_1"), member) for member in ("type", "id")),
+    *((ANTHROPIC, search_result("srvtoolu_1"), member) for member in ("type", "tool_use_id")),
+    *((chat.API, {"role": "user", "content": "hi"}, member) for member in ("role", "content")),
+    *((responses.API, responses.search(), member) for member in ("type", "id")),
+    (responses.API, {"type": "program", "call_id": "call_1", "code": "x"}, "call_id"),
+    (responses.API, {"type": "program_output", "call_id": "call_1"}, "call_id"),
+    (responses.API, responses.call(caller={"caller_id": "x"}), "caller"),
+    (responses.API, {"type": "item_reference", "id": "rs_1"}, "id"),
+]
+
+
+def told(block: Native, speaker: str) -> Event:
+    if speaker == "user":
+        return events.MessageRecorded(role="user", content=(block,))
+    return events.OpaqueRecorded(response=UUID(int=1), index=0, type="odd", content=block)
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("speaker", ["user", "assistant"])
+@pytest.mark.parametrize("of", BLOCKS)
+@pytest.mark.parametrize("held", ODD)
+def test_a_member_that_is_no_word_breaks_no_request(
+    of: tuple[str, JsonObject, str], held: Any, speaker: str, api: str
+) -> None:
+    by, value, member = of
+    story = Story()
+    story.user("hi")
+    story.happen(told(Native(api=by, value={**value, member: held}), speaker))
+    story.happen(told(Native(api=by, value=value), speaker))
+    story.user("go on")
+    options = Options(api=api, cache=True, account="someone")
+    assert story.request(options) == story.request(options)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_instructions_that_are_no_messages_break_no_request(api: str) -> None:
+    story = Story()
+    value = {"messages": ["be kind", None, {"role": "system", "content": "be brief"}]}
+    story.happen(events.InstructionsSet(content=Native(api=chat.API, value=value)))
+    story.user("hi")
+    assert "be brief" in str(dict(story.request(Options(api=api))))
