@@ -28,7 +28,8 @@ Part = Callable[[], Iterator[Line]]
 _ROOT: Final = Path(__file__).parents[2]
 _NAMES: Final = (
     *("request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
-    *("insert.postgres", "callers.postgres", "rendering", "capturing", "recorder", "import"),
+    *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists", "recorder"),
+    "import",
 )
 
 
@@ -79,6 +80,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "callers.postgres": partial(_lines, partial(callers.measures, place)),
         "rendering": partial(_program, place, "rendering"),
         "capturing": partial(_program, place, "capturing"),
+        "own_lists": partial(_program, place, "own_lists"),
         "recorder": partial(_program, place, "recorder"),
         "import": partial(_lines, partial(importing.measures, place)),
     }

@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from time import process_time
 from typing import Any, Final
 
 from hansard.adapters.capture.wires import WIRES
-from tests.bench.measure import Aim, Contender, Measure, Pace, Work, take_turns
+from tests.bench.measure import Aim, Contender, Measure, Pace, computing, take_turns
 from tests.bench.payload import text
 
 JsonObject = dict[str, Any]
@@ -29,8 +28,8 @@ def measure(api: str, events: int) -> Measure:
     chunks = [_spelled(event) for event in _STREAMS[api](events)]
     chunks += [b"data: [DONE]\n\n"] if api == "openai-chat" else []
     body = b"".join(chunks)
-    peer = Contender("json.loads a line", "", lambda _: lambda: _lines(body), _computing)
-    own = Contender("capture", "", lambda _: lambda: _captured(api, chunks), _computing)
+    peer = Contender("json.loads a line", "", lambda _: lambda: _lines(body), computing)
+    own = Contender("capture", "", lambda _: lambda: _captured(api, chunks), computing)
     figures = take_turns([own, peer], _PACE)
     note = f"{events} events, {len(body)} bytes"
     return Measure(f"capturing.{api}", "ms", figures[0], figures[1], Aim(3), note)
@@ -47,13 +46,6 @@ def _lines(body: bytes) -> None:
     for line in body.split(b"\n"):
         if line.startswith(b"data: ") and line != b"data: [DONE]":
             json.loads(line[len(b"data: ") :])
-
-
-def _computing(work: Work) -> float:
-    """Return how many seconds of the processor an operation took."""
-    began = process_time()
-    work()
-    return process_time() - began
 
 
 def _spelled(event: JsonObject) -> bytes:

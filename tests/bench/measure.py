@@ -11,7 +11,7 @@ import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Literal
 
 Work = Callable[[], Any]
@@ -26,6 +26,13 @@ def stopwatch(work: Work) -> float:
     began = perf_counter()
     work()
     return perf_counter() - began
+
+
+def computing(work: Work) -> float:
+    """Return how many seconds of the processor an operation took, of whatever thread of ours."""
+    began = process_time()
+    work()
+    return process_time() - began
 
 
 @dataclass(frozen=True, slots=True)
