@@ -14,6 +14,7 @@ from hansard.domain.content import Block, Opaque, Reasoning, Text, ToolCall, Too
 from hansard.domain.errors import MalformedJson
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral_custom_tools import custom_tool
 from hansard.projections.neutral_openai_chat_parts import objects_in, part, parts, text_of
 
 API: Final = "openai-chat"
@@ -61,9 +62,12 @@ def instructions(value: JsonObject) -> str:
 def tool(value: JsonObject) -> ToolDefinition | None:
     """Return the definition of a function; None for a tool of another kind.
 
-    A function without `parameters` takes none.
+    A function without `parameters` takes none. A custom tool takes one free text: others call it
+    with that text under `arguments`.
     """
     match value:
+        case {"type": "custom", "custom": {"name": str(name), **rest}}:
+            return custom_tool(name, rest.get("description"))
         case {"type": "function", "function": {"name": str(name), **rest}}:
             told: Any = rest.get("description")
             schema: Any = rest.get("parameters")

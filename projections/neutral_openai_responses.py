@@ -23,6 +23,7 @@ from hansard.domain.content import (
 from hansard.domain.errors import MalformedJson
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral_custom_tools import custom_tool
 from hansard.projections.neutral_openai_responses_activity import asked
 from hansard.projections.neutral_openai_responses_parts import Part, part_of, parts, text_of
 
@@ -30,13 +31,6 @@ API: Final = "openai-responses"
 
 _CALL: Final = "_call"
 _OUTPUT: Final = "_output"
-_TEXT_INPUT: Final[JsonObject] = {
-    "type": "object",
-    "properties": {"arguments": {"type": "string"}},
-    "required": ["arguments"],
-}
-"""The schema that stands for a custom tool's, whose input is one free text."""
-
 _NO_INPUT: Final[JsonObject] = {"type": "object", "properties": {}}
 
 
@@ -76,9 +70,11 @@ def tool(value: JsonObject) -> ToolDefinition | None:
     A custom tool takes one free text: others call it with that text under `arguments`.
     """
     name, description = value.get("name"), value.get("description")
-    if not isinstance(name, str) or value.get("type") not in ("function", "custom"):
+    if isinstance(name, str) and value.get("type") == "custom":
+        return custom_tool(name, description)
+    if not isinstance(name, str) or value.get("type") != "function":
         return None
-    schema: Any = value.get("parameters") if value["type"] == "function" else _TEXT_INPUT
+    schema: Any = value.get("parameters")
     return ToolDefinition(
         name=name,
         description=description if isinstance(description, str) else None,

@@ -13,6 +13,7 @@ from hansard.domain.prefix import MARK
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.requests.anthropic_draft import Draft
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
+from hansard.projections.requests.tool_names import ANTHROPIC, name_for, renamed
 
 
 def spell_instructions(
@@ -42,13 +43,13 @@ def spell_tools(
     for tool in tools.tools if tools else ():
         match tool:
             case ToolDefinition():
-                spelled.append(_definition(tool))
+                spelled.append(_definition(draft, tool))
             case Native(api="anthropic-messages"):
                 spelled.append(_unmarked(draft, restore(tool.value, blobs)))
             case Native():
                 neutral, note = tool_told(whole(tool, blobs))
                 draft.notes.append(note)
-                spelled += [_definition(neutral)] if neutral else []
+                spelled += [_definition(draft, neutral)] if neutral else []
     return spelled or None
 
 
@@ -73,8 +74,11 @@ def _unmarked(draft: Draft, block: JsonObject) -> JsonObject:
     return {key: held for key, held in block.items() if key != MARK}
 
 
-def _definition(tool: ToolDefinition) -> JsonObject:
-    told: JsonObject = {"name": tool.name}
+def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
+    name = name_for(tool.name, ANTHROPIC)
+    if name != tool.name:
+        draft.note("translated", "R15", None, renamed(tool.name, name))
+    told: JsonObject = {"name": name}
     if tool.description is not None:
         told["description"] = tool.description
     return {**told, "input_schema": tool.input_schema}

@@ -20,6 +20,7 @@ from hansard.projections.requests.anthropic_ids import CallIds
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
 from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
 from hansard.projections.requests.result_words import headline, words_for_nothing
+from hansard.projections.requests.tool_names import ANTHROPIC, name_for, renamed
 
 _GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 _BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})
@@ -136,8 +137,11 @@ class Speller:
             why = "the arguments of a call are an object"
             self._draft.note("translated", "R15", block.version, why)
             arguments = {"arguments": arguments}
-        call: JsonObject = {"type": "tool_use", "id": call_id, "name": block.name or ""}
-        return [{**call, "input": arguments}]
+        given = block.name or ""
+        name = name_for(given, ANTHROPIC)
+        if name != given:
+            self._draft.note("translated", "R15", block.version, renamed(given, name))
+        return [{"type": "tool_use", "id": call_id, "name": name, "input": arguments}]
 
     def _result(self, block: Block) -> list[JsonObject]:
         if block.mark == "missing":

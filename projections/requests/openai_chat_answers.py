@@ -205,7 +205,8 @@ def _call(draft: Draft, block: Block) -> JsonObject:
     if value is not None:
         return call_back(draft, block, value, call_id)
     arguments = jsontext.write(_arguments(draft, block)).decode()
-    function = {"name": block.name or "", "arguments": arguments}
+    name = draft.tool_name(block.name or "", block.version)
+    function = {"name": name, "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
 
 

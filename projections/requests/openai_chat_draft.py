@@ -15,6 +15,7 @@ from hansard.projections.report import Deed, Note
 from hansard.projections.requests.openai_chat_ids import CallIds
 from hansard.projections.requests.openai_chat_models import Reader
 from hansard.projections.requests.request import Options
+from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 
 _MICRO: Final = 1_000_000
 
@@ -42,6 +43,13 @@ class Draft:
     def leave_out(self, rule: str, block: Block, why: str) -> None:
         """Add a note that a block, or a part of it, does not go."""
         self.note("left out", rule, block.version, why)
+
+    def tool_name(self, given: str, version: int | None) -> str:
+        """Return the name under which a tool goes, with a note if it is another one."""
+        name = name_for(given, OPENAI)
+        if name != given:
+            self.note("translated", "C13", version, renamed(given, name))
+        return name
 
     def own(self, block: Block) -> JsonObject | None:
         """Return a block of this API as it came; None for any other."""

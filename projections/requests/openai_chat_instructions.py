@@ -35,13 +35,13 @@ def spell_tools(draft: Draft) -> list[JsonObject] | None:
     for tool in draft.history.tools.tools if draft.history.tools else ():
         match tool:
             case ToolDefinition():
-                spelled.append(_definition(tool))
+                spelled.append(_definition(draft, tool))
             case Native(api="openai-chat"):
-                spelled.append(whole(tool, draft.blobs).value)
+                spelled.append(_own_definition(draft, whole(tool, draft.blobs).value))
             case Native():
                 neutral, note = tool_told(whole(tool, draft.blobs))
                 draft.notes.append(note)
-                spelled += [_definition(neutral)] if neutral else []
+                spelled += [_definition(draft, neutral)] if neutral else []
     return spelled or None
 
 
@@ -60,8 +60,19 @@ def _in_role(draft: Draft, message: JsonObject) -> JsonObject:
     return {**message, "role": speaks}
 
 
-def _definition(tool: ToolDefinition) -> JsonObject:
-    told: JsonObject = {"name": tool.name}
+def _own_definition(draft: Draft, value: JsonObject) -> JsonObject:
+    """Return a definition as it came; only OpenAI's own service is known to be strict on names."""
+    match value:
+        case {"function": {"name": str(name)}} if draft.reader.is_openai:
+            function: JsonObject = value["function"]
+            taken = draft.tool_name(name, None)
+            return value if taken == name else {**value, "function": {**function, "name": taken}}
+        case _:
+            return value
+
+
+def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
+    told: JsonObject = {"name": draft.tool_name(tool.name, None)}
     if tool.description is not None:
         told["description"] = tool.description
     return {"type": "function", "function": {**told, "parameters": tool.input_schema}}

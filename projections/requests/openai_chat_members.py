@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
+from hansard.domain import jsontext
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.requests.openai_chat_draft import Draft
+from hansard.projections.requests.tool_names import OPENAI, name_for
 
 _PLAIN: Final = frozenset({"role", "content", "refusal"})
 _PLAIN_AND_MORE: Final = len(_PLAIN) + 1
@@ -69,8 +71,7 @@ def reasoning_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
 
 def call_back(draft: Draft, block: Block, value: JsonObject, call_id: str | None) -> JsonObject:
     """Return an element of `tool_calls` as it goes back, under this id if it has one."""
-    function = value.get("function")
-    if value.get("id") == call_id and len(value) == 3 and _is_function(value, function):
+    if value.get("id") == call_id and len(value) == 3 and _is_plain(draft, value):
         return value
     back: JsonObject = {}
     for name, held in value.items():
@@ -100,18 +101,31 @@ def says_nothing(draft: Draft, message: JsonObject) -> bool:
     return content != "" or not is_lenient
 
 
-def _is_function(value: JsonObject, function: Any) -> bool:
-    if not isinstance(function, dict) or value.get("type") != "function":
-        return False
-    return cast("JsonObject", function).keys() == _FUNCTION
+def _is_plain(draft: Draft, value: JsonObject) -> bool:
+    """Whether a call is one of a function that needs no repair, as most are."""
+    match value:
+        case {"type": "function", "function": {"name": str(name), "arguments": str()} as function}:
+            fits = not draft.reader.is_openai or name_for(name, OPENAI) == name
+            return fits and len(cast("JsonObject", function)) == len(_FUNCTION)
+        case _:
+            return False
 
 
 def _function(draft: Draft, block: Block, function: JsonObject) -> JsonObject:
-    return {
+    """Return what a call says of its function; OpenAI's own service wants a text as arguments."""
+    back = {
         name: held
         for name, held in function.items()
         if name in _FUNCTION or _goes(draft, block, name, held)
     }
+    if not draft.reader.is_openai:
+        return back
+    if isinstance(name := back.get("name"), str):
+        back["name"] = draft.tool_name(name, block.version)
+    if not isinstance(arguments := back.get("arguments", {}), str):
+        back["arguments"] = jsontext.write({} if arguments is None else arguments).decode()
+        draft.note("translated", "C10", block.version, "the arguments of a call are a text")
+    return back
 
 
 def _parts(draft: Draft, block: Block, content: list[Any]) -> list[Any] | None:

@@ -13,7 +13,7 @@ from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_openai_responses import API
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.openai_responses_draft import Draft
-from hansard.projections.requests.openai_responses_ids import name_of
+from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 
 
 def spell_instructions(
@@ -61,10 +61,10 @@ def _own(value: JsonObject) -> tuple[str | None, list[JsonObject]]:
 
 def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
     """Return a function's definition; `strict` would refuse most schemas, and is on by default."""
-    told: JsonObject = {"type": "function", "name": name_of(tool.name)}
-    if told["name"] != tool.name:
-        why = "the name of the function is not one that the service takes"
-        draft.note("translated", "O7", None, why)
+    name = name_for(tool.name, OPENAI)
+    if name != tool.name:
+        draft.note("translated", "O7", None, renamed(tool.name, name))
+    told: JsonObject = {"type": "function", "name": name}
     if tool.description is not None:
         told["description"] = tool.description
     return {**told, "parameters": tool.input_schema, "strict": False}

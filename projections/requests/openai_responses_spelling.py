@@ -21,7 +21,7 @@ from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_f
 from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
 from hansard.projections.requests.openai_responses_documents import spell_document
 from hansard.projections.requests.openai_responses_draft import Draft
-from hansard.projections.requests.openai_responses_ids import CallIds, name_of
+from hansard.projections.requests.openai_responses_ids import CallIds
 from hansard.projections.requests.openai_responses_items import (
     OUTPUTS,
     as_plain_message,
@@ -33,6 +33,7 @@ from hansard.projections.requests.openai_responses_items import (
 from hansard.projections.requests.openai_responses_keys import without_own_keys
 from hansard.projections.requests.openai_responses_outputs import HELD, output_of
 from hansard.projections.requests.result_words import headline
+from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 
 _GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 _PARTS: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
@@ -145,10 +146,10 @@ class Speller:
             why = "the arguments of a call are an object"
             self._draft.note("translated", "O7", block.version, why)
             arguments = {"arguments": arguments}
-        name = name_of(block.name)
-        if name != block.name:
-            why = "the name of the function is not one that the service takes"
-            self._draft.note("translated", "O7", block.version, why)
+        given = block.name or ""
+        name = name_for(given, OPENAI)
+        if name != given:
+            self._draft.note("translated", "O7", block.version, renamed(given, name))
         text = jsontext.write(arguments).decode()
         return {"type": "function_call", "call_id": call_id, "name": name, "arguments": text}
 

@@ -186,8 +186,15 @@ def test_a_function_is_a_tool_and_nothing_else_is() -> None:
     bare = tool({"type": "function", "function": {"name": "f"}})
     assert bare is not None
     assert bare.input_schema == {"type": "object", "properties": {}}
-    assert tool({"type": "custom", "custom": {"name": "grep"}}) is None
     assert tool({"type": "web_search"}) is None
+
+
+def test_a_custom_tool_takes_one_text() -> None:
+    custom: JsonObject = {"name": "grep", "description": "Finds.", "format": {"type": "text"}}
+    told = tool({"type": "custom", "custom": custom})
+    assert told is not None
+    assert (told.name, told.description) == ("grep", "Finds.")
+    assert told.input_schema["required"] == ["arguments"]
 
 
 KEYS = st.sampled_from(

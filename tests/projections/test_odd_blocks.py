@@ -11,9 +11,10 @@ from hansard.domain import events
 from hansard.domain.content import Native
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.neutral_openai_chat import API as CHAT
+from hansard.projections.neutral_openai_responses import API as RESPONSES
 from hansard.projections.requests.rendering import APIS
 from hansard.projections.requests.request import Options
-from tests.projections import chat_happenings as chat
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import Story, search_result, server_tool_use
@@ -22,12 +23,12 @@ ODD: list[Any] = [["a"], {"a": []}, 1, None]
 BLOCKS: list[tuple[str, JsonObject, str]] = [
     *((ANTHROPIC, server_tool_use("srvtoolu_1"), member) for member in ("type", "id")),
     *((ANTHROPIC, search_result("srvtoolu_1"), member) for member in ("type", "tool_use_id")),
-    *((chat.API, {"role": "user", "content": "hi"}, member) for member in ("role", "content")),
-    *((responses.API, responses.search(), member) for member in ("type", "id")),
-    (responses.API, {"type": "program", "call_id": "call_1", "code": "x"}, "call_id"),
-    (responses.API, {"type": "program_output", "call_id": "call_1"}, "call_id"),
-    (responses.API, responses.call(caller={"caller_id": "x"}), "caller"),
-    (responses.API, {"type": "item_reference", "id": "rs_1"}, "id"),
+    *((CHAT, {"role": "user", "content": "hi"}, member) for member in ("role", "content")),
+    *((RESPONSES, responses.search(), member) for member in ("type", "id")),
+    (RESPONSES, {"type": "program", "call_id": "call_1", "code": "x"}, "call_id"),
+    (RESPONSES, {"type": "program_output", "call_id": "call_1"}, "call_id"),
+    (RESPONSES, responses.call(caller={"caller_id": "x"}), "caller"),
+    (RESPONSES, {"type": "item_reference", "id": "rs_1"}, "id"),
 ]
 
 
@@ -58,6 +59,6 @@ def test_a_member_that_is_no_word_breaks_no_request(
 def test_instructions_that_are_no_messages_break_no_request(api: str) -> None:
     story = Story()
     value = {"messages": ["be kind", None, {"role": "system", "content": "be brief"}]}
-    story.happen(events.InstructionsSet(content=Native(api=chat.API, value=value)))
+    story.happen(events.InstructionsSet(content=Native(api=CHAT, value=value)))
     story.user("hi")
     assert "be brief" in str(dict(story.request(Options(api=api))))

@@ -101,7 +101,7 @@ def test_instructions_and_tools_of_others_are_told() -> None:
     request = rendered(story)
     assert request["instructions"] == "Help."
     assert request["tools"] == [
-        {"type": "function", "name": "look_up", "parameters": schema, "strict": False},
+        {"type": "function", "name": "look_up_a973a279", "parameters": schema, "strict": False},
         {
             "type": "function",
             "name": "find",

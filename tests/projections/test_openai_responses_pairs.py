@@ -288,15 +288,6 @@ def test_arguments_are_json_of_an_object(arguments: object, wanted: str) -> None
     assert items(story)[0]["arguments"] == wanted
 
 
-def test_names_of_functions_fit() -> None:
-    story = Story()
-    content = neutral_call("call_1", name="files.read now")
-    story.happen(ToolCallRecorded(call_id="call_1", name="files.read now", content=content))
-    request = rendered(story)
-    assert request["input"][0]["name"] == "files_read_now"
-    assert "O7" in rules(request)
-
-
 def test_where_a_tool_stands_goes_back_with_its_call() -> None:
     """A deferred tool's namespace has to come back, or the call is refused."""
     said = call("call_1", 1, namespace="files")

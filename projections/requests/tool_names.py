@@ -1,0 +1,41 @@
+"""Names of tools as all three services take them: letters, digits, `_` and `-`, not too many.
+
+"Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the
+pattern '^[a-zA-Z0-9_-]+$'.", and at most 64 of them at OpenAI; "tools.0.custom.name: String should
+match pattern '^[a-zA-Z0-9_-]{1,128}$'" at Anthropic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import lru_cache
+from typing import Final
+
+OPENAI: Final = 64
+"""The longest name that OpenAI takes."""
+
+ANTHROPIC: Final = 128
+"""The longest name that Anthropic takes."""
+
+_UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_DIGITS: Final = 8
+
+
+@lru_cache(maxsize=256)
+def name_for(given: str, longest: int) -> str:
+    """Return the name under which a tool goes: its own if it fits.
+
+    Else it is spelled anew and ends with digits of a digest of the given one, so that two names
+    that differ stay apart, and a tool and its calls stay together in each request.
+    """
+    if 0 < len(given) <= longest and not _UNFIT.search(given):
+        return given
+    digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    spelled = _UNFIT.sub("_", given)[: longest - _DIGITS - 1]
+    return f"{spelled}_{digest}" if spelled else f"tool_{digest}"
+
+
+def renamed(given: str, name: str) -> str:
+    """Return why a tool goes under another name, for the report."""
+    return f"the service does not take the name {given!r}: the tool goes as {name!r}"
