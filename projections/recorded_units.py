@@ -17,7 +17,8 @@ class RecordedUnit(NamedTuple):
     """A unit of a line, and the version of its event.
 
     A line that is cut after version `until` keeps it whole, the end of its response included.
-    `may_miss` says that a request may go on without it: its response did not come whole.
+    `may_miss` says that a request may go on without it: its response did not come whole, or it is
+    what programs leave out of an answer, reasoning and what the provider's own tools did.
     """
 
     unit: Unit
@@ -67,12 +68,13 @@ class _Fold:
                 self._say([_at(version, unit)])
             case (
                 events.ReasoningRecorded()
-                | events.ToolCallRecorded()
                 | events.ServerToolCallRecorded()
                 | events.ServerToolResultRecorded()
-                | events.CompactionRecorded()
                 | events.OpaqueRecorded()
             ):
+                unit = unit_of("assistant", event.content)
+                self._open.append(RecordedUnit(unit, version, version, may_miss=True))
+            case events.ToolCallRecorded() | events.CompactionRecorded():
                 self._open.append(_at(version, unit_of("assistant", event.content)))
             case events.RequestSent():
                 self._release()
@@ -95,7 +97,7 @@ class _Fold:
 
     def _close(self, version: int, event: _Closing) -> None:
         is_whole = isinstance(event, events.ResponseCompleted) and event.stop_reason != "refusal"
-        said = [told._replace(may_miss=not is_whole) for told in self._take_open()]
+        said = [told if is_whole else told._replace(may_miss=True) for told in self._take_open()]
         broken_off = (unit_of("assistant", block) for block in text_blocks(event))
         said += [_at(version, unit)._replace(may_miss=True) for unit in broken_off]
         closed = [*said[:-1], *(told._replace(until=version) for told in said[-1:])]

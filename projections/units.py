@@ -3,7 +3,8 @@
 Two units are the same if they have the same id of the provider's, or say the same: the same text,
 the same bytes of a document, the same call with the same arguments, in whatever API's spelling.
 So nulls, the order of keys, cache marks, a string for one text, and what an SDK's echo lost do not
-count. A result is found by its call; with another content it is the same unit, rewritten.
+count; nor does reasoning in tags beside an answer, and the blanks around it: programs put it there,
+or take it out. A result is found by its call; with another content it is the same unit, rewritten.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never, cast
 
@@ -23,6 +25,9 @@ from hansard.projections.continuation import Piece
 from hansard.projections.neutral import neutral_of
 
 Content: TypeAlias = Native | Block
+
+_REASONING: Final = re.compile("<(think|thinking|reasoning)>")
+"""Begins reasoning, as models of open weights give it and pydantic-ai sends it back (2.68.0)."""
 
 _SEALS: Final = ("signature", "encrypted_content", "data")
 """Members by which a provider knows its own reasoning again."""
@@ -63,8 +68,9 @@ def _unit(role: str, block: Block, value: JsonObject, spilled: JsonObject) -> Un
     is_answer = role == "assistant"
     match block:
         case content.Text(text=text):
-            said = _digest("text", _speaker(role), _text(text))
-            return Unit(said, ids, is_answer=is_answer, is_blank=not text.strip())
+            told = _answer(text) if is_answer else text
+            said = _digest("text", _speaker(role), _text(told))
+            return Unit(said, ids, is_answer=is_answer, is_blank=not told.strip())
         case content.Document():
             return Unit(ids[-1], ids[:-1], is_answer=is_answer)
         case content.Reasoning(text=text):
@@ -162,6 +168,23 @@ class _Marks(Mapping[str, bytes]):
 
 
 _MARKS: Final = _Marks()
+
+
+def _answer(text: str) -> str:
+    """Return what a model's text says beside reasoning; one that moves to a blob is left as it is."""
+    is_moved = len(text) > LIMIT // 4 and len(text.encode("utf-8", "surrogatepass")) > LIMIT
+    if is_moved or text.startswith(_MARK):
+        return text
+    said: list[str] = []
+    at = 0
+    while (opening := _REASONING.search(text, at)) is not None:
+        closing = f"</{opening[1]}>"
+        end = text.find(closing, opening.end())
+        if end < 0:
+            break
+        said.append(text[at : opening.start()])
+        at = end + len(closing)
+    return "".join((*said, text[at:])).strip()
 
 
 def _text(text: str) -> str:

@@ -338,7 +338,7 @@ def test_a_summary_of_the_providers_is_history_once_the_program_goes_on(
     assert program.relations()[-1] == "view aside"
     assert program.main() == ["u1", "a1", "u2", "a2"]
     program.ask([summary, *program.user("u3")], "a3")
-    assert program.relations()[-1] == ("extends" if kept == "alone" else "view")
+    assert program.relations()[-1] == "extends"
     assert program.main()[-2:] == ["u3", "a3"]
     assert program.said() == ["u1", "u2", "u3"]
 

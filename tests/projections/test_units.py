@@ -177,3 +177,39 @@ def test_instructions_and_tools_are_compared_by_what_they_say() -> None:
     assert same_tools(natives, ToolsDefined(tools=(native({**definition, "strict": None}),)))
     assert same_tools(None, ToolsDefined(tools=()))
     assert not same_tools(ToolsDefined(tools=(tool,)), ToolsDefined(tools=()))
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "<think>why</think>a",
+        "<think>\nwhy\n</think>\n\na",
+        "<thinking>why</thinking>\n<reasoning>so</reasoning>a\n",
+        "a<think></think>",
+    ],
+)
+def test_reasoning_in_tags_is_no_part_of_what_an_answer_says(spelled: str) -> None:
+    answer, other = (sent({"type": "text", "text": it}, "assistant") for it in ("a", spelled))
+    assert is_same(answer, other)
+    prompt, quoted = (sent({"type": "text", "text": it}) for it in ("a", spelled))
+    assert not is_same(prompt, quoted)
+
+
+def test_reasoning_in_tags_alone_says_nothing() -> None:
+    assert sent({"type": "text", "text": "<think>why</think>\n"}, "assistant").is_blank
+
+
+@pytest.mark.parametrize("text", ["<think>why", "why</think>a", "<think>why</thinking>a"])
+def test_tags_that_are_not_closed_are_words(text: str) -> None:
+    assert not is_same(
+        sent({"type": "text", "text": text}, "assistant"),
+        sent({"type": "text", "text": "a"}, "assistant"),
+    )
+
+
+def test_a_long_answer_is_known_again_out_of_its_blob() -> None:
+    text = f"<think>why</think>\n{'a' * 70_000}\n"
+    value: JsonObject = {"type": "text", "text": text}
+    spilled, blobs = spill(value)
+    assert blobs
+    assert is_same(unit_of("assistant", native(spilled)), sent(value, "assistant"))
