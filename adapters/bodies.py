@@ -19,7 +19,10 @@ from hansard.projections.template import Parent
 from hansard.projections.text_spans import common_start
 
 _DEEPEST: Final = 32
-"""How many requests a template may go back to: then one stands on what events say alone."""
+_BLOCKS_A_REQUEST: Final = 4
+"""How many requests a template may go back to: so many, or one for so many of its blocks. Then one
+stands on what events say alone, whose size is that of the whole list: on a long one, rarely.
+"""
 
 _REMEMBERED: Final = 3
 """How many bodies are kept: a program's own calls, and what it asks for in between."""
@@ -122,7 +125,8 @@ class Reading:
         """
         is_known = self._tail is not None
         found = self._parent if is_known else self._bodies.parent_of(self.outgoing.body)
-        self._depth = 0 if found is None or found.depth >= _DEEPEST else found.depth + 1
+        deepest = max(_DEEPEST, self._blocks // _BLOCKS_A_REQUEST)
+        self._depth = 0 if found is None or found.depth >= deepest else found.depth + 1
         return found if self._depth else None
 
     def digests(self) -> Digests:
@@ -143,6 +147,13 @@ class Reading:
         if self._whole is None:
             return Body(parent, None)
         return Body(parent, begun_with(outgoing.body, self._whole, *self._running()))
+
+    @property
+    def _blocks(self) -> int:
+        """How many blocks the request has."""
+        if self._tail is not None:
+            return self._tail.before.history.blocks + len(self._tail.sent.pieces)
+        return 0 if self._whole is None else len(self._whole.pieces)
 
     def _running(self) -> tuple[Prefix, Prefix]:
         """Return the digests of the messages, without and with what is in force.

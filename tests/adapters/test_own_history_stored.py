@@ -87,3 +87,13 @@ def test_a_request_goes_back_to_few_others(program: Program) -> None:
     assert max(depths.values()) == 32
     assert list(depths.values()).count(0) == 2
     assert all(outcome.is_whole for outcome in replays(program.recorded.talk))
+
+
+def test_of_a_long_list_a_request_goes_back_to_more_others(program: Program) -> None:
+    said = [program.user(f"u{number} " + "x" * 200) for number in range(200)]
+    history = [message for messages in said for message in messages]
+    for number in range(36):
+        history = [*program.ask(history, f"a{number}"), *program.user(f"v{number}")]
+    spans = [sent.template.spans for sent in program.recorded.requests()]
+    assert all(isinstance(held[0], events.SharedSpan) for held in spans[1:])
+    assert all(len(held) < 10 for held in spans[1:])
