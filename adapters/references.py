@@ -28,7 +28,8 @@ def by_reference(compared: Compared) -> Related:
     since = [e for e in recent if e.version > found.version and line_of(e) == line]
     units = recorded_units(known_events(event.told() for event in since))
     new = align(compared.units(), units).new
-    is_last = not any(event.type == "request.sent" for event in since)
+    # A summary is asked for beside the line, until the program goes on from it.
+    is_last = not compared.asked.compacts and all(e.type != "request.sent" for e in since)
     pieces = compared.pieces(new) if is_last else compared.asked.pieces
     return _referring(compared, found.version, line, pieces, closing.request, is_last=is_last)
 

@@ -217,7 +217,7 @@ def test_a_forked_conversation_goes_on_from_its_origin(program: Program) -> None
     assert program.said() == ["u2", "u2b"]
 
 
-# -- several choices, references, the background, summaries of the provider's --------------------
+# -- several choices, references, the background -------------------------------------------------
 
 
 def three_choices(program: Program) -> list[JsonObject]:
@@ -320,27 +320,6 @@ def test_an_answer_from_the_background_takes_the_place_of_what_was_there(
 
 def test_a_response_that_nobody_recorded_is_not_found(recorded: Recorded) -> None:
     assert recorded.journal.find_response("resp_elsewhere") is None
-
-
-@pytest.mark.parametrize("kept", ["alone", "with what users said"])
-def test_a_summary_of_the_providers_is_history_once_the_program_goes_on(
-    recorded: Recorded, kept: str
-) -> None:
-    """The service gives the users' messages beside it; a program may send them, or it alone."""
-    program = Program(recorded, Responses())
-    history = program.ask([*program.ask(program.user("u1"), "a1"), *program.user("u2")], "a2")
-    summary = {"type": "compaction", "id": "cmp_1", "encrypted_content": "sealed"}
-    said = {"type": "message", "id": "msg_1", "role": "user", "status": "completed"}
-    prompt = {**said, "content": [{"type": "input_text", "text": "u1"}]}
-    output = [summary] if kept == "alone" else [prompt, summary]
-    begun = program.send(history, endpoint="/v1/responses/compact")
-    program.answered(begun, {**response(output), "object": "response.compaction"})
-    assert program.relations()[-1] == "view aside"
-    assert program.main() == ["u1", "a1", "u2", "a2"]
-    program.ask([summary, *program.user("u3")], "a3")
-    assert program.relations()[-1] == "extends"
-    assert program.main()[-2:] == ["u3", "a3"]
-    assert program.said() == ["u1", "u2", "u3"]
 
 
 # -- nothing is lost -----------------------------------------------------------------------------
