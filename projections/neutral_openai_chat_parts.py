@@ -53,6 +53,12 @@ def part(value: Any) -> Part | None:
             return None
 
 
+def kind_of_part(value: JsonObject) -> str:
+    """Return the type of a part; one that has none is a text."""
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else "text"
+
+
 def text_of(content: Any) -> str:
     """Return the texts of `content`, joined; empty where it has none."""
     return "".join(said.text for said in parts(content) if isinstance(said, Text))

@@ -19,6 +19,7 @@ from hansard.projections.requests.openai_chat_members import (
     message_back,
     reasoning_back,
     says_nothing,
+    with_reasoning,
 )
 
 
@@ -95,7 +96,9 @@ def message_of(
         return None
     if answer.reasoning is not None:
         message = {**message, **reasoning_back(draft, *answer.reasoning)}
-    return {**message, "tool_calls": calls} if calls else message
+    if not calls:
+        return message
+    return {**with_reasoning(draft, answer.first, message), "tool_calls": calls}
 
 
 def _add(answer: Answer, block: Block, value: JsonObject, kind: Kind) -> None:

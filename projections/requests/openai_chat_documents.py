@@ -36,16 +36,17 @@ def spell_document(
     """
     media_type = document.media_type.partition(";")[0].strip().lower()
     if is_remote(document):
-        return _image(document.url or "") if media_type in {*_IMAGES, _ANY_IMAGE} else None
+        is_image = media_type in {*_IMAGES, _ANY_IMAGE} and reader.reads("image_url")
+        return _image(document.url or "") if is_image else None
     data = bytes_of(document, blobs)
     if not data:
         return None
-    if media_type in _IMAGES:
+    if media_type in _IMAGES and reader.reads("image_url"):
         return _image(_inline(media_type, data))
-    if media_type == _PDF:
+    if media_type == _PDF and reader.reads("file"):
         held = {"filename": document.name or "document.pdf", "file_data": _inline(_PDF, data)}
         return {"type": "file", "file": held}
-    if media_type in _FORMATS and reader.hears:
+    if media_type in _FORMATS and reader.reads("input_audio"):
         sound = {"data": b64encode(data).decode(), "format": _FORMATS[media_type]}
         return {"type": "input_audio", "input_audio": sound}
     text = text_of(data) if modality_of(media_type) == "text" else None

@@ -24,7 +24,8 @@ _MICRO: Final = 1_000_000
 class Draft:
     """What the rules need to know, and the notes on what they did.
 
-    `reader` is the model that the request is for. `has_decoys` says that members of answers which
+    `reader` is the model that the request is for, `is_elsewhere` that it is known to be none of
+    OpenAI's own service. `has_decoys` says that members of answers which
     say nothing, and which a request does not have, were left out: one note tells of them all.
     """
 
@@ -33,6 +34,7 @@ class Draft:
     blobs: Mapping[str, bytes]
     reader: Reader
     ids: CallIds
+    is_elsewhere: bool
     notes: list[Note] = field(default_factory=list[Note])
     has_decoys: bool = False
 
@@ -94,4 +96,4 @@ class Draft:
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
     """Return the draft of a request for the model that is wished, or that answered last."""
     reader = Reader(options.model or history.responses.last_model(API))
-    return Draft(history, options, blobs, reader, CallIds(reader))
+    return Draft(history, options, blobs, reader, CallIds(reader), reader.is_compatible)

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from hansard.domain import jsontext
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
+from hansard.projections.neutral_openai_chat import REASONING
 from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.tool_names import OPENAI, name_for
 
@@ -24,6 +25,7 @@ _CALL: Final = frozenset({"id", "type", "function", "custom"})
 _FUNCTION: Final = frozenset({"name", "arguments"})
 _PARTS: Final = frozenset({"text", "refusal"})
 _THOUGHTS: Final = "thinking"
+_THOUGHTS_TOLD: Final = frozenset(REASONING)
 
 
 def plain_back(draft: Draft, value: JsonObject) -> JsonObject | None:
@@ -33,6 +35,8 @@ def plain_back(draft: Draft, value: JsonObject) -> JsonObject | None:
     """
     content = value.get("content")
     if not content or not isinstance(content, str) or "role" not in value:
+        return None
+    if draft.is_elsewhere and "refusal" in value:
         return None
     if value.keys() <= _PLAIN:
         return value
@@ -58,7 +62,19 @@ def message_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
             back[name] = held
     if back.get("audio"):
         _put_sound(draft, block, back, back.pop("audio"))
+    if draft.is_elsewhere and not draft.is_kin(block):
+        _put_plainly(draft, block, back)
     return back
+
+
+def _put_plainly(draft: Draft, block: Block, back: JsonObject) -> None:
+    """Leave out the members that only OpenAI's own service has; a refusal goes as text (C7)."""
+    refusal = back.pop("refusal", None)
+    if refusal:
+        back["content"] = back.get("content") or refusal
+        draft.note("translated", "C7", block.version, "a refusal goes as text")
+    for name in [name for name in ("audio", "function_call") if back.get(name, "") is None]:
+        del back[name]
 
 
 def reasoning_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
@@ -67,6 +83,21 @@ def reasoning_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
         draft.leave_out("thinking", block, "thinking is dropped, as asked")
         return {}
     return {name: held for name, held in value.items() if _goes(draft, block, name, held)}
+
+
+def with_reasoning(draft: Draft, block: Block, message: JsonObject) -> JsonObject:
+    """Return a message with calls as its reader wants it: with reasoning, if only an empty one.
+
+    "Missing `reasoning_content` field in the assistant message at message index 2" is what DeepSeek
+    says to answers of others; an empty one it takes. What the same model said goes as it came.
+    """
+    if not draft.reader.wants_reasoning or not _THOUGHTS_TOLD.isdisjoint(message):
+        return message
+    made_by = draft.history.responses.model_of(block.response) if block.response else None
+    if made_by == draft.reader.model and draft.options.thinking != "drop":
+        return message
+    draft.note("repaired", "C8", block.version, "an answer with calls goes with empty reasoning")
+    return {**message, "reasoning_content": ""}
 
 
 def call_back(draft: Draft, block: Block, value: JsonObject, call_id: str | None) -> JsonObject:
@@ -136,6 +167,9 @@ def _parts(draft: Draft, block: Block, content: list[Any]) -> list[Any] | None:
         kind = cast("JsonObject", part).get("type") if isinstance(part, dict) else "text"
         if kind == _THOUGHTS and drops:
             draft.leave_out("thinking", block, "thinking is dropped, as asked")
+        elif kind == "refusal" and draft.is_elsewhere and not draft.is_kin(block):
+            kept.append({"type": "text", "text": cast("JsonObject", part).get("refusal", "")})
+            draft.note("translated", "C7", block.version, "a refusal goes as text")
         elif kind in _PARTS or draft.is_kin(block):
             kept.append(part)
         else:

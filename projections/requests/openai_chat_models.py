@@ -29,6 +29,14 @@ _ROLES: Final[tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]] = (
 )
 """Roles that models refuse, each with the one to speak in."""
 
+_MEMBERS: Final = frozenset({"role", "content", "name"})
+
+_BLIND: Final = frozenset({"deepseek"})
+"""Families that read texts only: "unknown variant `image_url`, expected `text`"."""
+
+_THINKING_ALOUD: Final = frozenset({"deepseek", "kimi", "moonshot"})
+"""Families that want to see what they thought before they called a tool."""
+
 _ANY_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
 _LONGEST_ID: Final = 40
 _MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}\Z")
@@ -51,9 +59,35 @@ class Reader:
         return family_of(self.model) in _OPENAI
 
     @property
-    def hears(self) -> bool:
-        """Whether it may take sound; of OpenAI's models those that have it in their name."""
-        return not self.is_openai or "audio" in self.name
+    def is_compatible(self) -> bool:
+        """Whether it is known that another service than OpenAI's is to read the request."""
+        return self.model is not None and not self.is_openai
+
+    @property
+    def members(self) -> frozenset[str] | None:
+        """The members that a user's message may have; None where that is not known."""
+        if self.is_openai:
+            return _MEMBERS
+        return _MEMBERS - {"name"} if family_of(self.model) in _MISTRAL else None
+
+    @property
+    def wants_reasoning(self) -> bool:
+        """Whether an answer that calls tools is refused where it tells no reasoning."""
+        return family_of(self.model) in _THINKING_ALOUD
+
+    def reads(self, kind: str) -> bool:
+        """Whether the model may take parts of a type in a user's message.
+
+        Of OpenAI's models those hear that have it in their name, of Mistral's the Voxtral ones.
+        """
+        family = family_of(self.model)
+        if kind == "text":
+            return True
+        if family in _BLIND:
+            return False
+        if kind != "input_audio":
+            return True
+        return "audio" in self.name if self.is_openai else family not in _MISTRAL - {"voxtral"}
 
     def role(self, role: str) -> str:
         """Return the role to speak in for one that the model may refuse."""

@@ -11,7 +11,7 @@ from hansard.domain.conversation import CANCELLED
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_openai_chat import neutral
-from hansard.projections.neutral_openai_chat_parts import Part
+from hansard.projections.neutral_openai_chat_parts import Part, kind_of_part, objects_in, part
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
 from hansard.projections.requests.foreign import content_of, told_of
 from hansard.projections.requests.openai_chat_documents import spell_document
@@ -19,7 +19,6 @@ from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.result_words import headline, words_for_nothing
 
 _SPEAKERS: Final = frozenset({"user", "system", "developer", "function"})
-_MEMBERS: Final = frozenset({"role", "content", "name"})
 _GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 
 
@@ -74,14 +73,37 @@ def _whole_message(draft: Draft, block: Block) -> JsonObject | None:
     role = value.get("role") if value is not None else None
     if value is None or not isinstance(role, str) or role not in _SPEAKERS:
         return None
-    if draft.reader.is_openai and not value.keys() <= _MEMBERS:
-        draft.leave_out("C7", block, "members of a message that a request does not have")
-        value = {name: held for name, held in value.items() if name in _MEMBERS}
+    taken = draft.reader.members
+    if taken is not None and not value.keys() <= taken:
+        left = ", ".join(name for name in value if name not in taken)
+        draft.leave_out("C7", block, f"{left}: the service does not take it in a message")
+        value = {name: held for name, held in value.items() if name in taken}
+    value = _with_read_parts(draft, block, value)
     speaks = draft.reader.role(role)
     if speaks == role:
         return value
     draft.note("translated", "C6", block.version, f"the model takes no message of role {role}")
     return {**value, "role": speaks}
+
+
+def _with_read_parts(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
+    """Return a message with those parts in words that the model does not read."""
+    content = value.get("content")
+    parts = objects_in(content)
+    if all(draft.reader.reads(kind_of_part(part)) for part in parts):
+        return value
+    return {**value, "content": [told for part in parts for told in _read(draft, block, part)]}
+
+
+def _read(draft: Draft, block: Block, value: JsonObject) -> list[JsonObject]:
+    """Return a part as this API spells it, in words where the model does not read it."""
+    if draft.reader.reads(kind_of_part(value)):
+        return [value]
+    if (told := part(value)) is not None:
+        return _spelled(draft, block, (told,))
+    kind = kind_of_part(value)
+    draft.leave_out("document", block, f"the model does not read a part of type {kind}")
+    return [text_part(f"[A part of type {kind} cannot be shown here.]")]
 
 
 def _is_part(draft: Draft, block: Block) -> bool:
@@ -105,7 +127,7 @@ def _parts_of(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
 def _said(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
     value = draft.own(block)
     if value is not None:
-        return _stray(draft, block) if "role" in value else [value]
+        return _stray(draft, block) if "role" in value else _read(draft, block, value)
     if (native := draft.foreign(block)) is not None:
         told, note = told_of(native, block)
         draft.notes.append(note)
@@ -128,13 +150,13 @@ def _spelled(
 ) -> list[JsonObject]:
     """Return what is told as parts, without blank texts (C4)."""
     spelled: list[JsonObject] = []
-    for part in told:
-        if isinstance(part, Document):
+    for held in told:
+        if isinstance(held, Document):
             is_heard = role == "user"
-            words = text_part(words_for(part))
-            spelled.append(document_part(draft, block, part) if is_heard else words)
-        elif part.text.strip():
-            spelled.append(text_part(part.text))
+            words = text_part(words_for(held))
+            spelled.append(document_part(draft, block, held) if is_heard else words)
+        elif held.text.strip():
+            spelled.append(text_part(held.text))
         else:
             draft.leave_out("C4", block, "blank text")
     return spelled

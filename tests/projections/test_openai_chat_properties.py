@@ -230,6 +230,7 @@ def test_a_request_begins_with_the_bytes_of_every_request_before(
     deeds: list[Deed], options: Options
 ) -> None:
     """Of one and the same model; what a paused turn of another provider leaves is no matter here."""
+    options = options.model_copy(update={"model": options.model or "gpt-4.1"})
     story = told(deeds)
     now = rendered(story, options)
     for version, event in story.events:
