@@ -14,6 +14,10 @@ ROWS: Final = {
     "requests": ("files", "requests", "blocks", "verbatim"),
     "rendered": ("files", "answers", "blocks", "verbatim", "repaired", "opaque"),
     "continued": ("files", "requests", "blocks", "verbatim"),
+    "in turn": (
+        *("files", "requests", "extends", "view", "branches", "reference", "unrelated"),
+        *("new", "matched", "respelled", "blank", "rewritten"),
+    ),
 }
 
 

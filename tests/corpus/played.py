@@ -1,0 +1,105 @@
+"""Recordings played to the recorder, call by call, as they went over the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.sent import Sent
+from hansard.adapters.capture.turns import Turns
+from hansard.adapters.capture.wires import WIRES
+from hansard.adapters.talk import Talk
+from hansard.domain.blobs import referenced, restore
+from hansard.domain.content import Native, Text
+from hansard.domain.events import Event, InstructionsSet, RequestSent, ToolsDefined
+from hansard.domain.log import Backend
+from tests.adapters.recorded_calls import Recorded, known
+from tests.corpus.interactions import Call, calls
+from tests.corpus.wire import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A turn, and what was recorded of it before it went out: `said` anew, and the request."""
+
+    call: Call
+    sent: Sent
+    said: tuple[Event, ...]
+    request: RequestSent
+    version: int
+
+    @property
+    def relation(self) -> str:
+        """How it goes on, and `aside` if it is on a side line."""
+        return f"{self.request.relation}{'' if self.request.line is None else ' aside'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of a file: its turns in order, and the conversation that they are recorded in."""
+
+    talk: Talk
+    steps: tuple[Step, ...]
+
+    def blocks(self, event: Event) -> list[JsonObject]:
+        """The API's own blocks of an event, with what was moved to blobs in its place."""
+        return [self._block(held) for held in _held(event)]
+
+    def _block(self, held: object) -> JsonObject:
+        match held:
+            case Native(value=value):
+                blobs = {blob.sha256: self.talk.blob(blob) for blob in referenced(value)}
+                block: JsonObject = restore(value, blobs)
+                return block
+            case Text(text=text):
+                return {"type": "text", "text": text}
+            case _:
+                raise AssertionError(f"{held} is no block")
+
+    def events(self) -> list[Event]:
+        return [known(recorded) for recorded in self.talk.since(0)]
+
+
+def play(name: str, folder: Path, backend: Backend | None = None) -> Played:
+    """Play a file to a conversation of its own, in memory if there is no other store."""
+    recorded = Recorded(folder, backend)
+    turns = Turns(recorded.binding)
+    return Played(recorded.talk, tuple(_steps(name, recorded.talk, turns)))
+
+
+def _steps(name: str, talk: Talk, turns: Turns) -> Iterator[Step]:
+    for call in calls(name):
+        version = talk.head().version
+        attempt = _asked(call, turns)
+        if attempt is None:
+            continue
+        if call.api:
+            *said, request = [known(recorded) for recorded in talk.since(version)]
+            assert isinstance(request, RequestSent)
+            sent = WIRES[call.api].read_request(call.request)
+            yield Step(call, sent, tuple(said), request, talk.head().version)
+        attempt.answered(call.status, {"content-type": call.content_type})
+        attempt.feed(call.answer)
+        attempt.finish()
+
+
+def _asked(call: Call, turns: Turns) -> Attempt | None:
+    """What reads the answer; None where it is none of a turn."""
+    extensions: dict[str, Any] = {}
+    headers: dict[str, str] = {}
+    bound = turns.binding.of(headers)
+    if call.api:
+        return turns.open(bound, call.path, call.target, headers, call.request, extensions)
+    if call.method == "GET":
+        return turns.reading(bound, call.path, call.target, headers)
+    return None
+
+
+def _held(event: Event) -> tuple[object, ...]:
+    if isinstance(event, InstructionsSet | ToolsDefined):
+        return ()
+    content: object = getattr(event, "content", ())
+    return cast("tuple[object, ...]", content) if isinstance(content, tuple) else (content,)
