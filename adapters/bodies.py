@@ -103,6 +103,15 @@ class Reading:
 
         None where it does not, or where more has to be read to tell.
         """
+        tail = self.tail(standing)
+        related = None if tail is None else after_last(tail, 0, standing)
+        return None if related is None or answers_itself(related) else related
+
+    def tail(self, standing: Standing) -> Sent | None:
+        """Return what the request asks behind the messages of the main line's last one.
+
+        None where it does not begin with these. Then, and once `whole` is asked for, all is read.
+        """
         self._tail = None
         last = self._bodies.of(standing.last_id)
         before = None if last is None else last.read
@@ -111,12 +120,8 @@ class Reading:
         if self.outgoing.compacts:
             return None
         read = WIRES[self.outgoing.api].read_request
-        tail = read_tail(before, self.outgoing.body, read)
-        related = None if tail is None else after_last(tail.sent, 0, standing)
-        if related is None or answers_itself(related):
-            return None
-        self._tail, self._parent = tail, last.parent
-        return related
+        self._tail, self._parent = read_tail(before, self.outgoing.body, read), last.parent
+        return None if self._tail is None else self._tail.sent
 
     def parent(self) -> Parent | None:
         """Return the request whose body this one shares most of its beginning with.

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
@@ -266,19 +267,13 @@ class Journal:
         self, reading: Reading, standing: Standing, rendered: Rendered | None, after: int | None
     ) -> Related:
         """Return how a request goes on; what was rendered here says nothing anew."""
-        if rendered is None and after is None:
-            related = reading.after_last(standing)
+        if after is None:
+            related = _after_last(reading, standing, rendered)
             if related is not None:
                 return related
         asked = reading.whole()
         if asked is None:
             return UNRELATED
-        if (
-            after is None
-            and rendered is not None
-            and goes_on(asked, standing, rendered.recipe.version)
-        ):
-            return Related("extends", parent=standing.last_id)
         own, lineages = self.talk.conversation_id, self.talk.lineages()
         compared = Compared(self.talk.backend, lineages, own, self._sides, standing, asked)
         relating = Relating(compared)
@@ -347,3 +342,14 @@ class Journal:
     def _put(self, blobs: Mapping[str, bytes]) -> None:
         for data in blobs.values():
             self.talk.backend.put_blob(self.talk.tenant, self.talk.conversation_id, (data,))
+
+
+def _after_last(reading: Reading, standing: Standing, rendered: Rendered | None) -> Related | None:
+    """Return how a request extends the main line's last one, read no further than it has to be."""
+    if rendered is None:
+        return reading.after_last(standing)
+    for read in (partial(reading.tail, standing), reading.whole):
+        asked = read()
+        if asked is not None and goes_on(asked, standing, rendered.recipe.version):
+            return Related("extends", parent=standing.last_id)
+    return None

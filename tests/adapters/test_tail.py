@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hansard.adapters.asking import ask
 from hansard.adapters.capture import tail, wires
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.recording import Outgoing
@@ -16,6 +17,7 @@ from hansard.domain import jsontext
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix
 from hansard.projections.continuation import digest_of
+from hansard.projections.requests.request import Options
 from tests.adapters.own_history import SPELLINGS, Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 
@@ -71,6 +73,34 @@ def test_of_each_body_only_the_tail_is_read(
     assert program.relations() == ["extends"] * 4
     assert program.recorded.types().count("instructions.set") == (system is not None)
     for body, sent in zip(bodies, program.recorded.requests(), strict=True):
+        whole = WIRES[program.spelling.api].read_request(body)
+        assert (sent.blocks, sent.history) == (len(whole.pieces), digest_of(whole.pieces))
+        assert sent.prefix == digest_of(whole.pieces, Prefix(whole.system, whole.tools))
+
+
+def grow_rendered(program: Program) -> list[bytes]:
+    """Four exchanges of requests that were rendered here; return the bodies that were sent."""
+    talk, spelling = program.recorded.talk, program.spelling
+    bodies: list[bytes] = []
+    for number in range(4):
+        talk.user(f"u{number} " + "x" * 5000)
+        options = Options(api=spelling.api)
+        asked = ask(talk.backend, talk.lineage(talk.head().version), options)
+        program.recorded.journal.remember(asked)
+        bodies.append(jsontext.write({"model": "m", "max_tokens": 9, **asked.request}))
+        outgoing = Outgoing(spelling.api, spelling.endpoint, bodies[-1])
+        program.answer(program.recorded.journal.begin(outgoing), f"a{number} " + "y" * 5000)
+    return bodies
+
+
+def test_of_what_was_rendered_here_only_the_tail_is_read(
+    program: Program, sizes: list[int]
+) -> None:
+    bodies = grow_rendered(program)
+    assert max(sizes) < 12_000 < len(bodies[-2])
+    assert program.relations() == ["extends"] * 4
+    for body, sent in zip(bodies, program.recorded.requests(), strict=True):
+        assert sent.recipe is not None
         whole = WIRES[program.spelling.api].read_request(body)
         assert (sent.blocks, sent.history) == (len(whole.pieces), digest_of(whole.pieces))
         assert sent.prefix == digest_of(whole.pieces, Prefix(whole.system, whole.tools))
