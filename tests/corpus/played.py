@@ -14,7 +14,7 @@ from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.talk import Talk
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, InstructionsSet, RequestSent, ToolsDefined
+from hansard.domain.events import Event, InstructionsSet, RequestSent
 from hansard.domain.log import Backend
 from tests.adapters.recorded_calls import Recorded, known
 from tests.corpus.interactions import Call, calls
@@ -99,7 +99,5 @@ def _asked(call: Call, turns: Turns) -> Attempt | None:
 
 
 def _held(event: Event) -> tuple[object, ...]:
-    if isinstance(event, InstructionsSet | ToolsDefined):
-        return ()
-    content: object = getattr(event, "content", ())
+    content: object = () if isinstance(event, InstructionsSet) else getattr(event, "content", ())
     return cast("tuple[object, ...]", content) if isinstance(content, tuple) else (content,)

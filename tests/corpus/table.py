@@ -14,6 +14,7 @@ ROWS: Final = {
     "requests": ("files", "requests", "blocks", "verbatim"),
     "rendered": ("files", "answers", "blocks", "verbatim", "repaired", "opaque"),
     "continued": ("files", "requests", "blocks", "verbatim"),
+    "returned": ("files", "blocks", "verbatim", "as it was said", "blank", "repaired"),
     "in turn": (
         *("files", "requests", "extends", "view", "branches", "reference", "unrelated"),
         *("new", "matched", "respelled", "blank", "rewritten"),

@@ -1,0 +1,149 @@
+"""After its last answer, a conversation asks for what its program would send next, block by block.
+
+The program's list and the answer go again: as the program sent them, or where it had spelled an
+answer anew, as the service had said it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final
+
+import pytest
+
+from hansard.adapters.capture.sent import Sent
+from hansard.adapters.capture.wires import WIRES
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.requests.request import Request
+from tests.adapters.recorded_calls import known
+from tests.corpus.interactions import files
+from tests.corpus.names import names
+from tests.corpus.played import Played, play
+from tests.corpus.table import RecordProperty, report
+from tests.corpus.wire import MISSING, is_there
+
+pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
+
+
+@cache
+def played(name: str) -> Played:
+    return play(name, Path(mkdtemp()))
+
+
+def is_open(name: str) -> bool:
+    """Whether the last turn is history, and was answered."""
+    last = played(name).steps[-1]
+    return last.request.line is None and last.call.is_accepted
+
+
+FILES: Final = [name for name in files() if is_open(name)] if is_there() else []
+
+# Why a block of the program's list, or of the answer, does not go as it was recorded.
+RIGHTLY: Final = {
+    "C1": "a call whose result was never recorded gets one that says so",
+    "C7": "members of an answer that a request does not have",
+    "C8": "reasoning that another model would be asked to read",
+    "O3": "reasoning of a run whose container has expired",
+    "O5": "an id that the service would not take",
+    "O9": "what was run in a container that has expired goes as words",
+    "O10": "a summary by the service stands for what is before it",
+    "R1": "a call whose result was never recorded gets one that says so",
+    "R8": "thinking that was made behind a list in which the program had left something out",
+    "R16": "cache marks are placed anew",
+    "R18": "a summary by the service stands for what is before it",
+    "foreign": "what another provider said, in this one's spelling",
+    "unfinished": "an answer that broke off",
+}
+
+
+def told(block: JsonObject) -> str:
+    return json.dumps(block, sort_keys=True)
+
+
+def expected(name: str) -> list[JsonObject]:
+    """The blocks of the last request and of its answer."""
+    found = played(name)
+    last = found.steps[-1]
+    answers = [
+        block
+        for event in map(known, found.talk.since(last.version))
+        if getattr(event, "response", None) is not None
+        for block in found.blocks(event)
+    ]
+    return [piece.block for piece in last.sent.pieces] + answers
+
+
+def asked(name: str) -> tuple[Request, Sent]:
+    found = played(name)
+    api = found.steps[-1].call.api
+    request = found.talk.request(api)
+    return request, WIRES[api].read_request(json.dumps(dict(request)).encode())
+
+
+@pytest.mark.parametrize("name", FILES, ids=lambda name: name.removesuffix(".json")[-70:])
+def test_the_last_request_and_its_answer_go_again(
+    name: str, record_property: RecordProperty
+) -> None:
+    request, sent = asked(name)
+    going = [piece.block for piece in sent.pieces]
+    counts, at = Counter(files=1), 0
+    for block in expected(name):
+        kind, place = found_in(block, going, at)
+        at = at if place is None else place + 1
+        counts.update({kind: 1, "blocks": 1})
+    if counts["repaired"]:
+        assert done(request)
+    recorded = {
+        told(block) for event in played(name).events() for block in played(name).blocks(event)
+    }
+    assert all(told(plain(block)) in recorded for block in going) or done(request)
+    assert done(request) <= RIGHTLY.keys()
+    report(record_property, "returned", counts)
+
+
+def found_in(block: JsonObject, going: list[JsonObject], start: int) -> tuple[str, int | None]:
+    """How a block goes, and where; the same ones keep their order."""
+    places = range(start, len(going))
+    same = next((place for place in places if told(going[place]) == told(block)), None)
+    if same is not None:
+        return "verbatim", same
+    known = names(block)
+    if not known:
+        return "blank", None
+    other = next((place for place in places if names(going[place]) & known), None)
+    return ("repaired", None) if other is None else ("as it was said", other)
+
+
+def plain(block: JsonObject) -> JsonObject:
+    is_text = block.keys() == {"type", "text"} and block["type"] == "input_text"
+    return {**block, "type": "text"} if is_text else block
+
+
+def done(request: Request) -> set[str]:
+    return {note.rule for note in request.report if note.deed != "noted"}
+
+
+@pytest.mark.parametrize("name", FILES, ids=lambda name: name.removesuffix(".json")[-70:])
+def test_instructions_and_tools_go_again(name: str) -> None:
+    _, sent = asked(name)
+    last = played(name).steps[-1].sent
+    assert words(sent.system) == words(last.system)
+    assert [told(tool) for tool in sent.tools or []] == [told(tool) for tool in last.tools or []]
+
+
+def words(system: Any) -> str:
+    match system:
+        case str():
+            return system
+        case dict() | list():
+            return "\n".join(sorted(name.partition(":")[2] for name in names({"content": system})))
+        case _:
+            return ""
+
+
+def test_every_reason_is_still_there() -> None:
+    assert {rule for name in FILES for rule in done(asked(name)[0])} == RIGHTLY.keys()
