@@ -79,9 +79,6 @@ def _put_plainly(draft: Draft, block: Block, back: JsonObject) -> None:
 
 def reasoning_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
     """Return the members that tell what a model thought, as far as they go back."""
-    if draft.options.thinking == "drop":
-        draft.leave_out("thinking", block, "thinking is dropped, as asked")
-        return {}
     return {name: held for name, held in value.items() if _goes(draft, block, name, held)}
 
 
@@ -192,6 +189,9 @@ def _put_sound(draft: Draft, block: Block, back: JsonObject, held: Any) -> None:
 
 def _goes(draft: Draft, block: Block, name: str, held: Any) -> bool:
     """Whether a member that OpenAI's requests do not know goes back; note it if it does not."""
+    if name in _THOUGHTS_TOLD and draft.options.thinking == "drop":
+        draft.leave_out("thinking", block, "thinking is dropped, as asked")
+        return False
     if name in _ANSWERS_ONLY:
         is_theirs = name == "annotations" and draft.reader.model is not None
         goes = bool(held) and is_theirs and draft.is_kin(block)

@@ -25,6 +25,10 @@ _CAME_OF_IT: Final = frozenset({"image_generation_call", "compaction"})
 """What a response may end with after reasoning, beside a message or a call of the caller's tools."""
 
 
+_TEARING: Final = frozenset({"redacted", "erased", "unread", "cut short"})
+"""Rules by which a part of a response is left out, and the rest of it stays."""
+
+
 class _Objection(NamedTuple):
     """Why the items of a response from `start` on cannot go as they came, by which rule."""
 
@@ -54,7 +58,7 @@ class _Checked:
         self._draft = draft
         self._responses = history.responses
         self._options = options
-        self._gone = {note.version for note in history.notes if note.deed == "left out"}
+        self._gone = {note.version for note in history.notes if note.rule in _TEARING}
         self._seen: set[Any] = set()
         self._bare: set[str] = set()
 

@@ -316,3 +316,15 @@ def test_a_part_that_an_assistant_is_told_to_have_said_is_a_message() -> None:
     part: JsonObject = {"type": "text", "text": "hello"}
     story.happen(MessageRecorded(role="assistant", content=(Native(api=API, value=part),)))
     assert chat.messages(story)[1] == {"role": "assistant", "content": [part]}
+
+
+def test_dropped_thinking_is_dropped_from_an_answer_that_broke_off() -> None:
+    story = Story()
+    story.user("hi")
+    chat.asks(story, DEEPSEEK)
+    chat.breaks_off(story, {}, chat.says("I w", reasoning_content=THOUGHT))
+    story.user("go on")
+    request = chat.chat(story, Options(api=API, thinking="drop", model=DEEPSEEK))
+    assert THOUGHT not in str(dict(request))
+    assert "thinking" in rules(request)
+    assert THOUGHT in str(chat.messages(story, chat.asked_of(DEEPSEEK)))

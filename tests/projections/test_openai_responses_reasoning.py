@@ -281,3 +281,15 @@ def test_a_compatible_servers_reasoning_goes_back_as_it_came_with_its_ids() -> N
     elsewhere = items(story, for_(model="gpt-5"))
     assert kinds(elsewhere) == ["user", "function_call", "function_call_output"]
     assert all("id" not in item for item in elsewhere)
+
+
+def test_reasoning_stays_behind_an_answer_that_broke_off() -> None:
+    """What is left out of one response is nothing to the next, which may follow at once."""
+    story = Story()
+    story.user("hi")
+    asks(story)
+    breaks_off(story, begun=(reasoning(1),))
+    answers(story, reasoning(2), message("Hm.", 2))
+    request = rendered(story)
+    assert request["input"][1:] == [reasoning(2), message("Hm.", 2)]
+    assert rules(request) == {"unfinished"}
