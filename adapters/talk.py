@@ -19,8 +19,8 @@ from hansard.adapters.given import GivenDocument, GivenTool, PutBlob
 from hansard.adapters.journals import Journals
 from hansard.adapters.lineage import Lineages, Stretch
 from hansard.adapters.reading import blob_among, read_through
-from hansard.adapters.talk_wire import TalkWire
 from hansard.adapters.results import record_result
+from hansard.adapters.talk_wire import TalkWire
 from hansard.adapters.writing import Done, append_to, stamped
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
