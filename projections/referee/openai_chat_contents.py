@@ -58,7 +58,8 @@ def bad_names(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find names of functions, tools and speakers that have another form."""
     for index, message in messages_of(request):
         for place, call in calls_of(message):
-            kind = "custom" if "custom" in call else "function"
+            # Some servers give a call of a function an empty `custom` beside it.
+            kind = "custom" if "custom" in call and call.get("type") != "function" else "function"
             path = ("messages", index, "tool_calls", place, kind, "name")
             yield from malformed_name(path, member(call.get(kind), "name"))
         name = text(message.get("name"))

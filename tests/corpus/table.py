@@ -12,7 +12,7 @@ COUNTED: Final = "wire corpus"
 ROWS: Final = {
     "captured": ("files", "answers", "blocks", "verbatim", "opaque", "interrupted", "errors"),
     "requests": ("files", "requests", "blocks", "verbatim"),
-    "rendered": ("files", "answers", "blocks", "verbatim", "repaired", "opaque"),
+    "rendered": ("files", "answers", "blocks", "verbatim", "repaired", "lost", "opaque"),
     "continued": ("files", "requests", "blocks", "verbatim"),
     "returned": ("files", "blocks", "verbatim", "as it was said", "blank", "repaired"),
     "in turn": (
@@ -22,19 +22,26 @@ ROWS: Final = {
 }
 
 
-def report(record_property: RecordProperty, row: str, counts: Counter[str]) -> None:
-    """Report the counts of one file."""
-    record_property(COUNTED, (row, dict(counts)))
+def report(record_property: RecordProperty, row: str, counts: Counter[str], part: str = "") -> None:
+    """Report the counts of one file, as a part of a row if it has parts."""
+    record_property(COUNTED, (row, part, dict(counts)))
+
+
+def folder(name: str) -> str:
+    """The folder that a recording lies in: who served it."""
+    return name.partition("/")[0]
 
 
 def lines(properties: Iterable[tuple[str, Any]]) -> Iterator[str]:
     """The table, a row a line, from the properties that tests reported."""
-    totals: dict[str, Counter[str]] = {}
+    totals: dict[tuple[str, str], Counter[str]] = {}
     for name, value in properties:
         if name == COUNTED:
-            row, counts = value
-            totals.setdefault(row, Counter()).update(counts)
+            row, part, counts = value
+            totals.setdefault((row, part), Counter()).update(counts)
     for row, columns in ROWS.items():
-        if row in totals:
-            figures = ", ".join(f"{totals[row][column]:,} {column}" for column in columns)
-            yield f"recorded traffic, {row}: {figures}"
+        for part in sorted(part for found, part in totals if found == row):
+            of_part = totals[row, part]
+            of_part["lost"] = of_part["blocks"] - of_part["verbatim"] - of_part["repaired"]
+            figures = ", ".join(f"{of_part[column]:,} {column}" for column in columns)
+            yield f"recorded traffic, {' of '.join(filter(None, (row, part)))}: {figures}"

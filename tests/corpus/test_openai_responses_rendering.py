@@ -29,7 +29,7 @@ from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options, Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.openai_responses_wire import Call, calls, files
-from tests.corpus.table import RecordProperty, report
+from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
 from tests.projections.refused import refused
 
@@ -140,7 +140,7 @@ def test_what_was_recorded_goes_back_verbatim_or_the_report_says_why(
                 opaque=int(isinstance(event, OpaqueRecorded)),
             )
         counts.update(answers=1)
-    report(record_property, "rendered", counts)
+    report(record_property, "rendered", counts, folder(name))
 
 
 def why(request: Request, version: int) -> set[str]:

@@ -189,6 +189,15 @@ def test_names_have_one_form() -> None:
     ]
 
 
+def test_a_call_of_a_function_is_named_by_that_whatever_stands_beside_it() -> None:
+    """Snowflake gives an empty `custom` beside the function that is called."""
+    both = {**call("a", "look_up"), "custom": {"name": "", "input": ""}}
+    custom = {"id": "b", "type": "custom", "custom": {"name": "no name", "input": ""}}
+    named = {"role": "assistant", "content": "", "tool_calls": [both, custom]}
+    found = [where for where, _, _ in told(HELLO, named, result("a"), result("b"))]
+    assert found == ["/messages/1/tool_calls/1/custom/name"]
+
+
 def test_tools_have_names_of_their_own() -> None:
     tool = {"type": "function", "function": {"name": "look_up"}}
     assert [where for where, _, _ in told(HELLO, tools=[tool, tool])] == ["/tools/1"]
