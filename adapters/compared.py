@@ -46,8 +46,7 @@ class Compared:
     ) -> Related:
         """Return how a request goes on from a side line: that is history then, if it may be."""
         side = path.sides[-1]
-        gone_on = self.standing.last_version > min(one.parted for one in path.sides)
-        if path.sides[0].after is None or gone_on:
+        if path.sides[0].after is None or self._is_left(path):
             return Related(relation, new=new, side=side, parent=parent)
         return Related(
             relation,
@@ -57,6 +56,17 @@ class Compared:
             stretches=path.stretches,
             otherwise=side,
         )
+
+    def _is_left(self, path: Path) -> bool:
+        """Whether the main line went on without these side lines, and is what goes on now.
+
+        It is not once they have gone on twice since, unless it only waits.
+        """
+        standing, side = self.standing, path.sides[-1]
+        if standing.last_version <= min(one.parted for one in path.sides):
+            return False
+        waits = standing.in_flight or bool(standing.head.open_calls)
+        return waits or side.last.version <= standing.last_version
 
     def _adoptions(self, sides: Sequence[SideLine]) -> Iterator[LineAdopted]:
         """Yield what makes lines history, each behind the one that it left."""

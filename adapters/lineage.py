@@ -14,6 +14,9 @@ from hansard.domain.events import ConversationForked, LineAdopted
 from hansard.domain.head import Head
 from hansard.domain.log import Log
 
+FIRST: Final = 1
+"""The version that a conversation begins with: its name, before it says anything."""
+
 BEGINNING: Final = 2
 """How many events a conversation begins with, at the most, before it says anything.
 

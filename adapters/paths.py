@@ -40,6 +40,11 @@ class Path:
     as_of: int
     sides: tuple[SideLine, ...] = ()
 
+    @property
+    def is_fork(self) -> bool:
+        """Whether it begins in another conversation than it ends in."""
+        return self.stretches[0].conversation_id != self.stretches[-1].conversation_id
+
     def as_of_place(self, after: int) -> int | None:
         """Return what `as_of` is to say of a place on this path: see `LineAdopted`."""
         lines = {side.line for side in self.sides}

@@ -13,6 +13,7 @@ from typing import Final
 
 from hansard.adapters.capture.sent import Sent
 from hansard.adapters.compared import Compared
+from hansard.adapters.lineage import FIRST
 from hansard.adapters.paths import RECENT, Path, PathRead, known_events
 from hansard.adapters.recording import Related, Standing, in_force_anew
 from hansard.adapters.references import by_reference
@@ -174,20 +175,36 @@ class Relating:
         return replace(self._compared.branch(read.request_at(after), after, place), relation="view")
 
     def _apart(self) -> Related:
-        """Return what a request is that shares nothing: a summary, or another call altogether."""
+        """Return what a request is that shares nothing.
+
+        A first prompt that was edited, a summary of it all, or another call altogether.
+        """
         standing = self._standing
         pieces = () if self._asked.compacts else self._asked.pieces
+        if not self._begins_anew():
+            return Related("unrelated", new=pieces, is_new=True)
+        main = self._paths.main()
+        if standing.last is not None and standing.last.parent is None and not main.is_fork:
+            return self._compared.branch(None, FIRST, None, pieces)
         after = max((told.until for told in standing.since), default=standing.last_version)
-        is_summary = (
+        found = self._compared.branch(standing.last_id, after, main.as_of_place(after), pieces)
+        return replace(found, relation="view")
+
+    def _begins_anew(self) -> bool:
+        """Whether a request that shares nothing may be the main line's, begun anew.
+
+        Not while that awaits an answer, or the results of its calls: they may have begun another
+        agent, which has the same instructions, tools and model.
+        """
+        standing = self._standing
+        return (
             standing.last is not None
+            and standing.last_version > 0
             and standing.last.model == self._asked.model
-            and self._is_as_in_force()
+            and not standing.in_flight
+            and not standing.head.open_calls
+            and self._is_same_in_force()
         )
-        if is_summary and after:
-            place = self._paths.main().as_of_place(after)
-            found = self._compared.branch(standing.last_id, after, place, pieces)
-            return replace(found, relation="view")
-        return Related("unrelated", new=pieces, is_new=True)
 
     def _is_now(self, path: Path) -> bool:
         """Whether a path is one that goes on: not the main line as it was before an adoption."""
@@ -204,11 +221,12 @@ class Relating:
         return self._standing.in_flight or self._standing.answered > 0
 
     def _is_as_in_force(self) -> bool:
-        standing = self._standing
         is_something = bool(self._asked.system) or bool(self._asked.tools)
-        return is_something and not in_force_anew(
-            self._asked, standing.instructions, standing.tools
-        )
+        return is_something and self._is_same_in_force()
+
+    def _is_same_in_force(self) -> bool:
+        standing = self._standing
+        return not in_force_anew(self._asked, standing.instructions, standing.tools)
 
 
 def after_last(asked: Sent, start: int, standing: Standing) -> Related | None:

@@ -8,7 +8,7 @@ repeated "yes" confuses nothing. Results are found by their call, in any order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hansard.projections.recorded_units import RecordedUnit
@@ -69,7 +69,7 @@ class _Aligning:
             return self._whole(places)
         if len(places) == len(self._spine):
             return self._branch(places)
-        view = self._view()
+        view = self._view(places)
         if view is not None and (view.is_sure or not places):
             return view
         amid = self._amid(places)
@@ -128,8 +128,11 @@ class _Aligning:
         after = max((told.until for told in self._line), default=0)
         return Alignment("view", new, after, len(same), self._is_sure(same.values()))
 
-    def _view(self) -> Alignment | None:
-        """Return the alignment that ends with the line's last unit; None if there is none."""
+    def _view(self, begun: dict[int, int]) -> Alignment | None:
+        """Return the alignment that ends with the line's last unit; None if there is none.
+
+        `begun` is what matches from the beginning: what stands there is not the last unit as well.
+        """
         ending = [place for place in self._line_spine if not self._line[place].may_miss]
         runs = ending_runs(
             [self._of_sent[place] for place in self._spine],
@@ -139,9 +142,22 @@ class _Aligning:
         if not best:
             return None
         end = max(place for place, run in enumerate(runs) if run == best)
+        if self._spine[end] in begun.values():
+            return None
         places = {ending[-1 - back]: self._spine[end - back] for back in range(best)}
         same, other = self._with_results(places)
-        return self._after_last(same, {*same.values(), *other.values()})
+        view = self._after_last(same, {*same.values(), *other.values()})
+        return replace(view, is_sure=view.is_sure or self._shares_answers(places))
+
+    def _shares_answers(self, places: dict[int, int]) -> bool:
+        """Whether an answer matches, and another one of the line is in the request besides."""
+        if not any(self._is_answer(place) for place in places):
+            return False
+        answers = {self._of_line[place] for place in self._line_spine if self._is_answer(place)}
+        return len(answers.intersection(self._of_sent)) > 1
+
+    def _is_answer(self, place: int) -> bool:
+        return self._line[place].unit.is_answer
 
     def _branch(self, places: dict[int, int]) -> Alignment:
         same, _ = self._with_results(places)

@@ -33,6 +33,10 @@ _SEALS: Final = ("signature", "encrypted_content", "data")
 """Members by which a provider knows its own reasoning again."""
 
 
+_TELLING: Final = 24
+"""From how many characters on an answer is known by its words: nobody else says the very same."""
+
+
 class Unit(NamedTuple):
     """One block that somebody said.
 
@@ -70,6 +74,8 @@ def _unit(role: str, block: Block, value: JsonObject, spilled: JsonObject) -> Un
         case content.Text(text=text):
             told = _answer(text) if is_answer else text
             said = _digest("text", _speaker(role), _text(told))
+            if is_answer and len(told) >= _TELLING:
+                ids = (*ids, f"answer:{said}")
             return Unit(said, ids, is_answer=is_answer, is_blank=not told.strip())
         case content.Document():
             return Unit(ids[-1], ids[:-1], is_answer=is_answer)

@@ -60,9 +60,9 @@ def test_a_title_generator_that_sends_how_it_began_is_a_branch_that_stays_aside(
 
 def test_an_unrelated_call_that_goes_on_stays_on_its_line(program: Program) -> None:
     history = program.ask(program.user("u1"), "a1")
-    other = program.ask(program.user("x1"), "y1")
-    other = program.ask([*other, *program.user("x2")], "y2")
-    program.ask([*other, *program.user("x3")], "y3")
+    other = program.ask(program.user("x1"), "y1", system="other")
+    other = program.ask([*other, *program.user("x2")], "y2", system="other")
+    program.ask([*other, *program.user("x3")], "y3", system="other")
     program.ask([*history, *program.user("u2")], "a2")
     assert program.main() == ["u1", "a1", "u2", "a2"]
     assert program.relations() == [

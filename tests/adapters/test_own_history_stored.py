@@ -31,7 +31,7 @@ def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded:
     history = program.ask(program.user("u1"), "a1")
     program.ask([*history, *program.user("u2")], "a2")
     edited = program.ask([*history, *program.user("u2b")], "b2")
-    program.ask(program.user("x1"), "y1")
+    program.ask(program.user("x1"), "y1", system="You give titles.")
     program.ask([*edited, *program.user("u3")], "a3")
     rows = list(timeline(recorded.talk.since(0), side_lines=True))
     edit, other = (row for row in rows if row.kind == "line")
