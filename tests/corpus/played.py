@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -11,13 +11,14 @@ from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.turns import Turns
 from hansard.adapters.capture.wires import WIRES
+from hansard.adapters.reading import events_in
 from hansard.adapters.talk import Talk
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Native, Text
 from hansard.domain.events import Event, InstructionsSet, RequestSent
-from hansard.domain.log import Backend
+from hansard.domain.log import Backend, RecordedEvent
 from tests.adapters.recorded_calls import Recorded, known
-from tests.corpus.interactions import Call, calls
+from tests.corpus.interactions import Call
 from tests.corpus.wire import JsonObject
 
 
@@ -44,6 +45,11 @@ class Played:
     talk: Talk
     steps: tuple[Step, ...]
 
+    def history(self) -> Iterator[RecordedEvent]:
+        """The events of the main line."""
+        for stretch in self.talk.lineage(self.talk.head().version):
+            yield from events_in(self.talk.backend, stretch)
+
     def blocks(self, event: Event) -> list[JsonObject]:
         """The API's own blocks of an event, with what was moved to blobs in its place."""
         return [self._block(held) for held in _held(event)]
@@ -63,15 +69,15 @@ class Played:
         return [known(recorded) for recorded in self.talk.since(0)]
 
 
-def play(name: str, folder: Path, backend: Backend | None = None) -> Played:
-    """Play a file to a conversation of its own, in memory if there is no other store."""
+def play(calls: Iterable[Call], folder: Path, backend: Backend | None = None) -> Played:
+    """Play calls to a conversation of their own, in memory if there is no other store."""
     recorded = Recorded(folder, backend)
     turns = Turns(recorded.binding)
-    return Played(recorded.talk, tuple(_steps(name, recorded.talk, turns)))
+    return Played(recorded.talk, tuple(_steps(calls, recorded.talk, turns)))
 
 
-def _steps(name: str, talk: Talk, turns: Turns) -> Iterator[Step]:
-    for call in calls(name):
+def _steps(calls: Iterable[Call], talk: Talk, turns: Turns) -> Iterator[Step]:
+    for call in calls:
         version = talk.head().version
         attempt = _asked(call, turns)
         if attempt is None:

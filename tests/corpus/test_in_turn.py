@@ -30,8 +30,8 @@ COMPACTED: Final = ["extends", "extends", "view aside", "extends"]
 # What the recorded programs do but append to their list: how each turn goes on then, and why.
 EXPLAINED: Final[dict[str, tuple[list[str], str]]] = {
     "anthropic/pydantic-ai/test_anthropic__test_anthropic_code_execution_tool.json": (
-        ["extends", "view aside"],
-        "a run of its own under the same instructions: it may be a summary of what was said",
+        ["extends", "branches aside"],
+        "another prompt under the same instructions: it may be the first one, edited",
     ),
     "anthropic/sdk/snap-TestSyncRunTools-f59a9391.json": (
         ["extends", "branches aside"],
@@ -105,7 +105,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def played(name: str, tmp_path_factory: pytest.TempPathFactory) -> Played:
-    return play(name, tmp_path_factory.mktemp("played"))
+    return play(calls(name), tmp_path_factory.mktemp("played"))
 
 
 def test_each_request_goes_on_as_its_recording_shows(name: str, played: Played) -> None:
@@ -182,7 +182,7 @@ def test_every_request_joins_to_the_body_that_was_sent(played: Played) -> None:
 
 def test_a_file_keeps_what_memory_does(name: str, played: Played, tmp_path: Path) -> None:
     with closing(open_sqlite(tmp_path / "log.db")) as backend:
-        kept = play(name, tmp_path, backend)
+        kept = play(calls(name), tmp_path, backend)
         assert said_in(kept) == said_in(played)
         assert [step.relation for step in kept.steps] == [step.relation for step in played.steps]
         assert all(outcome.is_whole for outcome in replays(kept.talk))

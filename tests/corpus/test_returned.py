@@ -20,7 +20,7 @@ from hansard.adapters.capture.wires import WIRES
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.request import Request
 from tests.adapters.recorded_calls import known
-from tests.corpus.interactions import files
+from tests.corpus.interactions import calls, files
 from tests.corpus.names import names
 from tests.corpus.played import Played, play
 from tests.corpus.table import RecordProperty, report
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 
 @cache
 def played(name: str) -> Played:
-    return play(name, Path(mkdtemp()))
+    return play(calls(name), Path(mkdtemp()))
 
 
 def is_open(name: str) -> bool:
