@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hansard.domain.content import Block, Native, Opaque, ServerToolResult
+from hansard.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections import (
@@ -24,13 +24,15 @@ class Reader:
     Each takes the value of a `Native`, whole: strings that were moved to blobs are back in their
     place. A block that says nothing to other APIs is Opaque, instructions without text are empty, a
     tool that the provider itself runs is None. `outcome`, where an API has blocks that hold both a
-    call of the provider's own tool and its result, returns that result of such a block.
+    call of the provider's own tool and its result, returns that result of such a block. `parts`, where
+    an API has blocks that are whole messages of the user's, returns what such a message holds.
     """
 
     block: Callable[[JsonObject], Block]
     instructions: Callable[[JsonObject], str]
     tool: Callable[[JsonObject], ToolDefinition | None]
     outcome: Callable[[JsonObject], ServerToolResult | None] | None = None
+    parts: Callable[[JsonObject], tuple[Text | Document, ...]] | None = None
 
 
 READERS: Final[dict[str, Reader]] = {
@@ -38,13 +40,17 @@ READERS: Final[dict[str, Reader]] = {
         neutral_anthropic.neutral, neutral_anthropic.instructions, neutral_anthropic.tool
     ),
     neutral_openai_chat.API: Reader(
-        neutral_openai_chat.neutral, neutral_openai_chat.instructions, neutral_openai_chat.tool
+        neutral_openai_chat.neutral,
+        neutral_openai_chat.instructions,
+        neutral_openai_chat.tool,
+        parts=neutral_openai_chat.said_by_the_user,
     ),
     neutral_openai_responses.API: Reader(
         neutral_openai_responses.block,
         neutral_openai_responses.instructions,
         neutral_openai_responses.tool,
         neutral_openai_responses_activity.gave,
+        neutral_openai_responses.said_by_the_user,
     ),
 }
 """Name to reader, of each API whose blocks can be told to others."""
@@ -66,6 +72,12 @@ def outcome_of(api: str, value: JsonObject) -> ServerToolResult | None:
     """Return what a provider's own tool gave, if the block of its call holds that as well."""
     reader = READERS.get(api)
     return reader.outcome(value) if reader and reader.outcome else None
+
+
+def parts_of(api: str, value: JsonObject) -> tuple[Text | Document, ...]:
+    """Return what a message of the user's holds, none for a block that is no such message."""
+    reader = READERS.get(api)
+    return reader.parts(value) if reader and reader.parts else ()
 
 
 def instructions_of(native: Native) -> str:

@@ -15,7 +15,7 @@ from hansard.domain.errors import MalformedJson
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_custom_tools import custom_tool
-from hansard.projections.neutral_openai_chat_parts import objects_in, part, parts, text_of
+from hansard.projections.neutral_openai_chat_parts import Part, objects_in, part, parts, text_of
 
 API: Final = "openai-chat"
 
@@ -50,6 +50,21 @@ def neutral(value: JsonObject) -> Block:
             return part(value) or _opaque(value)
         case "message":
             return _message(value)
+
+
+def said_by_the_user(value: JsonObject) -> tuple[Part, ...]:
+    """Return what a message of the user's holds, with the name of who says it before its text.
+
+    None for any other block.
+    """
+    if value.get("role") != "user":
+        return ()
+    told, name = parts(value.get("content")), value.get("name")
+    if not isinstance(name, str) or not name:
+        return told
+    if told and isinstance(told[0], Text):
+        return (Text(text=f"{name}: {told[0].text}"), *told[1:])
+    return (Text(text=f"{name}:"), *told)
 
 
 def instructions(value: JsonObject) -> str:

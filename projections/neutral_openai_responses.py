@@ -55,6 +55,11 @@ def block(value: JsonObject) -> Block:
     return _opaque(value)
 
 
+def said_by_the_user(value: JsonObject) -> tuple[Part, ...]:
+    """Return what a message of the user's holds; none for any other item."""
+    return parts(value.get("content")) if value.get("role") == "user" else ()
+
+
 def instructions(value: JsonObject) -> str:
     """Return the text of instructions: `instructions`, then the items that lead the input."""
     told = value.get("instructions")

@@ -21,7 +21,13 @@ from hansard.domain.content import (
 )
 from hansard.domain.tools import ToolDefinition
 from hansard.projections import history
-from hansard.projections.neutral import instructions_of, neutral_of, outcome_of, tool_of
+from hansard.projections.neutral import (
+    instructions_of,
+    neutral_of,
+    outcome_of,
+    parts_of,
+    tool_of,
+)
 from hansard.projections.report import Deed, Note
 from hansard.projections.requests.document_tags import words_for
 
@@ -31,6 +37,12 @@ Told = tuple[tuple[Part, ...], Note]
 
 def told_of(native: Native, block: history.Block) -> Told:
     """Return what a block says, and the note on it; `native` is its content, whole."""
+    if block.response is None and (held := parts_of(native.api, native.value)):
+        return held, _note("translated", block, f"a message of {native.api}")
+    return _said(native, block)
+
+
+def _said(native: Native, block: history.Block) -> Told:
     said = neutral_of(native.api, native.value)
     match said:
         case Text(text=text):
@@ -57,6 +69,21 @@ def told_of(native: Native, block: history.Block) -> Told:
             return (), _unread(block, native, said)
         case _:
             assert_never(said)
+
+
+def goes_on(before: history.Block | None, block: history.Block) -> bool:
+    """Whether one text was cut in two, as Anthropic does wherever it cites something."""
+    if before is None or before.version + 1 != block.version or before.response != block.response:
+        return False
+    return _is_piece(before) and _is_piece(block)
+
+
+def _is_piece(block: history.Block) -> bool:
+    match block.plain:
+        case {"kind": "native", "api": "anthropic-messages", "value": {"type": "text"}}:
+            return True
+        case _:
+            return False
 
 
 def arguments_of(native: Native, block: history.Block) -> tuple[Any, Note]:

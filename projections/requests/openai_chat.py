@@ -1,6 +1,6 @@
 """Requests to OpenAI's Chat Completions API and to servers that speak it.
 
-The rules C1 to C13 are listed in docs/rendering.md. Each event is a message of its own and each
+The rules C1 to C14 are listed in docs/rendering.md. Each event is a message of its own and each
 answer one, so that a later request begins with the bytes of the earlier ones.
 """
 
@@ -22,6 +22,7 @@ from hansard.projections.requests.openai_chat_results import results_in, spell_r
 from hansard.projections.requests.openai_chat_said import messages_said
 from hansard.projections.requests.request import Options, Request
 
+_A_WORD: Final = "I have the results."
 _RESULTS: Final = frozenset({"result", "missing"})
 
 
@@ -35,6 +36,8 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     instructions = spell_instructions(draft)
     tools = spell_tools(draft)
     messages = list(_messages(draft))
+    if draft.reader.wants_a_word:
+        messages = list(_with_words(draft, messages))
     if not messages:
         raise NothingToSend("the conversation has no turn that can be sent: say something first")
     if history.left_out:
@@ -60,6 +63,21 @@ def _messages(draft: Draft) -> Iterator[JsonObject]:
             yield from _answered(draft, turn, results_in(after))
         else:
             yield from messages_said(draft, turn.role, _unanswered(draft, turn))
+
+
+def _with_words(draft: Draft, messages: list[JsonObject]) -> Iterator[JsonObject]:
+    """Yield messages with a word of the assistant's between each tool's result and the user's.
+
+    "Unexpected role 'user' after role 'tool'" is what Mistral says else, and so for ever.
+    """
+    before: object = None
+    for message in messages:
+        role = message.get("role")
+        if before == "tool" and role == "user":
+            draft.note("repaired", "C14", None, "a word stands between results and the user's")
+            yield {"role": "assistant", "content": _A_WORD}
+        before = role
+        yield message
 
 
 def _plain(draft: Draft, turn: Turn) -> JsonObject | None:

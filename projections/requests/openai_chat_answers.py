@@ -12,7 +12,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_openai_chat import Kind, kind_of
 from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import arguments_of, told_of
+from hansard.projections.requests.foreign import arguments_of, goes_on, told_of
 from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.openai_chat_members import (
     call_back,
@@ -165,23 +165,9 @@ def _joined(texts: list[tuple[Block, str]]) -> str | None:
     said = ""
     before: Block | None = None
     for block, text in texts:
-        said += ("" if not said or _goes_on(before, block) else "\n\n") + text
+        said += ("" if not said or goes_on(before, block) else "\n\n") + text
         before = block
     return said or None
-
-
-def _goes_on(before: Block | None, block: Block) -> bool:
-    """Whether one text was cut in two, as Anthropic does wherever it cites something."""
-    is_next = before is not None and before.version + 1 == block.version
-    return is_next and _is_piece(block) and before is not None and _is_piece(before)
-
-
-def _is_piece(block: Block) -> bool:
-    match block.plain:
-        case {"kind": "native", "api": "anthropic-messages", "value": {"type": "text"}}:
-            return True
-        case _:
-            return False
 
 
 def _calls(

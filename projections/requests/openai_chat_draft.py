@@ -87,10 +87,15 @@ class Draft:
         return reader.is_kin(asked) if answered is None else asked == reader.model
 
     def holds_sound(self, expires_at: object) -> bool:
-        """Whether OpenAI's service still has a sound of an answer; the time is the last event's."""
+        """Whether a model of OpenAI's hears the sound of an answer, and the service still has it.
+
+        The time is that of the last event.
+        """
         as_of = self.history.as_of
         is_over = isinstance(expires_at, int) and as_of is not None and expires_at * _MICRO <= as_of
-        return not is_over and (self.reader.model is None or self.reader.is_openai)
+        reader = self.reader
+        is_heard = reader.is_openai and reader.reads("input_audio")
+        return not is_over and (reader.model is None or is_heard)
 
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:

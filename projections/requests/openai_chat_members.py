@@ -106,8 +106,10 @@ def call_back(draft: Draft, block: Block, value: JsonObject, call_id: str | None
         if name == "function" and held and isinstance(held, dict):
             back[name] = _function(draft, block, cast("JsonObject", held))
         elif name in _CALL:
-            if held or name not in ("function", "custom"):
+            if name not in ("function", "custom") or not _is_empty(held):
                 back[name] = held
+            else:
+                draft.has_decoys = True
         elif _goes(draft, block, name, held):
             back[name] = held
     if call_id is not None:

@@ -75,6 +75,11 @@ class Reader:
         """Whether an answer that calls tools is refused where it tells no reasoning."""
         return family_of(self.model) in _THINKING_ALOUD
 
+    @property
+    def wants_a_word(self) -> bool:
+        """Whether the user may speak only after the assistant did, once a tool gave its result."""
+        return family_of(self.model) in _MISTRAL
+
     def reads(self, kind: str) -> bool:
         """Whether the model may take parts of a type in a user's message.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.report import Deed, Note
+from hansard.projections.requests.foreign import goes_on
 from hansard.projections.requests.openai_responses_items import kind_of
 
 
@@ -45,6 +46,14 @@ class Draft:
         piece = piece_of(value, block)
         self.types.add(piece.kind)
         self.pieces.append(piece)
+
+    def say(self, text: str, block: Block) -> None:
+        """Add a text of the assistant's that this API did not make; pieces of one are joined."""
+        if self.pieces and goes_on((last := self.pieces[-1]).block, block):
+            text = f"{last.value['content']}{text}"
+            self.pieces.pop()
+        self.pieces.append(Piece({"role": "assistant", "content": text}, block))
+        self.types.add("message")
 
     def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
         """Add a note to the report."""

@@ -81,7 +81,7 @@ class Speller:
             return
         for part in self._neutral(block):
             text = words_for(part) if isinstance(part, Document) else part.text
-            self._draft.add({"role": "assistant", "content": text}, block)
+            self._draft.say(text, block)
 
     def _item(self, value: JsonObject, block: Block) -> None:
         """Add an item of this API's."""

@@ -50,7 +50,9 @@ def answers(
 
 def breaks_off(story: Story, message: JsonObject, *unfinished: JsonObject) -> UUID:
     """Tell that an answer broke off: what of it was whole, and what was not."""
-    response = speaks(story, message, awaited=False) if message else UUID(int=len(story.events))
+    response = (
+        speaks(story, message, awaited=False) if message else UUID(int=1000 + len(story.events))
+    )
     story.happen(
         events.ResponseInterrupted(
             response=response,

@@ -115,7 +115,7 @@ def test_an_answer_of_chat_completions_goes_to_anthropic() -> None:
         ("user", {**result_of(call_id, "one"), "content": [text("one"), IMAGE]}),
         ("user", result_of("call_2", "two")),
         ("assistant", text("I cannot.")),
-        ("user", text("why?")),
+        ("user", text("ann: why?")),
     ]
     assert rules(request) == {"foreign", "R15"}
     assert [note.deed for note in request.report if "reasoning" in note.why] == ["left out"]

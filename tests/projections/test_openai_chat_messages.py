@@ -187,10 +187,11 @@ def test_a_call_without_type_and_a_message_without_role_get_one() -> None:
 
 def test_a_sound_goes_by_its_id_until_it_expires() -> None:
     sound = {"id": "audio_1", "data": "UklG", "expires_at": 10, "transcript": "hello"}
-    story = answered(chat.says(None, audio=sound))
+    story = answered(chat.says(None, audio=sound), "gpt-4o-audio-preview")
     request = chat.chat(story)
     assert request["messages"][1] == chat.says(None, audio={"id": "audio_1"})
     assert refused(API, request) == ()
+    assert chat.messages(story, chat.asked_of("gpt-5"))[1] == chat.says("hello")
     elsewhere = chat.chat(story, chat.asked_of(DEEPSEEK))
     assert elsewhere["messages"][1] == HELLO
     assert rules(request) == rules(elsewhere) == {"C9"}

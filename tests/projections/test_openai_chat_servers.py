@@ -148,3 +148,47 @@ def test_a_part_of_an_unknown_type_goes_as_words_where_only_text_is_read() -> No
     assert request["messages"] == [{"role": "user", "content": [words]}]
     assert rules(request) == {"document"}
     assert "video_url" in str(dict(chat.chat(story)))
+
+
+def test_a_word_stands_between_results_and_the_user_at_mistral() -> None:
+    """ "Unexpected role 'user' after role 'tool'"."""
+    story = answered(chat.says(None, chat.function("abcdefghi")), MISTRAL)
+    told = chat.messages(story)
+    assert [each["role"] for each in told] == ["user", "assistant", "tool", "assistant", "user"]
+    assert told[3] == {"role": "assistant", "content": "I have the results."}
+    assert rules(chat.chat(story)) == {"C14"}
+    assert [each["role"] for each in chat.messages(story, asked_of(GPT))][3:] == ["user"]
+    chat.answers(story, chat.says("done"), model=MISTRAL)
+    assert chat.messages(story)[: len(told)] == told
+
+
+def test_documents_of_results_go_to_mistral_behind_a_word() -> None:
+    story = Story()
+    story.user("look")
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    story.native_result({"type": "tool_result", "tool_use_id": "toolu_1", "content": [picture]})
+    told = chat.messages(story, asked_of(MISTRAL))
+    assert [each["role"] for each in told][2:] == ["tool", "assistant", "user"]
+
+
+def test_an_empty_decoy_in_a_call_goes_nowhere() -> None:
+    """Snowflake puts an empty `custom` into each call of a function."""
+    call = chat.function("call_1", custom={"name": "", "input": ""})
+    for model in ("claude-sonnet", GPT):
+        story = answered(chat.says(None, call), "claude-sonnet")
+        request = chat.chat(story, asked_of(model))
+        assert request["messages"][1]["tool_calls"] == [chat.function("call_1")]
+
+
+def test_elsewhere_the_name_of_who_speaks_stands_before_what_is_said() -> None:
+    story = Story()
+    story.user(chat.native({"role": "user", "name": "Ann", "content": "mine is blue"}))
+    parts = [PICTURE, {"type": "text", "text": "mine is red"}]
+    story.user(chat.native({"role": "user", "name": "Bob", "content": parts}))
+    for api in ("anthropic-messages", "openai-responses"):
+        request = story.request(Options(api=api))
+        said = str(dict(request))
+        assert "Ann: mine is blue" in said
+        assert said.index("Bob:") < said.index("aGk=") < said.index("mine is red")
+        assert rules(request) == {"foreign"}

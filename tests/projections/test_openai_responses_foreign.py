@@ -8,11 +8,12 @@ import json
 
 import pytest
 
-from hansard.domain.content import Document, Text, ToolResult
+from hansard.domain.content import Document, Native, Text, ToolResult
 from hansard.domain.errors import CorruptRecord
 from hansard.domain.events import DocumentExtracted, ToolResultRecorded
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_responses import API
+from hansard.projections.requests.request import Options
 from tests.projections.happenings import (
     Story,
     document,
@@ -225,3 +226,30 @@ def test_blank_text_of_others_is_left_out() -> None:
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": "Hm."},
     ]
+
+
+def test_a_text_that_was_cut_in_two_is_one_again() -> None:
+    """Anthropic cuts its texts wherever it cites something."""
+    story = Story()
+    story.user("why?")
+    cited: JsonObject = {"type": "text", "text": "the sky is blue", "citations": []}
+    story.answer("They say that ", cited, ".", tool_use("toolu_1"), stop="tool_use")
+    story.result("toolu_1")
+    story.answer("And now?")
+    sent = items(story)
+    assert sent[1] == {"role": "assistant", "content": "They say that the sky is blue."}
+    assert sent[-1] == {"role": "assistant", "content": "And now?"}
+
+
+def test_pictures_in_a_whole_message_of_the_user_cross() -> None:
+    """As `/responses/compact` returns them, with ids."""
+    story = Story()
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
+    said: JsonObject = {"type": "input_text", "text": "look"}
+    message = {"id": "msg_1", "type": "message", "role": "user", "content": [said, picture]}
+    story.user(Native(api=API, value=message))
+    assert items(story) == [message]
+    for api in ("anthropic-messages", "openai-chat"):
+        sent = str(dict(story.request(Options(api=api))))
+        assert "look" in sent
+        assert "aGk=" in sent
