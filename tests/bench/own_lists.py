@@ -14,7 +14,7 @@ import itertools
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ from hansard.adapters.store import Store
 from hansard.adapters.talk_wire import TalkWire
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
+from tests.bench.answers import answered
 from tests.bench.history import history
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, computing, take_turns
 from tests.bench.payload import API as ANTHROPIC
@@ -124,8 +125,8 @@ class Program:
 
     def go_on(self) -> None:
         """Take an answer to the last request, and make the next one ready."""
-        answer, said = _ANSWERS[self.api](next(self.numbers))
-        self.answer(json.dumps(answer).encode())
+        answer, said = answered(self.api, next(self.numbers))
+        self.answer(answer)
         self.items += (said, _prompt())
         self.tail = _compact([said, self.items[-1]])
         self.body = _spelled(self.api, self.items)
@@ -155,35 +156,6 @@ def _compact(value: Any) -> bytes:
 
 def _prompt() -> JsonObject:
     return {"role": "user", "content": text()}
-
-
-def _message(number: int) -> tuple[JsonObject, JsonObject]:
-    content = [{"type": "text", "text": text()}]
-    said: JsonObject = {"role": "assistant", "content": content}
-    told = {"id": f"msg_{number}", "type": "message", "model": "m", "stop_reason": "end_turn"}
-    return {**told, **said, "usage": {"input_tokens": 9, "output_tokens": 9}}, said
-
-
-def _completion(number: int) -> tuple[JsonObject, JsonObject]:
-    said: JsonObject = {"role": "assistant", "content": text(), "refusal": None}
-    choice = {"index": 0, "message": said, "logprobs": None, "finish_reason": "stop"}
-    told = {"id": f"chatcmpl-{number}", "object": "chat.completion", "created": 1, "model": "m"}
-    return {**told, "choices": [choice]}, said
-
-
-def _response(number: int) -> tuple[JsonObject, JsonObject]:
-    part: JsonObject = {"type": "output_text", "annotations": [], "logprobs": [], "text": text()}
-    said: JsonObject = {"id": f"msg_of_{number}", "type": "message", "status": "completed"}
-    said |= {"role": "assistant", "content": [part]}
-    told = {"id": f"resp_{number}", "object": "response", "model": "m", "status": "completed"}
-    return {**told, "output": [said]}, said
-
-
-_ANSWERS: Final[dict[str, Callable[[int], tuple[JsonObject, JsonObject]]]] = {
-    ANTHROPIC: _message,
-    CHAT: _completion,
-    RESPONSES: _response,
-}
 
 
 if __name__ == "__main__":

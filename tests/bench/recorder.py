@@ -1,7 +1,7 @@
-"""What recording costs a model call, beside the same call unrecorded.
+"""What recording costs a model call, beside the same call unrecorded, with each official client.
 
-`python -m tests.bench.recorder` prints a JSON line a measure: a chunk of a stream, the durable prompt,
-the durable answer, wrapping a client, and how many commits a call takes. The provider is a transport
+`python -m tests.bench.recorder` prints a JSON line a measure: a chunk of a stream, wrapping a client,
+the durable prompt, the durable answer, and how many commits a call takes. The provider is a transport
 that answers from memory; the store is SQLite, on the disk of the folder for temporary files.
 """
 
@@ -10,22 +10,25 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
-
-import anthropic
-import httpx2
 
 from hansard.adapters.app import connect
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
 from hansard.domain.log import Append, Verdict
-from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, take_turns
+from tests.bench.canned import List, Service, services
+from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, take_turns
 from tests.bench.payload import text
 
 _CHUNKS: Final = 400
+_BEGINNING: Final = 3
+"""Chunks of a stream before those that are timed: until all APIs are amid their deltas."""
+
 _CHUNK_PACE: Final = Pace(rounds=9, each=3)
 _CALL_PACE: Final = Pace(rounds=9, each=5)
 _WRAP_PACE: Final = Pace(rounds=9, each=20)
@@ -35,53 +38,49 @@ _FSYNC: Final = "one flush of the write-ahead log"
 def main() -> None:
     """Print all measures."""
     with tempfile.TemporaryDirectory() as folder:
-        for measure in _measures(Path(folder)):
+        for measure in measures(Path(folder)):
             print(json.dumps(measure.line()), flush=True)
 
 
-def _measures(folder: Path) -> Iterator[Measure]:
+def measures(folder: Path) -> Iterator[Measure]:
+    """Yield what recording costs, for each API in turn."""
     with connect(f"sqlite:///{folder / 'talks.db'}") as store:
         numbers = itertools.count()
 
         def talk() -> Talk:
             return store.conversation(f"bench/{next(numbers)}")
 
-        yield _chunk(talk)
-        yield _wrapping(talk)
-        yield from _calls(store, talk)
+        for service in services(_CHUNKS + _BEGINNING):
+            yield _chunk(service, talk)
+            yield _wrapping(service, talk)
+            yield from _calls(service, store, talk)
 
 
-def _chunk(talk: Callable[[], Talk]) -> Measure:
+def _chunk(service: Service, talk: Callable[[], Talk]) -> Measure:
     """Measure a recorded stream from its first to its last delta, less the same one unrecorded."""
-    plain = anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned()))
-    begun = [_between(plain), _between(talk().record(plain))]
+    plain = service.client()
+    sides = [_between(service, plain), _between(service, talk().record(plain))]
+    contenders = [Contender("stream", "", _nothing, partial(_timed, side)) for side in sides]
     rounds = [
         [[seconds / _CHUNKS for seconds in found] for found in figures.rounds]
-        for figures in take_turns(
-            [
-                Contender("stream", "", lambda _: lambda: None, clock=lambda _: begun[0]()),
-                Contender("recorded", "", lambda _: lambda: None, clock=lambda _: begun[1]()),
-            ],
-            _CHUNK_PACE,
-        )
+        for figures in take_turns(contenders, _CHUNK_PACE)
     ]
     extra = [
         [max(with_it - without, 0.0) for with_it, without in zip(ours, peer, strict=True)]
         for peer, ours in zip(*rounds, strict=True)
     ]
     figures = Figures("recorded less unrecorded", "", extra)
-    return Measure("recorder.chunk", "us", figures, aim=Aim(50, "below"), note=f"{_CHUNKS} deltas")
+    name = f"recorder.{service.api}.chunk"
+    return Measure(name, "us", figures, aim=Aim(50, "below"), note=f"{_CHUNKS} deltas")
 
 
-def _between(client: anthropic.Anthropic) -> Callable[[], float]:
+def _between(service: Service, client: Any) -> Callable[[], float]:
     """Return what times the raw chunks of a stream but the last, where the commit is."""
 
     def timed() -> float:
-        with client.messages.with_streaming_response.create(
-            model="m", max_tokens=9, messages=_question(), stream=True
-        ) as response:
+        with service.stream(client, _question()) as response:
             chunks = response.http_response.iter_raw()
-            for _ in range(2):
+            for _ in range(_BEGINNING):
                 next(chunks)
             began = perf_counter()
             for _ in range(_CHUNKS):
@@ -94,50 +93,42 @@ def _between(client: anthropic.Anthropic) -> Callable[[], float]:
     return timed
 
 
-def _wrapping(talk: Callable[[], Talk]) -> Measure:
-    client = anthropic.Anthropic(api_key="bench")
+def _wrapping(service: Service, talk: Callable[[], Talk]) -> Measure:
+    client = service.client()
 
     def prepare(_: int) -> Callable[[], Any]:
         made = talk()
         return lambda: made.record(client)
 
     (figures,) = take_turns([Contender("record(client)", "", prepare)], _WRAP_PACE)
-    return Measure("recorder.wrapping", "us", figures, aim=Aim(1000, "below"))
+    return Measure(f"recorder.{service.api}.wrapping", "us", figures, aim=Aim(1000, "below"))
 
 
-def _calls(store: Store, talk: Callable[[], Talk]) -> Iterator[Measure]:
+def _calls(service: Service, store: Store, talk: Callable[[], Talk]) -> Iterator[Measure]:
     """Yield the cost of the commits of a call, and how many there are."""
-    watched = Watched(store)
-    clients = {
-        name: talk().record(
-            anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned()))
-        )
-        for name in ("first",)
-    }
-    plain = anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned()))
-    recorded, unrecorded = take_turns(
-        [
-            Contender("recorded call", _FSYNC, _calling(clients["first"])),
-            Contender("unrecorded call", "", _calling(plain)),
-        ],
-        _CALL_PACE,
-    )
-    yield Measure("recorder.call", "ms", recorded, unrecorded, note="SDK included, no network")
+    name = f"recorder.{service.api}"
+    recorded = _calling(service, lambda: talk().record(service.client()))
+    sides = [
+        Contender("recorded call", _FSYNC, recorded),
+        Contender("unrecorded call", "", _calling(service, service.client)),
+    ]
+    with _watched(store) as writes:
+        ours, peer = take_turns(sides, _CALL_PACE)
+    note = "a conversation's first, SDK included, no network"
+    yield Measure(f"{name}.call", "ms", ours, peer, note=note)
     calls = _CALL_PACE.rounds * (_CALL_PACE.each + 1)
-    commits = Figures("durable writes a call", "", [[len(watched.writes) / calls]])
-    yield Measure("recorder.commits", "writes", commits, aim=Aim(2))
-    for kind, name in (("request.sent", "prompt"), ("response.completed", "answer")):
-        seconds = [taken for last, taken in watched.writes if last == kind]
-        figures = Figures(f"append of the {name}", _FSYNC, [seconds])
-        yield Measure(f"recorder.{name}.append", "ms", figures)
-    yield _durable_prompt(talk())
+    commits = Figures("durable writes a call", "", [[len(writes) / calls]])
+    yield Measure(f"{name}.commits", "writes", commits, aim=Aim(2))
+    for kind, what in (("request.sent", "prompt"), ("response.completed", "answer")):
+        seconds = [taken for last, taken in writes if last == kind]
+        figures = Figures(f"append of the {what}", _FSYNC, [seconds])
+        yield Measure(f"{name}.{what}.append", "ms", figures)
+    yield _durable_prompt(service, talk())
 
 
-def _durable_prompt(talk: Talk) -> Measure:
+def _durable_prompt(service: Service, talk: Talk) -> Measure:
     """Measure all that a call waits for before it goes out: read, decide, append."""
-    client = talk.record(
-        anthropic.Anthropic(api_key="bench", http_client=httpx2.Client(transport=Canned()))
-    )
+    client = talk.record(service.client())
     made = talk.journals.of(talk)
     begin, seconds = made.begin, list[float]()
 
@@ -149,105 +140,52 @@ def _durable_prompt(talk: Talk) -> Measure:
             seconds.append(perf_counter() - began)
 
     vars(made)["begin"] = timed
-    history: list[Any] = []
+    history: List = []
     for _ in range(50):
-        history.append({"role": "user", "content": text()})
-        message = client.messages.create(model="m", max_tokens=9, messages=history)
-        history.append({"role": "assistant", "content": message.content})
+        history += _question()
+        history += service.says(service.call(client, history))
     figures = Figures("the durable prompt", _FSYNC, [seconds])
-    return Measure("recorder.prompt", "ms", figures, note="own history, up to 100 messages of 1 KB")
+    note = "own history, up to 100 messages of 1 KB"
+    return Measure(f"recorder.{service.api}.prompt", "ms", figures, note=note)
 
 
-def _calling(client: anthropic.Anthropic) -> Callable[[int], Callable[[], Any]]:
-    def prepare(_: int) -> Callable[[], Any]:
-        question = _question()
-        return lambda: client.messages.create(model="m", max_tokens=9, messages=question)
+def _calling(service: Service, client: Callable[[], Any]) -> Callable[[int], Work]:
+    """Return what makes a call of a new client ready."""
+
+    def prepare(_: int) -> Work:
+        made, question = client(), _question()
+        return lambda: service.call(made, question)
 
     return prepare
 
 
-def _question() -> list[Any]:
+def _timed(side: Callable[[], float], _: Work) -> float:
+    return side()
+
+
+def _nothing(_: int) -> Callable[[], None]:
+    return lambda: None
+
+
+def _question() -> List:
     return [{"role": "user", "content": text()}]
 
 
-class Watched:
-    """Notes how long each durable write of a store took, and what its last event was."""
+@contextmanager
+def _watched(store: Store) -> Generator[list[tuple[str, float]]]:
+    """Yield a list of what the last event of each durable write is, and how long that took."""
+    writes: list[tuple[str, float]] = []
+    append = store.backend.append
 
-    def __init__(self, store: Store) -> None:
-        """Watch a store from now on."""
-        self.writes: list[tuple[str, float]] = []
-        self._append = store.backend.append
-        vars(store.backend)["append"] = self.append
-
-    def append(self, appends: Sequence[Append]) -> list[Verdict]:
-        """Append as the store does."""
+    def timed(appends: Sequence[Append]) -> list[Verdict]:
         began = perf_counter()
-        verdicts = self._append(appends)
-        self.writes.append((appends[-1].events[-1].type, perf_counter() - began))
+        verdicts = append(appends)
+        writes.append((appends[-1].events[-1].type, perf_counter() - began))
         return verdicts
 
-
-class Pieces(httpx2.SyncByteStream):
-    """A body in pieces."""
-
-    def __init__(self, pieces: list[bytes]) -> None:
-        """Hold the pieces."""
-        self._pieces = pieces
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Yield the pieces."""
-        yield from self._pieces
-
-
-class Canned(httpx2.BaseTransport):
-    """A provider in memory: a message of 1 KB, or a stream of an event a chunk."""
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Answer."""
-        if b'"stream":true' in request.read():
-            headers = {"content-type": "text/event-stream"}
-            return httpx2.Response(200, headers=headers, stream=Pieces(_STREAM))
-        whole = {**_MESSAGE, "content": [{"type": "text", "text": text()}]}
-        return httpx2.Response(200, json={**whole, "stop_reason": "end_turn"})
-
-
-_MESSAGE: Final[dict[str, Any]] = {
-    "id": "msg_1",
-    "type": "message",
-    "role": "assistant",
-    "model": "m",
-    "content": [],
-    "stop_reason": None,
-    "stop_sequence": None,
-    "usage": {"input_tokens": 9, "output_tokens": 9},
-}
-
-
-def _frame(event: dict[str, Any]) -> bytes:
-    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-
-
-def _delta() -> dict[str, Any]:
-    return {"type": "text_delta", "text": text()[:20]}
-
-
-_STREAM: Final = [
-    _frame({"type": "message_start", "message": _MESSAGE}),
-    _frame(
-        {
-            "type": "content_block_start",
-            "index": 0,
-            "content_block": {"type": "text", "text": ""},
-        }
-    ),
-    *(
-        _frame({"type": "content_block_delta", "index": 0, "delta": _delta()})
-        for _ in range(_CHUNKS)
-    ),
-    _frame({"type": "content_block_stop", "index": 0}),
-    _frame({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}}),
-    _frame({"type": "message_stop"}),
-]
+    vars(store.backend)["append"] = timed
+    yield writes
+    del vars(store.backend)["append"]
 
 
 if __name__ == "__main__":
