@@ -195,11 +195,12 @@ class TestCommand:
 
     @pytest.mark.parametrize("text", ["{", "[]", '{"a": 1, "a": 2}'])
     def test_what_cannot_be_read_is_exit_code_2(
-        self, command: Command, tmp_path: Path, text: str
+        self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
     ) -> None:
-        file = tmp_path / "request.json"
-        file.write_text(text)
-        done = command("check-request", str(file), "--api", CHAT)
+        # A long path is wrapped in what a terminal shows.
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "request.json").write_text(text)
+        done = command("check-request", "request.json", "--api", CHAT)
         assert (done.code, done.out) == (2, "")
         assert "request.json" in done.err
 
