@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def test_a_summary_of_the_providers_is_history_once_the_program_goes_on(
     summary = {"type": "compaction", "id": "cmp_1", "encrypted_content": "sealed"}
     said = {"type": "message", "id": "msg_1", "role": "user", "status": "completed"}
     prompt = {**said, "content": [{"type": "input_text", "text": "u1"}]}
-    output = [summary] if kept == "alone" else [prompt, summary]
+    output: list[dict[str, Any]] = [summary] if kept == "alone" else [prompt, summary]
     begun = program.send(history, endpoint="/v1/responses/compact")
     program.answered(begun, {**response(output), "object": "response.compaction"})
     assert program.relations()[-1] == "view aside"
