@@ -106,7 +106,7 @@ def call_back(draft: Draft, block: Block, value: JsonObject, call_id: str | None
         if name == "function" and held and isinstance(held, dict):
             back[name] = _function(draft, block, cast("JsonObject", held))
         elif name in _CALL:
-            if name not in ("function", "custom") or not _is_empty(held):
+            if name not in ("function", "custom") or _is_told(draft, block, held):
                 back[name] = held
             else:
                 draft.has_decoys = True
@@ -129,6 +129,11 @@ def says_nothing(draft: Draft, message: JsonObject) -> bool:
         return False
     is_lenient = draft.reader.is_openai or draft.reader.model is None
     return content != "" or not is_lenient
+
+
+def _is_told(draft: Draft, block: Block, held: Any) -> bool:
+    """Whether a call tells what it calls; its maker may have its decoys back (Snowflake)."""
+    return not _is_empty(held) or (bool(held) and draft.is_kin(block))
 
 
 def _is_plain(draft: Draft, value: JsonObject) -> bool:
