@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import Any, Final, assert_never, cast
 
 from hansard.domain import jsontext
 from hansard.domain.blobs import restore
@@ -19,6 +19,7 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
+from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections import history
 from hansard.projections.neutral import (
@@ -30,6 +31,9 @@ from hansard.projections.neutral import (
 )
 from hansard.projections.report import Deed, Note
 from hansard.projections.requests.document_tags import words_for
+
+_BESIDE: Final = ("annotations", "citations", "executed_tools", "thinking")
+"""What a text was made of, by members: sources, what Groq's tools did, the thoughts of Mistral."""
 
 Part = Text | Document
 Told = tuple[tuple[Part, ...], Note]
@@ -47,7 +51,7 @@ def _said(native: Native, block: history.Block) -> Told:
     match said:
         case Text(text=text):
             why = f"a text of {native.api}" if text else f"a message of {native.api} without text"
-            return (said,) if text else (), _note("translated", block, why)
+            return (said,) if text else (), _note("translated", block, why + _untold(native.value))
         case Document() if block.response is None:
             return (said,), _note("translated", block, f"a document of {native.api}")
         case Document():
@@ -69,6 +73,15 @@ def _said(native: Native, block: history.Block) -> Told:
             return (), _unread(block, native, said)
         case _:
             assert_never(said)
+
+
+def _untold(value: JsonObject) -> str:
+    """Return words for what stands beside a text, or among its parts, and goes nowhere."""
+    content: Any = value.get("content")
+    parts = cast("list[Any]", content) if isinstance(content, list) else []
+    held = [value, *(cast("JsonObject", part) for part in parts if isinstance(part, dict))]
+    names = [name for name in _BESIDE if any(part.get(name) for part in held)]
+    return f", without its {' and '.join(names)}" if names else ""
 
 
 def goes_on(before: history.Block | None, block: history.Block) -> bool:

@@ -48,7 +48,8 @@ class Played:
     def history(self) -> Iterator[RecordedEvent]:
         """The events of the main line."""
         for stretch in self.talk.lineage(self.talk.head().version):
-            yield from events_in(self.talk.backend, stretch)
+            told = events_in(self.talk.backend, stretch)
+            yield from (event for event in told if known(event).line == stretch.line)
 
     def blocks(self, event: Event) -> list[JsonObject]:
         """The API's own blocks of an event, with what was moved to blobs in its place."""

@@ -14,6 +14,7 @@ ROWS: Final = {
     "requests": ("files", "requests", "blocks", "verbatim"),
     "rendered": ("files", "answers", "blocks", "verbatim", "repaired", "lost", "opaque"),
     "continued": ("files", "requests", "blocks", "verbatim"),
+    "three ways": ("blocks", "verbatim", "in its words", "repaired", "left out", "lost"),
     "returned": ("files", "blocks", "verbatim", "as it was said", "blank", "repaired"),
     "in turn": (
         *("files", "requests", "extends", "view", "branches", "reference", "unrelated"),
@@ -42,6 +43,7 @@ def lines(properties: Iterable[tuple[str, Any]]) -> Iterator[str]:
     for row, columns in ROWS.items():
         for part in sorted(part for found, part in totals if found == row):
             of_part = totals[row, part]
-            of_part["lost"] = of_part["blocks"] - of_part["verbatim"] - of_part["repaired"]
+            if row == "rendered":
+                of_part["lost"] = of_part["blocks"] - of_part["verbatim"] - of_part["repaired"]
             figures = ", ".join(f"{of_part[column]:,} {column}" for column in columns)
             yield f"recorded traffic, {' of '.join(filter(None, (row, part)))}: {figures}"
