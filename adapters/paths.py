@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from hansard.adapters.lineage import BEGINNING, Lineages, Stretch
-from hansard.adapters.reading import events_in
+from hansard.adapters.reading import events_in, on_main
 from hansard.adapters.side_lines import SideLine, SideLines, line_of
 from hansard.domain.events import Event
 from hansard.domain.log import Log, RecordedEvent, Told
@@ -81,11 +81,15 @@ class Paths:
         self._lineages = lineages
         self._own = own
         self._version = version
+        self._first_recent = max(0, version - RECENT)
+        self._recent: list[RecordedEvent] | None = None
 
     def recent(self) -> list[RecordedEvent]:
         """Return the last events, of all lines."""
-        after = max(0, self._version - RECENT)
-        return list(self._log.read(self._own, after=after, until=self._version))
+        if self._recent is None:
+            read = self._log.read(self._own, after=self._first_recent, until=self._version)
+            self._recent = list(read)
+        return self._recent
 
     def main(self, as_of: int | None = None) -> Path:
         """Return the main line as it is, or was."""
@@ -113,7 +117,7 @@ class Paths:
     def _before(self, side: SideLine, after: int, known: SideLines) -> Path | None:
         if side.as_of is None:
             left = next(
-                (line_of(e) for e in self._log.read(self._own, after=after - 1, until=after)), None
+                (line_of(e) for e in self._in(Stretch(self._own, after, after=after - 1))), None
             )
             if left is not None:
                 parent = known.get(left)
@@ -136,16 +140,24 @@ class Paths:
         )
 
     def _all(self, stretches: Sequence[Stretch]) -> Iterator[RecordedEvent]:
-        return chain.from_iterable(events_in(self._log, stretch) for stretch in stretches)
+        return chain.from_iterable(self._in(stretch) for stretch in stretches)
 
     def _last(self, stretches: Sequence[Stretch], most: int) -> list[RecordedEvent]:
         last: list[RecordedEvent] = []
         for stretch in reversed(stretches):
-            last = [*events_in(self._log, stretch, stretch.until - most), *last]
+            last = [*self._in(stretch, stretch.until - most), *last]
             most -= stretch.until - max(stretch.after, stretch.until - most)
             if most <= 0:
                 break
         return last
+
+    def _in(self, stretch: Stretch, after: int = 0) -> Iterator[RecordedEvent]:
+        """Yield the events of a stretch behind a version; the last ones are read for all lines."""
+        start = max(after, stretch.after)
+        if stretch.conversation_id != self._own or start < self._first_recent:
+            return events_in(self._log, stretch, after)
+        known = (event for event in self.recent() if start < event.version <= stretch.until)
+        return known if stretch.line is None else on_main(known, stretch)
 
     def _read(self, recorded: Iterable[RecordedEvent]) -> PathRead:
         told = [event.told() for event in recorded if line_of(event) is None]

@@ -7,7 +7,7 @@ was said on a side line that was adopted is told as if it had been said on the m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -55,7 +55,7 @@ def events_in(log: Log, stretch: Stretch, after: int = 0) -> Iterator[RecordedEv
     """Yield the events of a stretch that come after a version, in order."""
     start = max(after, stretch.after)
     recorded = log.read(stretch.conversation_id, after=start, until=stretch.until)
-    return recorded if stretch.line is None else _on_main(recorded, stretch)
+    return recorded if stretch.line is None else on_main(recorded, stretch)
 
 
 def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEvent]:
@@ -95,7 +95,7 @@ def last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
     return events_in(log, stretch, max(0, start - 1))
 
 
-def _on_main(recorded: Iterator[RecordedEvent], stretch: Stretch) -> Iterator[RecordedEvent]:
+def on_main(recorded: Iterable[RecordedEvent], stretch: Stretch) -> Iterator[RecordedEvent]:
     """Yield the events of a stretch's side line, as if they had been on the main line."""
     begin = _LINE % str(stretch.line).encode()
     for event in recorded:

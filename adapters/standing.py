@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -12,6 +12,7 @@ from typing_extensions import TypeIs
 from hansard.adapters.lineage import BEGINNING, Stretch
 from hansard.adapters.reading import in_force, since_request
 from hansard.adapters.recording import Standing
+from hansard.adapters.side_lines import line_of
 from hansard.domain.errors import ConversationClosed
 from hansard.domain.events import (
     Event,
@@ -26,6 +27,9 @@ from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.recorded_units import recorded_units
 from hansard.projections.seen import as_seen, says_something
 from hansard.projections.sources import sources_in
+
+_LATEST: Final = 64
+"""How many of the last events are looked at for what a request of a side line repeats."""
 
 _Where: TypeAlias = tuple[int, tuple[tuple[UUID, int, UUID | None], ...]]
 """What was asked for: the version of the head's pointer, and the lineage."""
@@ -80,7 +84,10 @@ class Standings:
             raise ConversationClosed("the conversation is closed: start another, or fork it")
         stretches = self._talk.lineage(head.version, head)
         backend = self._talk.backend
-        told = [recorded.told() for recorded in since_request(backend, stretches)]
+        recorded = since_request(backend, stretches)
+        # What other lines say has no part in it, however much that is; the next request repeats it.
+        told = [event.told() for event in recorded if line_of(event) is None]
+        latest = [event.told() for event in recorded[-_LATEST:] if line_of(event) is not None]
         ordered = [item for item in as_seen(told)[0] if isinstance(item, Told)]
         known = [(item, event) for item in ordered for event in [item.event()] if _is_known(event)]
         place, last = _last_request(known)
@@ -100,7 +107,7 @@ class Standings:
             said=_last_version(item for item, event in own if says_something(event)),
             instructions=instructions,
             tools=tools,
-            sources=sources_in(told),
+            sources=sources_in([*told, *latest]),
         )
 
     def in_force(

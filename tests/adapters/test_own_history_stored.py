@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -97,3 +98,24 @@ def test_of_a_long_list_a_request_goes_back_to_more_others(program: Program) -> 
     spans = [sent.template.spans for sent in program.recorded.requests()]
     assert all(isinstance(held[0], events.SharedSpan) for held in spans[1:])
     assert all(len(held) < 10 for held in spans[1:])
+
+
+def test_other_calls_are_looked_through_together(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that calls for something else each time has a line a call: they are read once."""
+    program = Program(recorded, Anthropic())
+    read, reads = recorded.counting.read, list[tuple[UUID, int]]()
+
+    def counted(conversation_id: UUID, *, after: int = 0, until: int | None = None) -> Any:
+        reads.append((conversation_id, after))
+        return read(conversation_id, after=after, until=until)
+
+    monkeypatch.setattr(recorded.counting, "read", counted)
+    by_call: list[int] = []
+    for number in range(24):
+        before = len(reads)
+        program.ask(program.user(f"u{number}"), f"a{number}")
+        by_call.append(len(reads) - before)
+    assert program.relations()[-1].endswith("aside")
+    assert by_call[-1] <= by_call[3]
