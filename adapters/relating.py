@@ -78,8 +78,11 @@ class Relating:
         count = last.blocks if last else 0
         if last is not None and not self._compared.begins_as(count, last.history):
             return None
-        if last is not None and len(self._asked.pieces) == count and self._awaits_no_more():
-            return self._sample_of_main()
+        if last is not None and len(self._asked.pieces) == count:
+            if self._awaits_no_more():
+                return self._sample_of_main()
+            if self._broke_off():
+                return self._instead_of_answer()
         extends = after_last(self._asked, count, standing)
         if extends is None or last is None or not answers_itself(extends):
             return extends
@@ -91,6 +94,28 @@ class Relating:
         after = self._standing.last_version
         return self._compared.branch(
             self._standing.last_id, after, self._paths.main().as_of_place(after)
+        )
+
+    def _broke_off(self) -> bool:
+        """Whether there is a part of an answer to the main line's last request, and nothing else."""
+        standing = self._standing
+        return bool(standing.since) and all(
+            told.may_miss and told.unit.is_answer and told.version > standing.last_version
+            for told in standing.since
+        )
+
+    def _instead_of_answer(self) -> Related:
+        """Return how the main line's last request goes on, said again for an answer that broke off.
+
+        What came of that is history no more, as what an attempt brings that an SDK makes again.
+        """
+        after = self._standing.last_version
+        as_of = self._paths.main().as_of_place(after)
+        return Related(
+            "extends",
+            parent=self._standing.last_id,
+            adopts=(LineAdopted(after=after, as_of=as_of),),
+            stretches=self._compared.lineages.up_to(after, as_of or after),
         )
 
     def _on_side(self) -> Related | None:
@@ -135,14 +160,22 @@ class Relating:
         for path in self._candidates():
             read = self._paths.read(path, len(self._asked.pieces))
             found = align(self._compared.units(), read.units, read.gap)
-            if found.how != "apart" and (best is None or found.weight > best[2].weight):
+            if found.how != "apart" and (best is None or found.tells_more_than(best[2])):
                 best = path, read, found
+                if self._is_explained(found):
+                    break
         if best is None:
             return self._apart()
         path, read, found = best
         if self._asked.compacts:
             return replace(self._compaction(path, read), sources=read.sources)
         return replace(self._placed(path, read, found), sources=read.sources)
+
+    def _is_explained(self, found: Alignment) -> bool:
+        """Whether all that a request says is of this line, or is new from the caller."""
+        said = self._compared.pieces(found.new)
+        count = len(self._compared.units()) - len(said)
+        return found.weight == count and all(piece.role != _MODEL for piece in said)
 
     def _candidates(self) -> Iterator[Path]:
         yield self._paths.main()

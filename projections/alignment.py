@@ -39,6 +39,10 @@ class Alignment:
     weight: int = 0
     is_sure: bool = False
 
+    def tells_more_than(self, other: Alignment) -> bool:
+        """Whether it says more about where a request goes on than an alignment with another line."""
+        return (self.is_sure, self.weight) > (other.is_sure, other.weight)
+
 
 def align(sent: Sequence[Unit], line: Sequence[RecordedUnit], gap: int | None = None) -> Alignment:
     """Return what a request shares with a line; `gap` is where the line's units were not read.

@@ -118,6 +118,18 @@ def test_an_answer_that_was_cut_may_be_sent_or_left_out(program: Program, is_kep
     assert program.said() == ["u1", "u2"]
 
 
+def test_an_answer_that_broke_off_is_replaced_when_it_is_asked_for_again(program: Program) -> None:
+    history = program.ask(program.user("u1"), "a1")
+    asked = [*history, *program.user("u2")]
+    program.cut(program.send(asked), "a2 in p")
+    history = program.ask(asked, "a2")
+    assert program.main() == ["u1", "a1", "u2", "a2"]
+    program.ask([*history, *program.user("u3")], "a3")
+    assert program.main() == ["u1", "a1", "u2", "a2", "u3", "a3"]
+    assert program.said() == ["u1", "u2", "u3"]
+    assert program.relations() == ["extends"] * 4
+
+
 def test_a_request_that_is_out_is_not_repeated_but_sampled(program: Program) -> None:
     begun = program.send(program.user("u1"))
     program.ask(program.user("u1"), "b1")

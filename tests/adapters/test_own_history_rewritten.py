@@ -60,3 +60,13 @@ def test_an_answer_that_was_given_twice_does_not_keep_an_edit_from_branching(
     assert program.relations()[-1] == "branches aside"
     program.ask([*edited, *program.user("u3")], "a3")
     assert program.main() == ["u1", REFUSED, "u2, please", "a2", "u3", "a3"]
+
+
+def test_short_answers_tell_where_a_program_is_when_there_are_two(program: Program) -> None:
+    history: list[JsonObject] = []
+    for number in range(4):
+        sent = [*history, *program.user(f"Found: {number}\n\nu{number}")]
+        came = program.ask(sent, f"a{number}")[len(sent) :]
+        history = [*history, *program.user(f"u{number}"), *came]
+    assert program.main()[1::2] == ["a0", "a1", "a2", "a3"]
+    assert len(program.said()) == 4
