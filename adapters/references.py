@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
@@ -13,25 +14,45 @@ from hansard.adapters.side_lines import closing_of, line_of
 from hansard.domain.log import RecordedEvent
 from hansard.projections.alignment import align
 from hansard.projections.continuation import Piece
-from hansard.projections.recorded_units import recorded_units
+from hansard.projections.recorded_units import RecordedUnit, recorded_units
 
 
 def by_reference(compared: Compared) -> Related:
     """Return how a request goes on that names what it goes on from."""
     recent = compared.last_events()
     compared.sides.take_in(recent)
-    found = next((e for e in reversed(recent) if _is_meant(compared, e)), None)
+    found = next((e for e in _answers(compared, recent) if _is_meant(compared, e)), None)
     closing = closing_of(found) if found else None
     if found is None or closing is None:
         return _unknown_reference(compared)
     line = line_of(found)
     since = [e for e in recent if e.version > found.version and line_of(e) == line]
-    units = recorded_units(known_events(event.told() for event in since))
+    units = _since(compared, found.version) if line is None else _units(since)
     new = align(compared.units(), units).new
     # A summary is asked for beside the line, until the program goes on from it.
     is_last = not compared.asked.compacts and all(e.type != "request.sent" for e in since)
     pieces = compared.pieces(new) if is_last else compared.asked.pieces
     return _referring(compared, found.version, line, pieces, closing.request, is_last=is_last)
+
+
+def _answers(compared: Compared, recent: list[RecordedEvent]) -> Iterator[RecordedEvent]:
+    """Yield what may be meant, the last event first, and the main line's last answer at the end.
+
+    That may have been long ago: the events since are those of other calls.
+    """
+    yield from reversed(recent)
+    answered = compared.standing.answered
+    if answered:
+        yield from compared.log.read(compared.own, after=answered - 1, until=answered)
+
+
+def _since(compared: Compared, version: int) -> list[RecordedUnit]:
+    """Return what was said on the main line after a version, since its last request."""
+    return [told for told in compared.standing.since if told.version > version]
+
+
+def _units(recorded: list[RecordedEvent]) -> list[RecordedUnit]:
+    return recorded_units(known_events(event.told() for event in recorded))
 
 
 def _referring(

@@ -291,6 +291,22 @@ def test_a_reference_to_an_older_response_branches(recorded: Recorded) -> None:
     assert program.said() == ["u1", "u2", "u2b", "u3"]
 
 
+def test_a_reference_to_the_last_response_goes_on_whatever_was_asked_in_between(
+    recorded: Recorded,
+) -> None:
+    program = Program(recorded, Responses())
+    first = program.spelling.answer("a1", ["c1"])
+    program.answered(program.send(program.user("u1"), system="s"), first)
+    recorded.talk.tool_result("c1", "r1")
+    for number in range(90):
+        program.ask(program.user(f"x{number}"), "y", system="You give titles.")
+    results = program.results(c1="r1")
+    begun = program.send([*results, *program.user("u2")], previous_response_id=first["id"])
+    program.answer(begun, "a2")
+    assert program.relations()[-1] == "reference"
+    assert program.main() == ["u1", "a1", "call c1", "c1 gave r1", "u2", "a2"]
+
+
 def test_a_reference_that_nobody_knows_begins_here_or_is_unrelated(recorded: Recorded) -> None:
     program = Program(recorded, Responses())
     held(program, "a1", "u1", previous_response_id="resp_elsewhere")
