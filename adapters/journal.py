@@ -114,7 +114,7 @@ class Journal:
         self._lock = threading.Lock()
         self._remembering = threading.Lock()
         self._rendered: deque[Rendered] = deque(maxlen=_REMEMBERED)
-        self._accounts: set[str] = set()
+        self._accounts: set[tuple[str, str]] = set()
         self._bodies = Bodies()
         self._standings = Standings(talk)
         self._sides = SideLines()
@@ -126,16 +126,15 @@ class Journal:
         with self._remembering:
             self._rendered.append(rendered)
 
-    def expect(self, key: str | None) -> None:
-        """Take note of the key under which a recorded client sends; None: it has none of its own."""
-        if key:
-            self._know(self.digest(key).hex())
+    def expect(self, api: str, key: str) -> None:
+        """Take note of the key under which a recorded client sends requests of an API."""
+        self._know(api, self.digest(key).hex())
 
-    @property
-    def account(self) -> str | None:
-        """The account that the next request goes out under, if only one is known here."""
+    def account(self, api: str) -> str | None:
+        """Return the account that an API's next request goes out under, if only one is known."""
         with self._remembering:
-            return next(iter(self._accounts)) if len(self._accounts) == 1 else None
+            known = [account for named, account in self._accounts if named == api]
+        return known[0] if len(known) == 1 else None
 
     def digest(self, text: str) -> bytes:
         """Return the store's keyed digest of a text."""
@@ -156,7 +155,7 @@ class Journal:
         nothing is recorded.
         """
         if outgoing.account is not None:
-            self._know(outgoing.account)
+            self._know(outgoing.api, outgoing.account)
         with self._lock:
             self.spool.take_in(self.talk.backend)
             return self._record(outgoing, after)
@@ -331,9 +330,9 @@ class Journal:
             line, begun = decided.request, done.first
             self._sides.keep(SideLine(line, begun, begun, event.after, event.as_of, last))
 
-    def _know(self, account: str) -> None:
+    def _know(self, api: str, account: str) -> None:
         with self._remembering:
-            self._accounts.add(account)
+            self._accounts.add((api, account))
 
     def _remembered(self) -> tuple[Rendered, ...]:
         with self._remembering:

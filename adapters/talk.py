@@ -267,7 +267,7 @@ class Talk:
             thinking=thinking,
             cache=cache,
             model=model,
-            account=self._wire.account(),
+            account=self._wire.account(api),
         )
         asked = ask(self.backend, self.lineage(version, head), options)
         self._wire.remember(asked)

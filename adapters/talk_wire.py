@@ -31,7 +31,7 @@ class TalkWire:
         self._journals = journals
         self._journal: Journal | None = None
         self._asked: deque[Asked] = deque(maxlen=_REMEMBERED)
-        self._accounts: set[str] = set()
+        self._accounts: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def journal(self) -> Journal:
@@ -41,19 +41,18 @@ class TalkWire:
             while self._asked:
                 journal.remember(self._asked.popleft())
             while self._accounts:
-                journal.expect(self._accounts.pop())
+                journal.expect(*self._accounts.pop())
         return journal
 
-    def expect(self, account: str | None) -> None:
-        """Take note of the account under which a client sends; None: it has none of its own."""
-        if account is not None:
-            with self._lock:
-                self._accounts.add(account)
+    def expect(self, api: str, key: str) -> None:
+        """Take note of the key under which a client sends requests of an API."""
+        with self._lock:
+            self._accounts.add((api, key))
 
-    def account(self) -> str | None:
-        """Return the account that the conversation, which has begun, is recorded under."""
+    def account(self, api: str) -> str | None:
+        """Return the account that an API's requests go out under, if only one is known."""
         journal = self.journal() if self._accounts else self._known()
-        return None if journal is None else journal.account
+        return None if journal is None else journal.account(api)
 
     def remember(self, asked: Asked) -> None:
         """Take note of a request that was rendered: it may go out next, by whatever client."""

@@ -36,8 +36,8 @@ class Recorded(Protocol):
         """Return its journal; begins the conversation's row in the catalogue if there is none."""
         ...
 
-    def expect(self, account: str | None) -> None:
-        """Take note of the account under which a client sends; None: it has none of its own."""
+    def expect(self, api: str, key: str) -> None:
+        """Take note of the key under which a client sends requests of an API."""
         ...
 
 

@@ -7,8 +7,10 @@ wrapped ones share everything with the client that was given.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
+from hansard.adapters.capture import anthropic_messages, openai_chat, openai_responses
 from hansard.adapters.capture.binding import Binding
 from hansard.adapters.capture.request_headers import account_in
 from hansard.adapters.capture.turns import Turns
@@ -28,7 +30,7 @@ def record(client: ClientT, binding: Binding) -> ClientT:
         from anthropic import Anthropic, AsyncAnthropic
 
         if isinstance(client, Anthropic | AsyncAnthropic):
-            return cast("ClientT", _recorded(client, binding))
+            return cast("ClientT", _recorded(client, binding, (anthropic_messages.WIRE.api,)))
     if "openai" in sys.modules:
         from openai import AsyncOpenAI, OpenAI
 
@@ -36,19 +38,22 @@ def record(client: ClientT, binding: Binding) -> ClientT:
 
         if isinstance(client, OpenAI | AsyncOpenAI):
             websockets.warn_of_connections()
-            return cast("ClientT", _recorded(client, binding))
+            apis = (openai_chat.WIRE.api, openai_responses.WIRE.api)
+            return cast("ClientT", _recorded(client, binding, apis))
     raise UnsupportedClient(
         f"the wire of {type(client).__module__}.{type(client).__qualname__} cannot be recorded: "
         "give an anthropic.Anthropic or openai.OpenAI, sync or async"
     )
 
 
-def _recorded(client: Any, binding: Binding) -> Any:
+def _recorded(client: Any, binding: Binding, apis: Iterable[str]) -> Any:
     """Return an SDK's client around the same HTTP client, with its transports wrapped."""
     from hansard.adapters.capture import http_clients
 
-    if binding.recorded is not None:
-        binding.recorded.expect(_account(client))
+    account = _account(client)
+    if binding.recorded is not None and account is not None:
+        for api in apis:
+            binding.recorded.expect(api, account)
     inner = client._client
     if http_clients.is_recorded(inner, binding):
         return client

@@ -70,8 +70,8 @@ class OwnJournal:
     def journal(self) -> Journal:
         return self.made
 
-    def expect(self, account: str | None) -> None:
-        self.made.expect(account)
+    def expect(self, api: str, key: str) -> None:
+        self.made.expect(api, key)
 
 
 class Recorded:

@@ -55,7 +55,12 @@ def test_nothing_is_left_out_where_several_keys_may_be_used(tmp_path: Path) -> N
         assert kinds(talk.request("anthropic-messages")) == ["thinking", "text"]
 
 
-def test_a_client_without_a_key_of_its_own_says_nothing_of_an_account(tmp_path: Path) -> None:
+def test_each_api_has_an_account_of_its_own(tmp_path: Path) -> None:
+    """A conversation that crosses to another provider goes out under another key there."""
     recorded = Recorded(tmp_path)
-    recorded.journal.expect(None)
-    assert recorded.journal.account is None
+    recorded.journal.expect("anthropic-messages", "sk-ant-one")
+    recorded.journal.expect("openai-chat", "sk-one")
+    accounts = {api: recorded.journal.account(api) for api in ("anthropic-messages", "openai-chat")}
+    assert None not in accounts.values()
+    assert len(set(accounts.values())) == len(accounts)
+    assert recorded.journal.account("openai-responses") is None
