@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Final
+from uuid import UUID
 
 from hansard.adapters.capture.sent import Sent
 from hansard.adapters.compared import Compared
@@ -21,6 +22,7 @@ from hansard.adapters.side_lines import SideLine
 from hansard.adapters.standing import IN_FLIGHT
 from hansard.domain.events import LineAdopted, Relation
 from hansard.projections.alignment import Alignment, align
+from hansard.projections.continuation import Piece
 from hansard.projections.recorded_units import recorded_units
 from hansard.projections.units import unit_of_piece
 
@@ -109,14 +111,10 @@ class Relating:
 
         What came of that is history no more, as what an attempt brings that an SDK makes again.
         """
-        after = self._standing.last_version
+        after, parent = self._standing.last_version, self._standing.last_id
         as_of = self._paths.main().as_of_place(after)
-        return Related(
-            "extends",
-            parent=self._standing.last_id,
-            adopts=(LineAdopted(after=after, as_of=as_of),),
-            stretches=self._compared.lineages.up_to(after, as_of or after),
-        )
+        kept = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
+        return _back_on(kept, after, as_of, parent)
 
     def _on_side(self) -> Related | None:
         for known in (False, True):
@@ -193,6 +191,10 @@ class Relating:
         new = self._compared.pieces(found.new)
         parent = read.request_at(found.after)
         is_over = not new and self._is_out(path)
+        if found.how == "extends" and not self._is_now(path) and self._gives_results(new):
+            # The main line as it was awaited them: it goes on with these.
+            as_of = path.as_of_place(found.after) or path.as_of
+            return _back_on(path, found.after, as_of, parent, new)
         is_doubtful = found.how == "view" and not found.is_sure and not self._is_as_in_force()
         if found.how == "branches" or is_over or is_doubtful or not self._is_now(path):
             return self._compared.branch(parent, found.after, path.as_of_place(found.after), new)
@@ -200,6 +202,9 @@ class Relating:
             last = path.sides[-1].last.request
             return self._compared.extends(path, new, last, _relation(found))
         return Related(_relation(found), new=new, parent=self._standing.last_id)
+
+    def _gives_results(self, new: tuple[Piece, ...]) -> bool:
+        return any(unit_of_piece(self._asked.api, piece).result_of is not None for piece in new)
 
     def _compaction(self, path: Path, read: PathRead) -> Related:
         """Return the place of a summary: the end of the line, until the program goes on from it."""
@@ -278,6 +283,14 @@ def after_last(asked: Sent, start: int, standing: Standing) -> Related | None:
 def answers_itself(related: Related) -> bool:
     """Whether what is new in a request is said by the model, too."""
     return any(piece.role == _MODEL for piece in related.new)
+
+
+def _back_on(
+    path: Path, after: int, as_of: int | None, parent: UUID | None, new: tuple[Piece, ...] = ()
+) -> Related:
+    """Return how the main line goes on from what it was up to a version."""
+    adoption = LineAdopted(after=after, as_of=as_of)
+    return Related("extends", new, parent=parent, adopts=(adoption,), stretches=path.stretches)
 
 
 def _relation(found: Alignment) -> Relation:

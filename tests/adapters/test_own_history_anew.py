@@ -82,3 +82,15 @@ def test_an_agent_beside_does_not_take_the_place_of_one_that_awaits_results(
         second = program.ask([*second, *program.user(f"v{number}")], f"b{number}")
     program.ask([*first, *program.results(c1="r1")], "a4")
     assert program.main() == ["u1", "a1", "u2", "a2", "u3", "a3", "call c1", "c1 gave r1", "a4"]
+
+
+def test_a_caller_goes_on_at_once_with_the_results_that_it_waited_for(program: Program) -> None:
+    begun = program.ask(program.user("u1"), "a1")
+    history = program.ask([*begun, *program.user("u2")], "a2", ["c1"])
+    other = program.ask([*begun, *program.user("x1")], "y1", ["d1"])
+    program.ask([*other, *program.results(d1="found")], "y2")
+    history = program.ask([*history, *program.results(c1="y2")], "a3")
+    expected = ["u1", "a1", "u2", "a2", "call c1", "c1 gave y2", "a3"]
+    assert program.main() == expected
+    program.ask([*history, *program.user("u3")], "a4")
+    assert program.main() == [*expected, "u3", "a4"]
