@@ -12,12 +12,20 @@ from typing import Any, Final, Literal, TypeAlias, assert_never
 from uuid import UUID
 
 from hansard.domain import events
-from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
+from hansard.domain.content import (
+    Document,
+    Native,
+    ServerToolCall,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from hansard.domain.events import Event
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections import wording
 from hansard.projections.lines_told import LinesTold, LineTold
+from hansard.projections.neutral import neutral_of
 
 Speaker = Literal["user", "assistant", "system", "tool", "provider", "record"]
 """Who a row is of; `record`: nobody spoke, the record notes what happened around the talk."""
@@ -215,8 +223,9 @@ def _message(event: events.MessageRecorded) -> Iterator[_Told]:
             case Text():
                 yield _Told(event.role, "text", block.text)
             case Native():
-                kind = str(block.value.get("type", "text"))
-                yield _Told(event.role, kind, wording.native(block))
+                kind = str(block.value.get("type", "message"))
+                kind = "text" if kind == "message" else kind
+                yield _Told(event.role, kind, wording.message(block))
 
 
 def _call(event: events.ToolCallRecorded | events.ServerToolCallRecorded) -> _Told:
@@ -230,7 +239,10 @@ def _arguments(content: ToolCall | Native) -> Any:
     match content:
         case ToolCall():
             return content.arguments
-        case Native(value=value):
+        case Native(api=api, value=value):
+            read = neutral_of(api, value)
+            if isinstance(read, ToolCall | ServerToolCall):
+                return read.arguments
             return value.get("input", value)
 
 

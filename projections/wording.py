@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from hansard.domain import events, jsontext
 from hansard.domain.content import Document, Native, Reasoning, Text
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.neutral import instructions_of, neutral_of, tool_of
 
 
 def request(event: events.RequestSent) -> str:
@@ -44,7 +45,7 @@ def instructions(content: str | Text | Native) -> str:
         case Text():
             return content.text
         case Native():
-            return native(content)
+            return instructions_of(content) or native(content)
 
 
 def reasoning(content: Native | Reasoning) -> str:
@@ -52,6 +53,18 @@ def reasoning(content: Native | Reasoning) -> str:
     if isinstance(content, Reasoning):
         return content.text
     return native(content)
+
+
+def message(block: Native) -> str:
+    """Return what a provider's message, or a block of one, says."""
+    if block.value.get("type", "message") != "message":
+        return native(block)
+    if said := _said(block.value.get("content")):
+        return said
+    read = neutral_of(block.api, block.value)
+    if isinstance(read, Text) and (read.text or not block.value.get("content")):
+        return read.text or "no text"
+    return native(block)
 
 
 _TEXTS: Final = ("text", "thinking", "content")
@@ -118,7 +131,8 @@ def tool_name(tool: ToolDefinition | Native) -> str:
     """Return the name of a tool; the type of one that has none."""
     match tool:
         case Native(value=value):
-            return str(value.get("name") or value.get("type") or "unnamed")
+            read = tool_of(tool)
+            return read.name if read else str(value.get("name") or value.get("type") or "unnamed")
         case ToolDefinition():
             return tool.name
 

@@ -83,7 +83,8 @@ def draw_report(console: Console, made: Request) -> None:
     from rich.text import Text
 
     sizes = (f"{name} {size(len(part))}" for name, part in made.body_parts().items())
-    messages = counted(len(made["messages"]), "message")
+    said: list[object] = made.get("messages") or made.get("input") or []
+    messages = counted(len(said), "item" if "input" in made else "message")
     console.print(Text.assemble((messages, "bold"), (f"  {', '.join(sizes)}", "dim")))
     if not made.report:
         console.print(Text("everything goes as it was recorded", "green"))
