@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check format bench lock clean
+.PHONY: help demo live test soak check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -19,6 +19,9 @@ help: ## Print this list
 
 demo: .venv/.ready ## Record a conversation with a local model server, then look at it
 	$(BIN)/hansard demo
+
+live: .venv/.ready ## Talk to the real services whose keys are set, and check what they answer
+	$(BIN)/hansard demo --live
 
 test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own (PYTEST_ARGS="-k window")
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)

@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from hansard.adapters.cli.options import (
+    AnthropicModel,
     Api,
     AsJson,
     At,
     DryRun,
+    Keep,
     KeptAs,
     Key,
     KeyOfHistory,
+    Lines,
+    Live,
+    OpenAIModel,
     Thinking,
     Url,
     readable,
@@ -84,33 +89,31 @@ def _store(context: typer.Context, url: str | None, *, made: bool = False) -> Ge
 
 @app.command()
 def demo(
-    live: Annotated[
-        bool, typer.Option("--live", help="Talk to the real service (ANTHROPIC_API_KEY).")
-    ] = False,
-    model: Annotated[str, typer.Option(help="The model to name in requests.")] = "claude-sonnet-5",
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the recorded store where it is.")
-    ] = False,
+    live: Live = False,
+    model: AnthropicModel = "claude-sonnet-5",
+    openai_model: OpenAIModel = "gpt-5.4",
+    keep: Keep = False,
     as_json: AsJson = False,
 ) -> None:
     """Record a conversation with a model server on this machine, then look at it.
 
-    Thinking, two tool calls at once, a web search that pauses and a stream that breaks, through
-    the official `anthropic` SDK (`pip install hansard[anthropic]`). It needs no key.
+    On Anthropic's API, then on to OpenAI's two and back, through the official SDKs; without a key
+    (`pip install hansard[anthropic,openai]`). `--live`: exit code 1 if an answer is not as it must be.
 
     Example: `hansard demo --keep`
     """
-    from hansard.adapters.demo.story import Telling, tell
+    from hansard.adapters.cli.demonstrating import demo
+    from hansard.adapters.demo.telling import Telling
 
-    tell(Telling(live=live, model=model, keep=keep, as_json=as_json))
+    if not demo(Telling(model, openai_model, keep=keep, as_json=as_json), live=live):
+        raise typer.Exit(1)
 
 
 @app.command()
 def conversations(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
     """List the conversations, the one that moved last first.
 
-    Piped: key, version, exchanges, open calls, time of the last event, id of what it was forked
-    from.
+    Piped: key, version, exchanges, open calls, time of the last event, id of its origin if forked.
 
     Example: `hansard conversations --url sqlite:///talks.db`
     """
@@ -125,7 +128,7 @@ def show(
     context: typer.Context,
     key: Key,
     at: At = None,
-    lines: Annotated[bool, typer.Option("--lines", help="With side lines, and where each stands.")] = False,
+    lines: Lines = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:

@@ -72,3 +72,15 @@ def readable(file: Path) -> Path:
     if file != Path("-") and not file.is_file():
         raise typer.BadParameter(f"there is no file {file}")
     return file
+
+
+Lines = Annotated[bool, typer.Option("--lines", help="With side lines, and where each stands.")]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live", help="Talk to the real services instead (ANTHROPIC_API_KEY, OPENAI_API_KEY)."
+    ),
+]
+AnthropicModel = Annotated[str, typer.Option("--model", help="The model of Anthropic's.")]
+OpenAIModel = Annotated[str, typer.Option("--openai-model", help="The model of OpenAI's.")]
+Keep = Annotated[bool, typer.Option("--keep", help="Leave the recorded store where it is.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,9 +12,11 @@ from rich.text import Text
 from hansard.adapters.cli import output, replaying, timeline
 from hansard.adapters.cli.asking import draw_report
 from hansard.adapters.cli.naming import Named
+from hansard.adapters.cli.quantities import counted
 from hansard.adapters.cli.timeline import STYLES
 from hansard.adapters.demo.wrapping import Wrapped
 from hansard.projections.replay import Outcome
+from hansard.projections.report import Report
 from hansard.projections.requests.request import Request
 from hansard.projections.timeline import Row, Speaker
 
@@ -34,8 +37,8 @@ class Screen:
 
     def hello(self, url: str, *, live: bool) -> None:
         """Say what is about to happen, and where it is kept."""
-        whom = "Anthropic's service" if live else "a model server here"
-        self._line(f"The official anthropic SDK talks to {whom}; Hansard records it.", "bold")
+        whom = "the real services" if live else "a model server here"
+        self._line(f"The official SDKs talk to {whom}; Hansard records it.", "bold")
         self._line(url, "dim")
 
     def heading(self, text: str, about: str = "") -> None:
@@ -69,6 +72,33 @@ class Screen:
                 self._note("pause_turn: the service searches on; the turn goes back as it is")
             case _:
                 pass
+
+    def said(self, text: str) -> None:
+        """Show the next piece of what the model says."""
+        if text:
+            self._piece("", text)
+
+    def called(self, name: str, arguments: str) -> None:
+        """Show a call that the model makes."""
+        self._speaks_on("assistant")
+        self._indented(f"→ {name}({arguments})", "yellow")
+
+    def sealed_thought(self) -> None:
+        """Show that the model thinks, which only its service can read."""
+        self._speaks_on("assistant")
+        self._indented("(thinks; only the service can read it)", "dim italic")
+
+    def report(self, made: Request) -> None:
+        """Say in a line what of the record a request could not hold, and what it holds otherwise."""
+        self._note(in_a_line(made.report))
+
+    def remark(self, text: str) -> None:
+        """Say what else there is to know."""
+        self._note(text)
+
+    def checked(self, what: str, *, holds: bool) -> None:
+        """Say what was looked for in an answer, and whether it is so."""
+        self._indented(f"{'✓' if holds else '✗'} {what}", "green" if holds else "bold red")
 
     def result(self, name: str, text: str) -> None:
         """Show what a tool gave."""
@@ -130,15 +160,13 @@ class Screen:
     def _block(self, block: Any) -> None:
         """Show a block that is whole; text and thinking were shown already."""
         if block.type in {"tool_use", "server_tool_use"}:
-            self._speaks("assistant")
             arguments = ", ".join(f"{name}={held}" for name, held in block.input.items())
-            self._indented(f"→ {block.name}({arguments})", "yellow")
+            self.called(block.name, arguments)
         elif block.type.endswith("_tool_result"):
             titles = "; ".join(hit.title for hit in block.content)
             self._indented(f"← {titles}", "blue")
         elif block.type == "redacted_thinking":
-            self._speaks("assistant")
-            self._indented("(thinks; only the service can read it)", "dim italic")
+            self.sealed_thought()
         elif block.type == "thinking":
             self._close()
 
@@ -170,6 +198,15 @@ class Screen:
 
     def _line(self, text: str, style: str) -> None:
         self._console.print(Text(output.escaped(text), style))
+
+
+def in_a_line(report: Report) -> str:
+    """Return what a report comes to: what could not travel, and how much travels in other words."""
+    left = Counter(note.why for note in report if note.deed == "left out")
+    others = sum(note.deed in ("translated", "repaired", "moved") for note in report)
+    told = [f"{count} times {why}" if count > 1 else why for why, count in left.most_common()]
+    stays = f"could not travel: {'; '.join(told)}" if told else "all of it travels"
+    return f"{stays}. {counted(others, 'block')} in other words" if others else stays
 
 
 def _kinds(content: Any) -> Text:

@@ -1,4 +1,4 @@
-"""A model server on this machine that speaks the wire of Anthropic's Messages API.
+"""A model server on this machine that speaks Anthropic's Messages API, and OpenAI's two if asked to.
 
 It answers what its script says, refuses what the real service refuses, and keeps every request as
 it came. It listens on 127.0.0.1 only.
@@ -14,6 +14,8 @@ from typing import Self, assert_never, cast
 
 from hansard.adapters.demo import wire
 from hansard.adapters.demo.connection import Listener, Received, Reply
+from hansard.adapters.demo.openai_scenes import OpenAIScript
+from hansard.adapters.demo.openai_service import PATHS, OpenAIService
 from hansard.adapters.demo.rules import complaint
 from hansard.adapters.demo.scenes import (
     Answer,
@@ -45,12 +47,20 @@ class DemoServer:
 
     The script is a list of scenes, played in order, or a function from the request to its scene.
     A request that the real service would refuse gets its 400 and uses up no scene. `key` stands for
-    the account: a server with another key refuses the thinking that this one signed.
+    the account: a server with another key refuses the thinking that this one signed. With `openai`
+    it speaks OpenAI's APIs as well, at `openai_url`.
     """
 
-    def __init__(self, script: Script, *, key: bytes = b"demonstration account") -> None:
+    def __init__(
+        self,
+        script: Script,
+        *,
+        openai: OpenAIScript | None = None,
+        key: bytes = b"demonstration account",
+    ) -> None:
         """Take a port; entering the block starts to answer on it."""
         self._script = script
+        self._openai = None if openai is None else OpenAIService(openai, key)
         self._signer = Signer(key)
         self._nonce = secrets.token_hex(8)
         self._received: list[Received] = []
@@ -83,6 +93,11 @@ class DemoServer:
         return f"http://127.0.0.1:{self._listener.server_port}"
 
     @property
+    def openai_url(self) -> str:
+        """The base URL to give to a client of OpenAI's SDK."""
+        return f"{self.url}/v1"
+
+    @property
     def requests(self) -> tuple[Received, ...]:
         """Every request so far, refused ones too, in order of arrival."""
         with self._lock:
@@ -92,6 +107,8 @@ class DemoServer:
         with self._lock:
             self._received.append(received)
             number = len(self._received)
+        if self._openai is not None and received.path in PATHS:
+            return self._openai.reply(received, _parsed(received.body), self._digest("", number))
         request_id = self._id("req", number)
         headers = {"request-id": request_id, "anthropic-organization-id": ORGANIZATION}
         refusal = _refusal(received)
@@ -118,7 +135,10 @@ class DemoServer:
                 assert_never(scene)
 
     def _id(self, kind: str, number: int) -> str:
-        return f"{kind}_01{sha256(f'{self._nonce} {kind} {number}'.encode()).hexdigest()[:22]}"
+        return f"{kind}_01{self._digest(kind, number)}"
+
+    def _digest(self, kind: str, number: int) -> str:
+        return sha256(f"{self._nonce} {kind} {number}".encode()).hexdigest()[:22]
 
     def _next(self, request: JsonObject) -> Scene:
         with self._lock:

@@ -2,78 +2,61 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from hansard.adapters.app import connect
 from hansard.adapters.cli import output, replaying
 from hansard.adapters.cli.naming import Named
-from hansard.adapters.demo import support_agent
+from hansard.adapters.demo import handover, support_agent
+from hansard.adapters.demo.asking import DemoFailed, answered, say
 from hansard.adapters.demo.scenes import JsonObject
 from hansard.adapters.demo.screen import Screen
 from hansard.adapters.demo.server import DemoServer
+from hansard.adapters.demo.telling import Telling, opened
+from hansard.adapters.demo.voices import Voice, need_sdks, on_chat, on_messages, on_responses
 from hansard.adapters.replaying import replays
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
 from hansard.domain.content import Native
-from hansard.domain.errors import HansardError, InvalidInput
 from hansard.projections.replay import Outcome
 from hansard.projections.timeline import timeline
 from hansard.projections.window import Window
 
-if TYPE_CHECKING:
-    import anthropic
-
 API: Final = "anthropic-messages"
 KEY: Final = "support/4711"
 DOCUMENT: Final = "delivery-report-week-37.pdf"
-_MOST_ANSWERS: Final = 12
-_LIVE_QUESTION: Final = "In two sentences: what went wrong, and is parcel NW-20931 affected?"
-
-
-class DemoFailed(HansardError):
-    """The demo did not come out as it must; that is a bug."""
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """How the demo is to be told; `live` is with the real service."""
+class Cast:
+    """Who speaks in the story: the models that the conversation moves between."""
 
-    live: bool = False
-    model: str = "claude-sonnet-5"
-    keep: bool = False
-    as_json: bool = False
+    messages: Voice
+    chat: Voice
+    responses: Voice
 
 
 def tell(telling: Telling) -> None:
     """Record the demo's conversation, show it, and fail where something is not as it must be."""
-    folder = Path(tempfile.mkdtemp(prefix="hansard-demo-"))
-    url = f"sqlite:///{folder / 'demo.db'}"
-    screen = Screen(quiet=telling.as_json)
-    try:
-        with connect(url) as store:
-            outcomes = _told(telling, store, folder, screen)
-            if telling.as_json:
-                output.json_line(_document(store, outcomes, kept=telling.keep))
-        screen.goodbye(url, kept=telling.keep)
-    finally:
-        if not telling.keep:
-            shutil.rmtree(folder)
+    with opened(telling) as (store, folder):
+        screen = Screen(quiet=telling.as_json)
+        outcomes = _told(telling, store, folder, screen)
+        if telling.as_json:
+            output.json_line(_document(store, outcomes, kept=telling.keep))
+        screen.goodbye(store.url, kept=telling.keep)
 
 
 def _told(telling: Telling, store: Store, folder: Path, screen: Screen) -> list[Outcome]:
     report = folder / DOCUMENT
     report.write_bytes(support_agent.REPORT)
     talk = store.conversation(KEY)
-    screen.hello(store.url, live=telling.live)
-    with _service(telling) as (client, server):
-        _converse(telling, talk, talk.record(client), report, screen)
+    screen.hello(store.url, live=False)
+    with _service(telling, talk) as (cast, server):
+        _converse(talk, cast.messages, report, screen)
+        _cross(talk, cast, screen)
         _look_back(talk, screen)
         outcomes = list(replays(talk))
         screen.replayed(outcomes)
@@ -82,91 +65,73 @@ def _told(telling: Telling, store: Store, folder: Path, screen: Screen) -> list[
 
 
 @contextmanager
-def _service(telling: Telling) -> Generator[tuple[anthropic.Anthropic, DemoServer | None]]:
-    """Yield a client of the real service, or of a server on this machine."""
-    try:
-        import anthropic
-    except ModuleNotFoundError as exc:
-        raise InvalidInput(
-            "the demo talks through the official SDK: pip install 'hansard[anthropic]'"
-        ) from exc
-    if telling.live:
-        if not os.environ.get("ANTHROPIC_API_KEY"):
-            raise InvalidInput("--live needs a key of the service in ANTHROPIC_API_KEY")
-        with anthropic.Anthropic() as client:
-            yield client, None
-        return
+def _service(telling: Telling, talk: Talk) -> Generator[tuple[Cast, DemoServer]]:
+    """Yield recorded clients of a server on this machine, and that server."""
+    need_sdks()
+    import anthropic
+    import openai
+
     with (
-        DemoServer(support_agent.SupportAgent()) as server,
-        anthropic.Anthropic(api_key="demo", base_url=server.url, max_retries=0) as client,
+        DemoServer(support_agent.SupportAgent(), openai=handover.answer) as server,
+        anthropic.Anthropic(api_key="demo", base_url=server.url, max_retries=0) as first,
+        openai.OpenAI(api_key="demo", base_url=server.openai_url, max_retries=0) as second,
     ):
-        yield client, server
+        recorded = talk.record(second)
+        yield (
+            Cast(
+                on_messages(talk.record(first), telling.model),
+                on_chat(recorded, telling.openai_model),
+                on_responses(recorded, telling.openai_model),
+            ),
+            server,
+        )
 
 
-def _converse(
-    telling: Telling, talk: Talk, client: anthropic.Anthropic, report: Path, screen: Screen
-) -> None:
+def _converse(talk: Talk, voice: Voice, report: Path, screen: Screen) -> None:
+    """Tell the first part, on one API: tools, a search that pauses, a stream that breaks."""
     talk.instruct(support_agent.SYSTEM)
-    talk.tools(_tools(support_agent.TOOLS, server_tools=not telling.live))
-    question = _LIVE_QUESTION if telling.live else support_agent.QUESTION
-    _say(talk, screen, question, [report])
-    _answers(telling, talk, client, screen)
-    _say(talk, screen, support_agent.FOLLOW_UP)
-    if not telling.live:
-        _broken_answer(telling, talk, client, screen)
-    _answers(telling, talk, client, screen)
-    _say(talk, screen, "Thank you. What should I do if she writes again?")
+    talk.tools(_tools(support_agent.TOOLS))
+    say(talk, screen, support_agent.QUESTION, [report])
+    answered(talk, voice, screen, support_agent.RESULTS)
+    say(talk, screen, support_agent.FOLLOW_UP)
+    _broken_answer(talk, voice, screen)
+    answered(talk, voice, screen, support_agent.RESULTS)
 
 
-def _say(talk: Talk, screen: Screen, text: str, documents: Iterable[Path] = ()) -> None:
-    attached = list(documents)
-    talk.user(text, documents=attached)
-    screen.prompt(text, [path.name for path in attached])
+def _cross(talk: Talk, cast: Cast, screen: Screen) -> None:
+    """Tell the second part: to OpenAI's two APIs and back, each with all that was said before."""
+    chapters = (
+        ("On to OpenAI, Chat Completions", cast.chat, handover.ON_CHAT),
+        ("On to OpenAI, Responses", cast.responses, handover.ON_RESPONSES),
+        ("Back to Anthropic", cast.messages, handover.BACK),
+    )
+    for heading, voice, prompt in chapters:
+        screen.heading(heading, f'talk.request("{voice.api}", model="{voice.model}")')
+        say(talk, screen, prompt)
+        screen.report(talk.request(voice.api, model=voice.model))
+        answered(talk, voice, screen, handover.RESULTS)
+    screen.heading("And what comes next")
+    say(talk, screen, "Thank you. What should I do if she writes again?")
 
 
-def _answers(telling: Telling, talk: Talk, client: anthropic.Anthropic, screen: Screen) -> None:
-    """Ask until the model has said all: give results, and go on where it pauses."""
-    for _ in range(_MOST_ANSWERS):
-        stop_reason = _ask(telling, talk, client, screen)
-        calls = talk.open_calls()
-        for call in calls:
-            result = support_agent.RESULTS[call.name]
-            talk.tool_result(call.id, result)
-            screen.result(call.name, result)
-        if not calls and stop_reason != "pause_turn":
-            return
-    raise DemoFailed(f"the model did not come to an end in {_MOST_ANSWERS} answers")
-
-
-def _broken_answer(
-    telling: Telling, talk: Talk, client: anthropic.Anthropic, screen: Screen
-) -> None:
+def _broken_answer(talk: Talk, voice: Voice, screen: Screen) -> None:
     """Ask once, and lose the connection amid the answer."""
     import httpx2
 
     try:
-        _ask(telling, talk, client, screen)
+        voice.ask(talk.request(voice.api, model=voice.model), screen)
     except httpx2.TransportError as exc:
         screen.broke(exc)
     else:
         raise DemoFailed("the stream that was to break did not")
-    _say(talk, screen, "The connection broke. Please write it once more.")
+    say(talk, screen, "The connection broke. Please write it once more.")
 
 
-def _ask(telling: Telling, talk: Talk, client: anthropic.Anthropic, screen: Screen) -> str | None:
-    """Ask for one answer, show it as it streams, and return why it stopped."""
-    arguments: dict[str, Any] = dict(talk.request(API, model=telling.model))
-    with client.messages.stream(model=telling.model, max_tokens=2048, **arguments) as stream:
-        for event in stream:
-            screen.streamed(event)
-        return stream.get_final_message().stop_reason
-
-
-def _tools(tools: Iterable[JsonObject], *, server_tools: bool) -> list[Mapping[str, Any] | Native]:
+def _tools(tools: Iterable[JsonObject]) -> list[Mapping[str, Any] | Native]:
     """Return the caller's tools as any model takes them, and those of the service as it does."""
     own = [tool for tool in tools if "input_schema" in tool]
     theirs = [tool for tool in tools if "input_schema" not in tool]
-    return [*own, *(Native(api=API, value={**tool}) for tool in theirs if server_tools)]
+    return [*own, *(Native(api=API, value={**tool}) for tool in theirs)]
 
 
 def _look_back(talk: Talk, screen: Screen) -> None:
@@ -194,13 +159,13 @@ def _last_result(talk: Talk) -> int:
     )
 
 
-def _must_be_right(talk: Talk, outcomes: list[Outcome], server: DemoServer | None) -> None:
+def _must_be_right(talk: Talk, outcomes: list[Outcome], server: DemoServer) -> None:
     refused = [event.version for event in talk.read() if event.type == "attempt.failed"]
     if refused:
         raise DemoFailed(f"the service refused what was sent: see version {refused[0]}")
     if not all(outcome.is_proven for outcome in outcomes):
         raise DemoFailed("a request does not come to what was sent")
-    if server is not None and len(server.requests) != len(outcomes):
+    if len(server.requests) != len(outcomes):
         raise DemoFailed("not every request that was sent is recorded")
 
 

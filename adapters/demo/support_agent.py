@@ -1,12 +1,14 @@
 """The demo's conversation: a support agent reads a delivery report, with tools and a web search.
 
 Five answers: two tool calls at once; a web search that pauses; its continuation, with citations; a
-stream that breaks; and, asked again, the whole answer. All names and figures are made up.
+stream that breaks; and, asked again, the whole answer. A sixth sums up what was said elsewhere
+since. All names and figures are made up.
 """
 
 import base64
 from threading import Lock
 
+from hansard.adapters.demo import handover
 from hansard.adapters.demo.history import placed_blocks, runs
 from hansard.adapters.demo.pdf import one_page_pdf
 from hansard.adapters.demo.scenes import Answer, Cut, JsonObject, Scene
@@ -210,6 +212,8 @@ class SupportAgent:
         prompts = sum(run.is_prompt for run in spoken)
         if prompts < 2:
             return _first_exchange(len(spoken), spoken[-1].role)
+        if spoken[-1].blocks[-1].block.get("text") == handover.BACK:
+            return handover.SUMMARY
         first = encoded(spoken[0].blocks[0].block)
         with self._lock:
             if first in self._broken:

@@ -36,7 +36,7 @@ class TestTheDemo:
     def test_every_request_is_proven(self, told: Done) -> None:
         replay = told.document["replay"]
         assert told.code == 0
-        assert (replay["whole"], replay["rendered"], len(replay["requests"])) == (5, 5, 5)
+        assert (replay["whole"], replay["rendered"], len(replay["requests"])) == (10, 10, 10)
         assert replay["proven"] is True
 
     def test_every_kind_of_block_is_recorded(self, told: Done, command: Command) -> None:
@@ -59,7 +59,35 @@ class TestTheDemo:
     def test_its_next_request_goes_as_it_was_recorded(self, told: Done, command: Command) -> None:
         document = command("request", KEY, "--json").document
         assert document["request"]["messages"][-1]["role"] == "user"
-        assert document["report"] == []
+        # What Anthropic made goes back as it came; what others said goes in other words.
+        rules = {(note["deed"], note["rule"]) for note in document["report"]}
+        assert rules == {("translated", "foreign"), ("left out", "foreign")}
+        kinds = [
+            block["type"]
+            for message in document["request"]["messages"]
+            if message["role"] == "assistant" and isinstance(message["content"], list)
+            for block in message["content"]
+        ]
+        assert kinds.count("thinking") + kinds.count("redacted_thinking") == 5
+
+    def test_the_screen_says_what_could_not_travel(self, told: Done, command: Command) -> None:
+        shown = command("demo").out.replace("\n", " ")
+        assert "4 times reasoning that only anthropic-messages can check" in shown
+        assert "2 times reasoning that only openai-responses can check" in shown
+
+    @pytest.mark.parametrize("api", ["openai-chat", "openai-responses"])
+    def test_a_request_of_each_api_is_drawn_on_a_terminal(self, told: Done, api: str) -> None:
+        drawn = on_a_terminal("request", KEY, "--api", api)
+        assert ("items" if api == "openai-responses" else "messages") in drawn
+
+    def test_calls_of_openai_are_shown_by_their_arguments(
+        self, told: Done, command: Command
+    ) -> None:
+        calls = [row[6] for row in command("show", KEY).columns if row[3] == "tool call"]
+        assert calls[2:] == [
+            'track_parcel {"parcel":"NW-20931"}',
+            'depot_status {"depot":"North"}',
+        ]
 
     def test_it_goes_to_another_store_and_is_proven_there(
         self, told: Done, command: Command, tmp_path: Path
@@ -76,25 +104,30 @@ class TestTheDemo:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         shown = command("demo")
         assert shown.code == 0
-        assert "5 of 5 requests hash to what was sent" in shown.out
+        assert "10 of 10 requests hash to what was sent" in shown.out
         assert "\x1b" not in shown.out
         assert list(tmp_path.iterdir()) == []
 
     def test_it_is_drawn_on_a_terminal(self) -> None:
         drawn = on_a_terminal("demo", columns=100)
         assert "\x1b[" in drawn
-        assert "5 of 5 requests hash to what was sent" in drawn
+        assert "10 of 10 requests hash to what was sent" in drawn
 
-    def test_it_says_what_it_needs(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "anthropic", None)
+    @pytest.mark.parametrize("sdk", ["anthropic", "openai"])
+    def test_it_says_what_it_needs(
+        self, sdk: str, command: Command, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, sdk, None)
         done = command("demo")
         assert done.code == 1
         assert done.err == (
-            "hansard: the demo talks through the official SDK: pip install 'hansard[anthropic]'\n"
+            "hansard: the demo talks through the official SDKs: "
+            "pip install 'hansard[anthropic,openai]'\n"
         )
 
     def test_live_needs_a_key(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         done = command("demo", "--live")
         assert done.code == 1
         assert "ANTHROPIC_API_KEY" in done.err
@@ -103,15 +136,21 @@ class TestTheDemo:
 class TestReplay:
     def test_requests_are_listed_with_their_digest(self, told: Done, command: Command) -> None:
         rows = command("replay", KEY).columns
-        assert [row[1:3] for row in rows] == [["anthropic-messages", "claude-sonnet-5"]] * 5
+        messages = ["anthropic-messages", "claude-sonnet-5"]
+        assert [row[1:3] for row in rows] == [
+            *[messages] * 5,
+            *[["openai-chat", "gpt-5.4"]] * 2,
+            *[["openai-responses", "gpt-5.4"]] * 2,
+            messages,
+        ]
         assert all(len(row[4]) == 64 for row in rows)
 
     def test_verifying_says_what_was_proven(self, told: Done, command: Command) -> None:
         done = command("replay", KEY, "--verify")
         assert done.code == 0
-        assert [row[5] for row in done.columns] == ["rendered again"] * 5
+        assert [row[5] for row in done.columns] == ["rendered again"] * 10
         assert done.err == (
-            "5 of 5 requests hash to what was sent; 5 of 5 rendered again, byte for byte.\n"
+            "10 of 10 requests hash to what was sent; 10 of 10 rendered again, byte for byte.\n"
         )
 
     def test_bytes_that_are_not_what_was_sent_are_exit_code_1(

@@ -1,0 +1,159 @@
+"""A short conversation with each real service whose key is set, judged by what it answers.
+
+A report has a number that stands nowhere else, a tool gives another: who names both has read the
+PDF and the tool's result. Each conversation goes on with the next API, which must know them too.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from hansard.adapters.cli import output
+from hansard.adapters.demo import support_agent
+from hansard.adapters.demo.asking import answered, say
+from hansard.adapters.demo.pdf import one_page_pdf
+from hansard.adapters.demo.screen import Screen
+from hansard.adapters.demo.telling import Telling, opened
+from hansard.adapters.demo.voices import Voice, need_sdks, on_chat, on_messages, on_responses
+from hansard.adapters.replaying import replays
+from hansard.adapters.store import Store
+from hansard.adapters.talk import Talk
+from hansard.domain.errors import HansardError, InvalidInput
+
+SYSTEM: Final = "You answer in one short sentence. Use the tools before you answer."
+QUESTION: Final = (
+    "Which reference does the report carry, and at which gate is parcel NW-20931? Name both."
+)
+AGAIN: Final = "Name the report's reference and the parcel's gate once more, from what was said."
+_KEYS: Final = {
+    "anthropic-messages": "ANTHROPIC_API_KEY",
+    "openai-chat": "OPENAI_API_KEY",
+    "openai-responses": "OPENAI_API_KEY",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a model can only know by reading: the report's reference, the gate that a tool names."""
+
+    reference: str = field(default_factory=lambda: f"NR{_digits()}")
+    gate: str = field(default_factory=lambda: f"G{_digits()}")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that must hold of a service, and whether it does; `said` is what it was told by."""
+
+    api: str
+    what: str
+    holds: bool
+    said: str
+
+
+def tell_live(telling: Telling) -> bool:
+    """Talk to the real services, and tell how it went; whether all checks hold.
+
+    Raises InvalidInput where no key is set: nothing could be said of any service.
+    """
+    need_sdks()
+    apis = [api for api, key in _KEYS.items() if os.environ.get(key)]
+    if not apis:
+        raise InvalidInput(f"--live needs a key: {' or '.join(sorted(set(_KEYS.values())))}")
+    screen = Screen(quiet=telling.as_json)
+    with opened(telling) as (store, folder):
+        screen.hello(store.url, live=True)
+        for api in _KEYS.keys() - apis:
+            screen.remark(f"{api}: skipped, {_KEYS[api]} is not set")
+        checks = [
+            check for api in apis for check in _checked(telling, store, folder, apis, api, screen)
+        ]
+        if telling.as_json:
+            output.json_line(_document(store, checks, kept=telling.keep))
+    return all(check.holds for check in checks)
+
+
+def names(said: str, fact: str) -> bool:
+    """Whether a text names a fact, however it is spelled: `NR 482-913` is `NR482913`."""
+    return _letters(fact) in _letters(said)
+
+
+def _checked(
+    telling: Telling, store: Store, folder: Path, apis: list[str], api: str, screen: Screen
+) -> Iterator[Check]:
+    """Yield what a conversation begun on an API comes to; what goes wrong is a check, too."""
+    import anthropic
+    import httpx2
+    import openai
+
+    screen.heading(api)
+    try:
+        for check in _conversation(telling, store, folder, apis, api, screen):
+            screen.checked(check.what, holds=check.holds)
+            yield check
+    except (anthropic.AnthropicError, openai.OpenAIError, httpx2.HTTPError, HansardError) as exc:
+        screen.checked(str(exc), holds=False)
+        yield Check(api, "answers", holds=False, said=str(exc))
+
+
+def _conversation(
+    telling: Telling, store: Store, folder: Path, apis: list[str], api: str, screen: Screen
+) -> Iterator[Check]:
+    facts = Facts()
+    report = folder / f"report-{api}.pdf"
+    report.write_bytes(one_page_pdf((f"Delivery report, reference {facts.reference}", "All well.")))
+    results = {"track_parcel": f"Parcel NW-20931 stands at gate {facts.gate}."}
+    talk = store.conversation(f"live/{api}")
+    talk.instruct(SYSTEM)
+    talk.tools(tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel")
+    say(talk, screen, QUESTION, [report])
+    with _voice(telling, talk, api) as voice:
+        said = answered(talk, voice, screen, results)
+    yield Check(api, "names what stands in the PDF alone", names(said, facts.reference), said)
+    yield Check(api, "names what the tool gave", names(said, facts.gate), said)
+    following = apis[(apis.index(api) + 1) % len(apis)]
+    if following != api:
+        screen.heading(f"{api}, on to {following}")
+        say(talk, screen, AGAIN)
+        with _voice(telling, talk, following) as voice:
+            said = answered(talk, voice, screen, results)
+        knows = names(said, facts.reference) and names(said, facts.gate)
+        yield Check(following, f"knows what {api} was told", knows, said)
+    proven = all(outcome.is_proven for outcome in replays(talk))
+    yield Check(api, "every request is proven", proven, "")
+
+
+@contextmanager
+def _voice(telling: Telling, talk: Talk, api: str) -> Generator[Voice]:
+    """Yield a recorded client of a real service, found as its SDK finds it."""
+    import anthropic
+    import openai
+
+    if api == "anthropic-messages":
+        with anthropic.Anthropic() as messages:
+            yield on_messages(talk.record(messages), telling.model)
+        return
+    with openai.OpenAI() as client:
+        speak = on_chat if api == "openai-chat" else on_responses
+        yield speak(talk.record(client), telling.openai_model)
+
+
+def _document(store: Store, checks: Iterable[Check], *, kept: bool) -> dict[str, object]:
+    listed = [
+        {"api": check.api, "what": check.what, "holds": check.holds, "said": check.said}
+        for check in checks
+    ]
+    return {"url": store.url if kept else None, "checks": listed}
+
+
+def _digits() -> str:
+    return f"{secrets.randbelow(900_000) + 100_000}"
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()

@@ -1,0 +1,35 @@
+"""How the demo is to be told, and the store that it is told into."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hansard.adapters.app import connect
+from hansard.adapters.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How the demo is to be told, and the models to name in its requests."""
+
+    model: str = "claude-sonnet-5"
+    openai_model: str = "gpt-5.4"
+    keep: bool = False
+    as_json: bool = False
+
+
+@contextmanager
+def opened(telling: Telling) -> Generator[tuple[Store, Path]]:
+    """Yield a store in a folder of its own, and that folder, which stays if it is to be kept."""
+    folder = Path(tempfile.mkdtemp(prefix="hansard-demo-"))
+    try:
+        with connect(f"sqlite:///{folder / 'demo.db'}") as store:
+            yield store, folder
+    finally:
+        if not telling.keep:
+            shutil.rmtree(folder)
