@@ -12,15 +12,14 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Final, cast
 from weakref import WeakKeyDictionary
 
-import anyio
-import anyio.to_thread
 import httpx2
 
+from hansard.adapters.capture import loop_threads
 from hansard.adapters.capture.answer import Loss
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.binding import Bound
@@ -145,17 +144,18 @@ class AsyncRecordedTransport(httpx2.AsyncBaseTransport):
         if not _is_recorded(request):
             return await self.inner.handle_async_request(request)
         body = await request.aread()
-        attempt = await anyio.to_thread.run_sync(_open, self.turns, bound, request, body)
+        opening = partial(_open, self.turns, bound, request, body)
+        attempt = await loop_threads.opened(opening)
         if attempt is None:
             return await self.inner.handle_async_request(request)
         try:
             response = await self.inner.handle_async_request(request)
         except BaseException as exc:
-            await _shielded(partial(attempt.fail, exc))
+            await loop_threads.done(partial(attempt.fail, exc))
             raise
         loaded = _loaded(response)
         if loaded is not None:
-            await _shielded(partial(_read_whole, attempt, response, loaded))
+            await loop_threads.done(partial(_read_whole, attempt, response, loaded))
         else:
             attempt.answered(response.status_code, response.headers)
             inner = cast("httpx2.AsyncByteStream", response.stream)
@@ -183,7 +183,7 @@ class AsyncRecordedStream(httpx2.AsyncByteStream):
             if attempt.is_stream:
                 async for chunk in self._inner:
                     if attempt.feed(chunk):
-                        await _shielded(attempt.finish)
+                        await loop_threads.done(attempt.finish)
                     yield chunk
                 await self._finish()
             else:
@@ -215,11 +215,11 @@ class AsyncRecordedStream(httpx2.AsyncByteStream):
 
     async def _finish(self) -> None:
         if not self._attempt.is_closed:
-            await _shielded(self._attempt.finish)
+            await loop_threads.done(self._attempt.finish)
 
     async def _lose(self, loss: Loss) -> None:
         if not self._attempt.is_closed:
-            await _shielded(partial(self._attempt.lose, loss))
+            await loop_threads.done(partial(self._attempt.lose, loss))
 
 
 @atexit.register
@@ -229,12 +229,6 @@ def _abandon_all() -> None:
         attempt, process = _OPEN.popitem()
         if process == os.getpid():  # What was open before a fork is the parent's.
             attempt.lose("abandoned")
-
-
-async def _shielded(work: Callable[[], None]) -> None:
-    """Do work that writes, off the event loop, to its end even if the caller is cancelled."""
-    with anyio.CancelScope(shield=True):
-        await anyio.to_thread.run_sync(work)
 
 
 def _is_recorded(request: httpx2.Request) -> bool:

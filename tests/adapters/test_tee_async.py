@@ -10,6 +10,8 @@ from threading import Event
 from typing import Any, cast
 
 import anthropic
+import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 
@@ -53,9 +55,9 @@ def interrupted(recorded: Recorded) -> ResponseInterrupted:
 
 
 async def until_closed(recorded: Recorded) -> None:
-    """Let the event loop finish a generator that nobody holds any more."""
+    """Let what nobody waits for any more be recorded: a generator's end, a thread's work."""
     async with asyncio.timeout(WAITING):
-        while recorded.types()[-1] == "request.sent":
+        while recorded.types()[-1:] in ([], ["request.sent"]):
             await asyncio.sleep(0.01)
 
 
@@ -178,6 +180,53 @@ async def test_a_call_cancelled_before_its_answer_is_a_failed_attempt(recorded: 
             await task
         release.set()
     assert recorded.types() == ["message.recorded", "request.sent", "attempt.failed"]
+
+
+async def test_a_call_cancelled_while_it_is_recorded_is_a_failed_attempt_and_not_sent(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing, release = Event(), Event()
+    inner = recorded.counting.append
+
+    def slow(appends: Any) -> Any:
+        writing.set()
+        assert release.wait(WAITING)
+        return inner(appends)
+
+    async def ask() -> None:
+        await client.messages.create(**ASKED)
+
+    monkeypatch.setattr(recorded.counting, "append", slow)
+    async with calling(recorded, [GREETING]) as (client, server):
+        task = asyncio.create_task(ask())
+        await asyncio.to_thread(writing.wait, WAITING)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        release.set()
+        await until_closed(recorded)
+        assert server.requests == ()
+    assert recorded.types() == ["message.recorded", "request.sent", "attempt.failed"]
+
+
+async def test_recording_waits_for_no_thread_of_the_programs(recorded: Recorded) -> None:
+    busy, release = Event(), Event()
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    limiter.total_tokens = 1
+
+    def work() -> None:
+        busy.set()
+        assert release.wait(WAITING)
+
+    async with calling(recorded, [GREETING]) as (client, _), anyio.create_task_group() as group:
+        group.start_soon(anyio.to_thread.run_sync, work)
+        await asyncio.to_thread(busy.wait, WAITING)
+        try:
+            with anyio.fail_after(WAITING / 2):
+                await client.messages.create(**ASKED)
+        finally:
+            release.set()
+    assert recorded.types()[-1] == "response.completed"
 
 
 @pytest.mark.parametrize("way", ["close", "break", "drop"])
