@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from hansard.adapters.cli.commands import app
+from hansard.adapters.demo.openai_scenes import Said
 from hansard.adapters.demo.scenes import Answer
 from hansard.adapters.demo.server import DemoServer
 
@@ -64,9 +65,11 @@ def fences(page: Path) -> list[Fence]:
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[DemoServer]:
     """The model that a program's client finds by the SDK's own variables."""
-    with DemoServer(README_ANSWERS) as server:
+    with DemoServer(README_ANSWERS, openai=lambda _api, _body: Said("You are welcome.")) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "not a key")
         yield server
 
 
@@ -84,6 +87,7 @@ def test_the_readme_does_what_it_says(
                 exec(compile(fence.text, "README.md", "exec"), program)  # noqa: S102 - it is ours
             assert printed.getvalue() == fence.output
     program["client"].close()
+    program["gpt"].close()
     program["store"].close()
     commands = [line for fence in readme if fence.language == "console" for line in lines(fence)]
     assert len(commands) == 9
@@ -115,9 +119,12 @@ def test_the_first_thirty_lines_say_it_all() -> None:
 
 
 def test_the_extra_that_the_readme_names_is_there() -> None:
-    named = re.findall(r"pip install '[.\w]*\[(\w+)\]'", (ROOT / "README.md").read_text("utf-8"))
+    (listed,) = re.findall(
+        r"pip install '[.\w]*\[([\w,]+)\]'", (ROOT / "README.md").read_text("utf-8")
+    )
+    named = listed.split(",")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert named == ["anthropic"]
+    assert named == ["anthropic", "openai"]
     assert set(named) <= set(extras["optional-dependencies"])
 
 
