@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,8 @@ from hansard.domain.errors import HansardError
 logger = logging.getLogger("hansard")
 
 _MARK: Final = "hansard.request"
-_FAILED_AT_MOST: Final = 256
+_FAILED_AT_MOST: Final = 1024
+"""How many failed requests are kept in mind: nobody tells that an SDK gave one up."""
 
 
 def is_turn(method: str, path: str, extensions: Mapping[str, Any]) -> bool:
@@ -67,7 +68,7 @@ class Turns:
         self.binding = binding
         self._after = binding.after
         self._lock = threading.Lock()
-        self._failed: OrderedDict[_Tried, list[_Opened]] = OrderedDict()
+        self._failed: deque[tuple[_Tried, _Opened]] = deque(maxlen=_FAILED_AT_MOST)
         self._background: Background[_Opened] = Background()
 
     def open(
@@ -177,11 +178,8 @@ class Turns:
         return Attempt(WIRES[opened.api], begun.request, begun.line, credentials, close)
 
     def _may_be_retried(self, opened: _Opened, body: bytes, count: int) -> None:
-        retry = _tried(opened.bound_to, body, count + 1)
         with self._lock:
-            self._failed.setdefault(retry, []).append(opened)
-            while len(self._failed) > _FAILED_AT_MOST:
-                self._failed.popitem(last=False)
+            self._failed.append((_tried(opened.bound_to, body, count + 1), opened))
 
     def _retried(self, bound_to: UUID | None, body: bytes, count: int) -> _Opened | None:
         """Return the request that this is another attempt of: same body, next in count."""
@@ -189,12 +187,13 @@ class Turns:
             return None
         tried = _tried(bound_to, body, count)
         with self._lock:
-            waiting = self._failed.pop(tried, [])
             # The newest: an older one may be an attempt that the SDK never made again.
-            opened = waiting.pop() if waiting else None
-            if waiting:
-                self._failed[tried] = waiting
-        return opened
+            for place in reversed(range(len(self._failed))):
+                if self._failed[place][0] == tried:
+                    opened = self._failed[place][1]
+                    del self._failed[place]
+                    return opened
+        return None
 
 
 def _tried(bound_to: UUID | None, body: bytes, count: int) -> _Tried:

@@ -1,5 +1,6 @@
 """Calls that fail, are tried again, are refused, or are made beside one another."""
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -9,6 +10,7 @@ import anthropic
 import pytest
 
 from hansard.adapters.demo.scenes import Answer, Cut, HangUp, Stall, overloaded, rate_limited
+from hansard.adapters.standing import Begun
 from hansard.domain.errors import NotRecorded, StorageError, StorageFull
 from hansard.domain.events import (
     AttemptFailed,
@@ -79,6 +81,20 @@ def test_a_call_that_fails_for_good_is_closed_and_may_be_made_again(recorded: Re
 
 
 # -- no call without a record ----------------------------------------------------------------
+
+
+def test_calls_that_failed_for_good_are_not_kept_in_mind_for_ever(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hansard.adapters.capture.turns._FAILED_AT_MOST", 2)
+    with calling(recorded, [overloaded()] * 5) as calls:
+        for _ in range(5):
+            with pytest.raises(anthropic.APIStatusError):
+                calls.ask()
+        gc.collect()
+        requests = {request.event_id for request in recorded.talk.since(0)}
+        kept = [held for held in gc.get_objects() if type(held) is Begun]
+        assert len([held for held in kept if held.request in requests]) == 2
 
 
 @pytest.mark.parametrize("streamed", [True, False])
