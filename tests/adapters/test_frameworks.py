@@ -136,7 +136,12 @@ async def test_an_unchanged_pydantic_ai_agent_is_recorded(
 
 
 async def test_an_unchanged_pydantic_ai_agent_of_anthropic_is_recorded(talk: hansard.Talk) -> None:
-    use: scenes.JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Bonn"}}
+    use: scenes.JsonObject = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "weather",
+        "input": {"city": "Bonn"},
+    }
     script = [
         scenes.Answer(({"type": "text", "text": "I look."}, use), stop_reason="tool_use"),
         scenes.Answer(({"type": "text", "text": "It is sunny."},)),
