@@ -33,6 +33,11 @@ from hansard.projections.requests.anthropic_instructions import (
 from hansard.projections.requests.anthropic_marks import place_marks
 from hansard.projections.requests.anthropic_order import drop_blank_text, place_notes
 from hansard.projections.requests.anthropic_pairs import pair_server_tools
+from hansard.projections.requests.anthropic_references import (
+    REFERENCE,
+    SEARCH_RESULT,
+    mend_references,
+)
 from hansard.projections.requests.anthropic_signed import check_signed
 from hansard.projections.requests.anthropic_spelling import Speller
 from hansard.projections.requests.request import Options, Request
@@ -141,6 +146,8 @@ def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
     if "system" in types:
         place_notes(draft)
         draft.messages = joined(draft.messages)
+    if not types.isdisjoint((REFERENCE, SEARCH_RESULT)):
+        mend_references(draft)
     mend_endings(draft, history)
     if types & THINKING:
         check_signed(draft, history.responses, options)

@@ -17,6 +17,7 @@ from hansard.projections.history import Block
 from hansard.projections.requests.anthropic_documents import spell_document
 from hansard.projections.requests.anthropic_draft import API, Draft, is_blank, kind_of
 from hansard.projections.requests.anthropic_ids import CallIds
+from hansard.projections.requests.anthropic_references import REFERENCE
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
 from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
 from hansard.projections.requests.result_words import headline, words_for_nothing
@@ -182,6 +183,8 @@ class Speller:
                 self._leave_out("R10", block, "blank text in a result")
             else:
                 kept.append(self._unmarked(value, block.version))
+                if kind_of(value) == REFERENCE:
+                    self._draft.types.add(REFERENCE)
         if not kept:
             self._draft.note("repaired", "R14", block.version, "a result without content")
         return kept

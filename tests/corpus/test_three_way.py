@@ -33,9 +33,6 @@ LAST: Final = "Go on."
 # What OpenAI or Anthropic would refuse, by the folder of the recording and the rule, and why it
 # stands there all the same.
 EXCUSED: Final[dict[str, dict[tuple[str, str], str]]] = {
-    "anthropic": {
-        ("anthropic-messages", "R14"): "a tool that was found stands in a request not recorded",
-    },
     "openai-compatible": {
         ("openai-responses", "O5"): "the server gives ids of another form, and takes them",
     },
