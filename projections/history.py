@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypeAlias
+from uuid import UUID
 
 from pydantic import ConfigDict, Discriminator, TypeAdapter
 
@@ -21,7 +22,7 @@ from hansard.domain.events import InstructionsSet, ToolsDefined
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.frozen import frozen
 from hansard.projections.report import Note
-from hansard.projections.responses import Responses
+from hansard.projections.responses import Place, Responses
 
 Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
 """What a block holds: an API's own JSON, or a neutral form."""
@@ -44,7 +45,8 @@ stands in for one that is not there; `late`: of a call whose time is over, or of
 class Block:
     """A block of a turn.
 
-    `version` is its event's; a stand-in has the call's. `plain` is its content as events are stored
+    `version` is its event's; a stand-in has the call's. `conversation` is where that stands, None
+    where nobody said: the versions of a fork begin anew. `plain` is its content as events are stored
     (docs/format.md); `spilled` says that strings of it may be in blobs. `response` is the id of the
     answer it belongs to, as text. `asked` is how many requests were sent before it (`Responses.of`
     takes both). `call` numbers the calls of a history, from 1: a call and its result have the same
@@ -52,6 +54,7 @@ class Block:
     """
 
     version: int
+    conversation: UUID | None
     plain: JsonObject
     spilled: bool = True
     response: str | None = None
@@ -61,6 +64,11 @@ class Block:
     call_id: str | None = None
     name: str | None = None
     is_error: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where its event is."""
+        return self.conversation, self.version
 
     @property
     def content(self) -> Content:
@@ -82,6 +90,7 @@ class History:
 
     `has_prefills` says that a request may have ended with the assistant's turn. `left_out` counts the events up to the last one that were not given: the window's doing.
     `as_of` is when the last event was recorded (microseconds; None: not known).
+    `torn` is where events were left out of what else goes: parts of a response, it may be.
     """
 
     turns: tuple[Turn, ...]
@@ -92,3 +101,4 @@ class History:
     has_prefills: bool = True
     left_out: int = 0
     as_of: int | None = None
+    torn: frozenset[Place] = frozenset()

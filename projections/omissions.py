@@ -7,10 +7,7 @@ from uuid import UUID
 
 from hansard.domain import events
 from hansard.domain.log import Told
-from hansard.projections.responses import Item, event_of
-
-Place = tuple[UUID | None, int]
-"""Where an event is: its conversation, if that is known, and its version."""
+from hansard.projections.responses import Item, Place, event_of
 
 
 def redacted(items: Sequence[Item]) -> set[Place]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from hansard.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
 from hansard.domain.jsontext import JsonObject
@@ -16,6 +17,9 @@ from hansard.projections.plain import plain_of, plain_of_event
 
 Item = Told | tuple[int, Event]
 """An event as a fold takes it: as the log has it, or its version and the event."""
+
+Place = tuple[UUID | None, int]
+"""Where an event is: its conversation, if that is known, and its version."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from hansard.domain.content import Role
 from hansard.domain.conversation import CANCELLED
 from hansard.projections.history import Block, Mark, Turn
 from hansard.projections.report import Note
+from hansard.projections.responses import Place
 
 
 class Rounds:
@@ -21,10 +22,12 @@ class Rounds:
     def __init__(self) -> None:
         """Begin before the first turn.
 
-        `awaits_pause` says whether it may matter that a response is paused.
+        `awaits_pause` says whether it may matter that a response is paused; `torn` is where calls
+        were left out of responses of which the rest stays.
         """
         self.awaits_pause = False
         self.notes: list[Note] = []
+        self.torn: set[Place] = set()
         self.has_prefills = False
         self._turns: list[Turn] = []
         self._speaker: Role | None = None
@@ -149,6 +152,7 @@ class Rounds:
             result = self._answers.get(call.call)
             if result is None and call.mark == "unawaited" and not self._is_paused(call):
                 self._assistant.remove(call)
+                self.torn.add(call.place)
                 self._leave_out("cut short", call.version, "the call awaits no result")
             else:
                 self._results.append(result or _stand_in(call))
@@ -196,6 +200,7 @@ def _stand_in(call: Block) -> Block:
     said = [{"kind": "text", "text": CANCELLED}]
     return Block(
         call.version,
+        call.conversation,
         {"kind": "tool_result", "call_id": call_id, "content": said, "is_error": True},
         spilled=False,
         mark="missing",

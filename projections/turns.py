@@ -26,10 +26,10 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.history import Block, History, Turn
-from hansard.projections.omissions import Place, left_out, redacted
+from hansard.projections.omissions import left_out, redacted
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
-from hansard.projections.responses import Item, Responses, event_of
+from hansard.projections.responses import Item, Place, Responses, event_of
 from hansard.projections.rounds import Rounds
 from hansard.projections.seen import SAW_LESS, as_seen, seen_by
 from hansard.projections.unfinished import text_block
@@ -73,6 +73,9 @@ class _Fold:
 
     def __init__(self, redactions: set[Place], notes: Iterable[Note] = ()) -> None:
         self.saw_less = False
+        # The conversation of the event that is taken in.
+        self._at: UUID | None = None
+        self._torn: set[Place] = set()
         self._redacted = redactions
         # Versions tell no two calls apart: those of a fork begin anew.
         self._calls = 0
@@ -90,8 +93,10 @@ class _Fold:
             for item in items:
                 if not isinstance(item, Told):
                     version, event = item
-                    self._take(item, None, version, name_of(event), plain_of_event(event), True)
+                    self._at = None
+                    self._take(item, version, name_of(event), plain_of_event(event), True)
                     continue
+                self._at = item.conversation_id
                 name, body = item.type, item.body or b""
                 if name in _LONG and not body.startswith(_ON_A_SIDE_LINE):
                     self._note_long(item, name, body)
@@ -100,7 +105,7 @@ class _Fold:
                 if not isinstance(plain, dict):
                     self._unread(item.version, plain)
                 elif name not in _TOLD or self._redacted or "line" in plain:
-                    self._take(item, item.conversation_id, item.version, name, plain, True)
+                    self._take(item, item.version, name, plain, True)
                 else:
                     _TOLD[name](self, item.version, plain, _IN_BLOBS in body)
         except (KeyError, TypeError) as exc:
@@ -122,12 +127,12 @@ class _Fold:
             has_prefills=self._rounds.has_prefills,
             left_out=left_out(items),
             as_of=last.recorded_at if isinstance(last, Told) else None,
+            torn=frozenset(self._torn | self._rounds.torn),
         )
 
     def _take(
         self,
         item: Item,
-        conversation: UUID | None,
         version: int,
         name: str,
         plain: JsonObject,
@@ -137,7 +142,7 @@ class _Fold:
             return
         if name in _LONG:
             self._note_long(item, name, None)
-        elif (conversation, version) in self._redacted:
+        elif (self._at, version) in self._redacted:
             self._leave_out("redacted", version, "the event was redacted")
         elif tell := _TOLD.get(name):
             tell(self, version, plain, spilled)
@@ -199,23 +204,26 @@ class _Fold:
         if role == "assistant":
             response = plain.get("response")
             for said in plain["content"]:
-                rounds.speak(Block(version, said, spilled, response, asked))
+                rounds.speak(Block(version, self._at, said, spilled, response, asked))
         elif role == "system":
             for said in plain["content"]:
-                rounds.note(Block(version, said, spilled, None, asked, "note"))
+                rounds.note(Block(version, self._at, said, spilled, None, asked, "note"))
         else:
             for said in plain["content"]:
-                rounds.say(Block(version, said, spilled, None, asked))
+                rounds.say(Block(version, self._at, said, spilled, None, asked))
 
     def part(self, version: int, plain: JsonObject, spilled: bool) -> None:
         asked = len(self._requests)
-        self._rounds.speak(Block(version, plain["content"], spilled, plain["response"], asked))
+        self._rounds.speak(
+            Block(version, self._at, plain["content"], spilled, plain["response"], asked)
+        )
 
     def call(self, version: int, plain: JsonObject, spilled: bool) -> None:
         call_id: str = plain["call_id"]
         self._calls += 1
         call = Block(
             version,
+            self._at,
             plain["content"],
             spilled,
             plain.get("response"),
@@ -235,14 +243,28 @@ class _Fold:
         number, name = (call.call, call.name) if call else (None, None)
         content = plain["content"]
         self._rounds.answer(
-            Block(version, content, spilled, None, asked, mark, number, call_id, name, is_error),
+            Block(
+                version,
+                self._at,
+                content,
+                spilled,
+                None,
+                asked,
+                mark,
+                number,
+                call_id,
+                name,
+                is_error,
+            ),
             call_id,
         )
 
     def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
         document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
         asked = len(self._requests)
-        found = Block(version, document, spilled, None, asked, "document", None, call_id, name)
+        found = Block(
+            version, self._at, document, spilled, None, asked, "document", None, call_id, name
+        )
         self._rounds.say(found)
 
     def _break_off(
@@ -254,10 +276,11 @@ class _Fold:
             if value and self._rounds.can_break_off():
                 said = {"kind": "native", "api": event.api, "value": value}
                 asked = len(self._requests)
-                self._rounds.speak(Block(version, said, True, str(event.response), asked))
+                self._rounds.speak(Block(version, self._at, said, True, str(event.response), asked))
             else:
                 kind = unfinished.value.get("type", "block")
-                self._leave_out("unfinished", version, f"the {kind} did not arrive whole")
+                why = f"the {kind} did not arrive whole"
+                self._notes.append(Note("left out", "unfinished", version, why))
 
     def _unread(self, version: int, event: Erased | Unrecognised) -> None:
         match event:
@@ -267,6 +290,7 @@ class _Fold:
                 self._leave_out("unread", version, f"{event.type} is of a newer Hansard")
 
     def _leave_out(self, rule: str, version: int, why: str) -> None:
+        self._torn.add((self._at, version))
         self._notes.append(Note("left out", rule, version, why))
 
 

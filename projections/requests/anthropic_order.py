@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from hansard.projections.requests.anthropic_draft import Draft, Message, Piece, is_blank, message_of
+from hansard.projections.responses import Place
 
 _CHANGES: Final = frozenset({"tool_addition", "tool_removal"})
 """Directives of the operator's that stand in no message but one of role `system`."""
@@ -88,5 +89,5 @@ def _worded(draft: Draft, pieces: list[Piece]) -> Iterable[Piece]:
             yield piece
 
 
-def _source(piece: Piece) -> str | int:
-    return piece.block.response or piece.block.version
+def _source(piece: Piece) -> str | Place:
+    return piece.block.response or piece.block.place

@@ -47,7 +47,7 @@ class Answer:
             return block.response == self.first.response
         if block.asked != self.first.asked:
             return False
-        return is_call(block) or (block.version == self.first.version and not self.calls)
+        return is_call(block) or (block.place == self.first.place and not self.calls)
 
 
 def is_call(block: Block) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final, assert_never
+from uuid import UUID
 
 from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
 from hansard.domain.conversation import CANCELLED
@@ -63,8 +64,8 @@ def document_part(draft: Draft, block: Block, document: Document) -> JsonObject:
     return text_part(words_for(document))
 
 
-def _event(block: Block) -> tuple[int, str]:
-    return block.version, block.mark
+def _event(block: Block) -> tuple[int, str, UUID | None]:
+    return block.version, block.mark, block.conversation
 
 
 def _whole_message(draft: Draft, block: Block) -> JsonObject | None:

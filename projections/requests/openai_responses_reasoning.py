@@ -25,10 +25,6 @@ _CAME_OF_IT: Final = frozenset({"image_generation_call", "compaction"})
 """What a response may end with after reasoning, beside a message or a call of the caller's tools."""
 
 
-_TEARING: Final = frozenset({"redacted", "erased", "unread", "cut short"})
-"""Rules by which a part of a response is left out, and the rest of it stays."""
-
-
 class _Objection(NamedTuple):
     """Why the items of a response from `start` on cannot go as they came, by which rule."""
 
@@ -58,7 +54,7 @@ class _Checked:
         self._draft = draft
         self._responses = history.responses
         self._options = options
-        self._gone = {note.version for note in history.notes if note.rule in _TEARING}
+        self._gone = history.torn
         self._seen: set[Any] = set()
         self._bare: set[str] = set()
 
@@ -132,8 +128,11 @@ class _Checked:
 
     def _is_torn(self, pieces: Sequence[Piece]) -> bool:
         """Whether an event amid the response's, or right before them, is left out."""
-        first, last = pieces[0].block.version, pieces[-1].block.version
-        return bool(self._gone) and not self._gone.isdisjoint(range(first - 1, last + 1))
+        if not self._gone:
+            return False
+        first, last = pieces[0].block, pieces[-1].block
+        versions = range(first.version - 1, last.version + 1)
+        return any((first.conversation, version) in self._gone for version in versions)
 
     def _is_anothers(self, block: Block) -> bool:
         if self._options.account is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, assert_never
+from uuid import UUID
 
 from hansard.domain import jsontext
 from hansard.domain.blobs import restore
@@ -271,8 +272,8 @@ def _is_output(block: Block) -> bool:
     return block.mark in ("result", "missing")
 
 
-def _event_of(block: Block) -> tuple[int, str]:
-    return block.version, block.mark
+def _event_of(block: Block) -> tuple[int, str, UUID | None]:
+    return block.version, block.mark, block.conversation
 
 
 def _is_blank(part: Text | Document) -> bool:
