@@ -6,6 +6,7 @@ answer in one commit with its blocks. What cannot be stored after a request was 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections import deque
@@ -19,7 +20,7 @@ from hansard.adapters.answers import record_answer
 from hansard.adapters.awaited_answers import AwaitedAnswers, find_among
 from hansard.adapters.bodies import Bodies, Reading
 from hansard.adapters.capture.place import Recording
-from hansard.adapters.capture.spool import Spool, say_dropped
+from hansard.adapters.capture.spool import RecordingWarning, Spool, say_dropped
 from hansard.adapters.capture.unstored import Unstored
 from hansard.adapters.compared import Compared
 from hansard.adapters.lineage import Lineages, Stretch
@@ -157,7 +158,9 @@ class Journal:
         if outgoing.account is not None:
             self._know(outgoing.api, outgoing.account)
         with self._lock:
-            self.spool.take_in(self.talk.backend)
+            # The log says it as well: where warnings are errors, it is no reason to refuse a call.
+            with contextlib.suppress(RecordingWarning):
+                self.spool.take_in(self.talk.backend)
             return self._record(outgoing, after)
 
     def find_response(self, provider_id: str) -> Begun | None:

@@ -31,7 +31,7 @@ class Background(Generic[RequestT]):
 
     def note(self, request: RequestT, recording: Recording) -> None:
         """Take note of how a request was answered: it awaits the rest, or its answer is over."""
-        closing = _closing(recording)
+        closing = closing_of(recording)
         if closing is None or closing.provider_id is None:
             return
         with self._lock:
@@ -51,7 +51,7 @@ class Background(Generic[RequestT]):
 
     def claim(self, provider_id: str, recording: Recording) -> bool:
         """Whether a reading of a response is to be recorded: it is over, and no other was yet."""
-        closing = _closing(recording)
+        closing = closing_of(recording)
         if closing is None or not _is_over(closing):
             return False
         with self._lock:
@@ -73,7 +73,8 @@ def response_id(path: str) -> str:
     return unquote(path.rstrip("/").rpartition("/")[2])
 
 
-def _closing(recording: Recording) -> ResponseCompleted | ResponseInterrupted | None:
+def closing_of(recording: Recording) -> ResponseCompleted | ResponseInterrupted | None:
+    """Return the event that closes a response; None where there was none, but a failure."""
     events, _ = recording
     last = events[-1] if events else None
     return last if isinstance(last, ResponseCompleted | ResponseInterrupted) else None

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from hansard.adapters.capture import request_headers, secrets
 from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.background import Background, response_id
+from hansard.adapters.capture.background import Background, closing_of, response_id
 from hansard.adapters.capture.binding import Binding, Bound
 from hansard.adapters.capture.credentials import Credentials, credentials_of
 from hansard.adapters.capture.endpoints import endpoint_of
@@ -103,7 +103,7 @@ class Turns:
         credentials = partial(
             credentials_of, dict(headers), target, body, opened.api, opened.journal.digest
         )
-        return self._attempt(opened, body, count, credentials)
+        return self._attempt(opened, body, count, credentials, extensions)
 
     def reading(
         self, bound: Bound, path: str, target: str, headers: Mapping[str, str]
@@ -167,8 +167,11 @@ class Turns:
         body: bytes,
         count: int,
         credentials: Callable[[], Credentials],
+        extensions: MutableMapping[str, Any],
     ) -> Attempt:
         def close(recording: Recording, failed: bool) -> None:
+            if closing_of(recording) is not None:
+                extensions.pop(_MARK, None)  # Sent once more, it asks once more.
             if failed:
                 self._may_be_retried(opened, body, count)
             self._background.note(opened, recording)

@@ -10,23 +10,36 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
 from hansard.adapters.capture import scope
+from hansard.adapters.capture.spool import RecordingWarning
 
 _CHOICE: Final = "_transport_for_url"
+
+_NOTHING: Final = (
+    "nothing in this scope is recorded: httpx2 is missing, which the clients of anthropic and "
+    "openai that can be recorded bring along; install one of these"
+)
 
 _installing: Final = threading.Lock()
 _hooked: Final[set[type[Any]]] = set()
 
 
 def record_in_scopes() -> None:
-    """Have the clients of this process, those to come too, heed scopes; without httpx2, none do."""
+    """Have the clients of this process, those to come too, heed scopes; warns where none can.
+
+    That is so without httpx2.
+    """
     with _installing:
-        if _hooked or find_spec("httpx2") is None:
+        if _hooked:
+            return
+        if find_spec("httpx2") is None:
+            warnings.warn(_NOTHING, RecordingWarning, stacklevel=4)
             return
         with contextlib.suppress(ModuleNotFoundError):
             import_module("httpx")  # So that what imports it later is recorded as well.

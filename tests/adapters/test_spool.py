@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,24 @@ def test_what_waits_is_recorded_at_the_next_call_and_said_aloud(recorded: Record
         "tool_call.recorded",
     ]
     assert [request.line for request in recorded.requests()] == [None, None]
+
+
+def test_what_is_said_of_late_answers_refuses_no_call_where_warnings_are_errors(
+    recorded: Recorded,
+) -> None:
+    failing = iter([FULL, None])
+
+    def script(_: JsonObject) -> Answer:
+        recorded.counting.broken = next(failing)
+        return GREETING
+
+    with calling(recorded, script) as calls:
+        calls.ask()
+        recorded.counting.broken = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            calls.ask([{"role": "user", "content": "Another one"}])
+    assert recorded.types().count("response.completed") == 2
 
 
 def test_a_failed_attempt_waits_as_well(recorded: Recorded, tmp_path: Path) -> None:

@@ -98,6 +98,17 @@ def test_any_http_client_that_speaks_a_providers_wire_is_recorded(
     assert types(talk) == ANSWERED
 
 
+def test_a_request_that_is_sent_once_more_after_its_answer_is_another_one(
+    talk: hansard.Talk, server: OpenAIServer
+) -> None:
+    with talk.recording(), httpx2.Client() as http:
+        asked = {"model": MODEL, "messages": HELLO}
+        request = http.build_request("POST", f"{server.url}/chat/completions", json=asked)
+        for _ in range(2):
+            http.send(request)
+    assert (calls(talk), types(talk).count("response.completed")) == (2, 2)
+
+
 @pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI])
 def test_a_call_that_cannot_be_recorded_in_its_scope_is_refused(
     talk: hansard.Talk, server: OpenAIServer, kind: type[Any]
@@ -166,6 +177,22 @@ def test_nothing_is_wrapped_outside_of_scopes(talk: hansard.Talk, client: openai
     assert within is not http._transport
     assert within.inner is http._transport
     assert http._transport_for_url(url) is http._transport
+
+
+def test_a_scope_that_can_record_nothing_says_so(
+    talk: hansard.Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        """Find no module of that name."""
+
+    monkeypatch.setattr("hansard.adapters.capture.unwrapped._hooked", set[type[Any]]())
+    monkeypatch.setattr("hansard.adapters.capture.unwrapped.find_spec", missing)
+    with (
+        pytest.warns(hansard.RecordingWarning, match="httpx2 is missing") as said,
+        talk.recording(),
+    ):
+        pass
+    assert said[0].filename == __file__
 
 
 def test_the_hook_is_installed_once(talk: hansard.Talk, client: openai.OpenAI) -> None:
