@@ -60,6 +60,21 @@ def said_by_the_user(value: JsonObject) -> tuple[Part, ...]:
     return parts(value.get("content")) if value.get("role") == "user" else ()
 
 
+def says_it_failed(value: JsonObject) -> bool:
+    """Return whether a result says by itself that it failed, or that it was refused.
+
+    A shell says how each command ended. Of these only one that was stopped failed: an exit code
+    other than 0 is what a program has to say, as `grep` does where it finds nothing.
+    """
+    match value:
+        case {"approve": False} | {"status": "failed" | "incomplete"}:
+            return True
+        case {"type": "shell_call_output", "output": [*runs]}:
+            return any(_was_stopped(run) for run in runs)
+        case _:
+            return False
+
+
 def instructions(value: JsonObject) -> str:
     """Return the text of instructions: `instructions`, then the items that lead the input."""
     told = value.get("instructions")
@@ -144,7 +159,7 @@ def _result(kind: str, value: JsonObject) -> ToolResult | ServerToolResult | Non
         return ServerToolResult(call_id=call_id, name="tool_search", content=_held(value))
     if not call_id:
         return None
-    return ToolResult(call_id=call_id, content=_held(value), is_error=_is_error(value))
+    return ToolResult(call_id=call_id, content=_held(value), is_error=says_it_failed(value))
 
 
 def _held(value: JsonObject) -> tuple[Part, ...]:
@@ -165,23 +180,10 @@ def _name_of(definition: Any) -> Any:
     return cast("JsonObject", definition).get("name") if isinstance(definition, dict) else None
 
 
-def _is_error(value: JsonObject) -> bool:
-    match value:
-        case {"approve": False} | {"status": "failed"}:
-            return True
-        case {"output": [*runs]}:
-            return any(_failed(run) for run in runs)
-        case _:
-            return False
-
-
-def _failed(run: Any) -> bool:
-    """Whether a shell's command did not end well."""
+def _was_stopped(run: Any) -> bool:
     match run:
         case {"outcome": {"type": "timeout"}}:
             return True
-        case {"outcome": {"exit_code": int(code)}}:
-            return code != 0
         case _:
             return False
 

@@ -26,6 +26,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.history import Block, History, Turn
+from hansard.projections.neutral import has_failed
 from hansard.projections.omissions import left_out, redacted
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
@@ -237,11 +238,11 @@ class _Fold:
 
     def result(self, version: int, plain: JsonObject, spilled: bool) -> None:
         call_id: str = plain["call_id"]
-        is_error: bool = plain.get("is_error", False)
         asked = len(self._requests)
         call, mark = self._rounds.call_of(call_id)
         number, name = (call.call, call.name) if call else (None, None)
         content = plain["content"]
+        is_error: bool = plain.get("is_error", False) or has_failed(content)
         self._rounds.answer(
             Block(
                 version,

@@ -42,6 +42,7 @@ from hansard.domain.events import (
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import encoded
 from hansard.projections.continuation import Piece
+from hansard.projections.neutral_openai_responses import says_it_failed
 
 _PLAIN: Final = frozenset({"type", "role", "content"})
 """The members of a message that says no more than its content."""
@@ -143,7 +144,10 @@ def _results(run: Iterable[Piece], line: UUID | None) -> Recording:
         value, blobs = spill(piece.block)
         native = Native(api=API, value=value)
         call = call_id(piece.block) or ""
-        events.append(ToolResultRecorded(call_id=call, content=native, line=line))
+        is_error = says_it_failed(piece.block)
+        events.append(
+            ToolResultRecorded(call_id=call, content=native, is_error=is_error, line=line)
+        )
         spilled.update(blobs)
     return tuple(events), spilled
 

@@ -160,7 +160,7 @@ def test_runs_on_both_sides_of_what_is_known_are_two() -> None:
         ({"type": "shell_call_output", "call_id": "c", "output": []}, "c"),
         ({"type": "apply_patch_call_output", "call_id": "c", "status": "completed"}, "c"),
         ({"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": []}, "c"),
-        ({"type": "mcp_approval_response", "approval_request_id": "c", "approve": False}, "c"),
+        ({"type": "mcp_approval_response", "approval_request_id": "c", "approve": True}, "c"),
         ({"type": "hologram_call_output", "call_id": "c"}, "c"),
     ],
 )
@@ -168,6 +168,19 @@ def test_what_a_tool_gave_is_the_result_of_its_call(item: JsonObject, call_id: s
     for position in ([], [message()]):
         event = said(*position, item)[-1]
         assert event == ToolResultRecorded(call_id=call_id, content=native(item))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call_output", "call_id": "c", "output": "", "status": "incomplete"},
+        {"type": "apply_patch_call_output", "call_id": "c", "status": "failed"},
+        {"type": "mcp_approval_response", "approval_request_id": "c", "approve": False},
+    ],
+)
+def test_a_result_that_says_that_it_failed_is_an_error(item: JsonObject) -> None:
+    [event] = said(item)
+    assert event == ToolResultRecorded(call_id="c", content=native(item), is_error=True)
 
 
 def test_what_the_provider_ran_is_given_back_as_its_own() -> None:
