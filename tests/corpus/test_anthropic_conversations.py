@@ -3,9 +3,11 @@
 The service went on from each of them, so what it said last was accepted just as it was.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count, pairwise
+from typing import Final
 from uuid import UUID
 
 import pytest
@@ -22,6 +24,7 @@ from tests.sent import instructions, said, tools
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 
 HELLO: JsonObject = {"messages": [{"role": "user", "content": "Hello"}]}
+_FOUND: Final = re.compile(rb'"type": ?"tool_reference", ?"tool_name": ?"(\w+)"')
 
 
 def conversations() -> list[str]:
@@ -39,7 +42,7 @@ def steps(name: str) -> Iterator[tuple[Record, Request]]:
     record = Record()
     record.add(
         instructions(first["system"]) if first.get("system") else ((), {}),
-        tools(first["tools"]) if first.get("tools") else ((), {}),
+        tools(defined) if (defined := first.get("tools") or found(followed)) else ((), {}),
         said(first["messages"], responses=(UUID(int=number) for number in count(100))),
     )
     request = render(record.items, Options(), record.blobs)
@@ -48,6 +51,12 @@ def steps(name: str) -> Iterator[tuple[Record, Request]]:
         record.add(word_after(record, following))
         request = render(record.items, Options(), record.blobs)
         yield record, request
+
+
+def found(followed: list[Exchange]) -> list[JsonObject]:
+    """Definitions of the tools that were found: where no request was recorded, it had them."""
+    names = {name.decode() for answer in followed for name in _FOUND.findall(answer.body)}
+    return [{"name": name, "input_schema": {"type": "object"}} for name in sorted(names)]
 
 
 def word_after(record: Record, following: Exchange) -> Recording:

@@ -32,7 +32,8 @@ RIGHTLY = {
     '"Each `..._tool_result` block must have a corresponding `server_tool_use` block before it"',
     "cut short": "calls of an answer that did not stop for them; a result is refused, and so is none: "
     '"`tool_use` ids were found without `tool_result` blocks immediately after" (R1)',
-    "R14": "the advisor is in no recorded request: its blocks are refused without its tool",
+    "R14": "the advisor, and tools that were found, are in no recorded request: what tells of them "
+    "is refused without their definitions",
     "R16": 'cache marks are placed anew: "A maximum of 4 blocks with cache_control may be provided"',
     "R18": "what precedes a compaction is not read any more: `compaction_block_misplaced`",
     "refused": "a response that was refused is no part of the history",
