@@ -18,6 +18,7 @@ from hansard.adapters.capture.credentials import Credentials
 from hansard.adapters.capture.failures import attempt_failed
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.secrets import secrets_of
+from hansard.adapters.capture.sse import BOM, begins_a_stream
 from hansard.adapters.capture.wire import AnswerStream, Wire
 from hansard.domain.events import AttemptFailed
 
@@ -58,6 +59,7 @@ class Attempt:
         self._request_id: str | None = None
         self._unpacking = Unpacking(None)
         self._stream: AnswerStream | None = None
+        self._may_be_stream = False
         self._packed: list[bytes] = []
         self._read: list[bytes] = []
         self.is_closed = False
@@ -67,9 +69,10 @@ class Attempt:
         self._status = status
         self._request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
         self._unpacking = Unpacking(headers.get("content-encoding"))
-        content_type = headers.get("content-type", "")
+        content_type = headers.get("content-type", "").lower()
         if status in _ANSWERED and content_type.startswith("text/event-stream"):
             self._stream = self._wire.stream()
+        self._may_be_stream = status in _ANSWERED and self._stream is None
 
     @property
     def is_stream(self) -> bool:
@@ -84,11 +87,22 @@ class Attempt:
         try:
             read = self._unpacking.feed(chunk)
             self._read.append(read)
+            if self._may_be_stream:
+                read = self._begun()
             return self._stream is not None and self._stream.feed(read)
         except Exception:
             # A fault of ours is not the caller's: the bytes are kept, and the call goes on.
             logger.exception("a chunk of a response could not be read")
             return False
+
+    def _begun(self) -> bytes:
+        """Look whether a body is a stream that is not said to be one; return what came of it."""
+        head = b"".join(self._read)
+        begins = begins_a_stream(head)
+        self._may_be_stream = begins is None
+        if begins:
+            self._stream = self._wire.stream()
+        return head
 
     def finish(self) -> None:
         """Record the response: its last bytes have come."""
@@ -143,7 +157,7 @@ class Attempt:
             loss = "malformed"
         if self._stream is not None:
             return self._stream.finish(loss, failure)
-        return self._wire.read_body(b"".join(self._read), loss, failure)
+        return self._wire.read_body(b"".join(self._read).removeprefix(BOM), loss, failure)
 
     def _unread(self) -> Answer:
         why = "the recorder could not read it"

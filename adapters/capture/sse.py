@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
+_BEGINNINGS: Final = (b"data:", b"event:", b":", b"id:", b"retry:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,17 @@ class ServerSentEvent:
 
     name: str
     data: bytes
+
+
+def begins_a_stream(head: bytes) -> bool | None:
+    """Return whether a body that begins so is one of events; None where that is too little to tell.
+
+    Servers name such a body in many ways, or not at all, and clients read it as they asked for it.
+    """
+    text = head.removeprefix(BOM).lstrip()
+    if text.startswith(_BEGINNINGS):
+        return True
+    return None if any(beginning.startswith(text) for beginning in _BEGINNINGS) else False
 
 
 class Decoder:
@@ -68,7 +80,7 @@ class Decoder:
         if self._begun:
             return line
         self._begun = True
-        return line.removeprefix(_BOM)
+        return line.removeprefix(BOM)
 
     def _take(self, lines: Iterable[bytes]) -> list[ServerSentEvent]:
         events: list[ServerSentEvent] = []

@@ -80,15 +80,21 @@ class RecordedStream(httpx2.SyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         """Yield the chunks of the body, unchanged."""
         attempt = self._attempt
+        held: bytes | None = None
         try:
-            if attempt.is_stream:
-                for chunk in self._inner:
-                    if attempt.feed(chunk):
-                        attempt.finish()
+            for chunk in self._inner:
+                if held is not None:
+                    yield held
+                is_last = attempt.feed(chunk)
+                # The end of a body that does not say it is known only when nothing follows.
+                held = None if attempt.is_stream else chunk
+                if is_last:
+                    attempt.finish()
+                if held is None:
                     yield chunk
-                attempt.finish()
-            else:
-                yield from self._whole()
+            attempt.finish()
+            if held is not None:
+                yield held
         except Exception:
             attempt.lose("cut")
             raise
@@ -100,18 +106,6 @@ class RecordedStream(httpx2.SyncByteStream):
         """Release the connection; what was not read is recorded as abandoned."""
         self._abandon()
         self._inner.close()
-
-    def _whole(self) -> Iterator[bytes]:
-        """Yield the chunks of a body whose end is known only when nothing follows."""
-        held: bytes | None = None
-        for chunk in self._inner:
-            if held is not None:
-                yield held
-            self._attempt.feed(chunk)
-            held = chunk
-        self._attempt.finish()
-        if held is not None:
-            yield held
 
     def _abandon(self) -> None:
         """Record on a thread of its own: the garbage collector may be calling, amid an append."""
@@ -179,16 +173,21 @@ class AsyncRecordedStream(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the chunks of the body, unchanged."""
         attempt = self._attempt
+        held: bytes | None = None
         try:
-            if attempt.is_stream:
-                async for chunk in self._inner:
-                    if attempt.feed(chunk):
-                        await loop_threads.done(attempt.finish)
+            async for chunk in self._inner:
+                if held is not None:
+                    yield held
+                is_last = attempt.feed(chunk)
+                # The end of a body that does not say it is known only when nothing follows.
+                held = None if attempt.is_stream else chunk
+                if is_last:
+                    await loop_threads.done(attempt.finish)
+                if held is None:
                     yield chunk
-                await self._finish()
-            else:
-                async for chunk in self._whole():
-                    yield chunk
+            await self._finish()
+            if held is not None:
+                yield held
         except Exception:
             await self._lose("cut")
             raise
@@ -200,18 +199,6 @@ class AsyncRecordedStream(httpx2.AsyncByteStream):
         """Release the connection; what was not read is recorded as abandoned."""
         await self._lose("abandoned")
         await self._inner.aclose()
-
-    async def _whole(self) -> AsyncIterator[bytes]:
-        """Yield the chunks of a body whose end is known only when nothing follows."""
-        held: bytes | None = None
-        async for chunk in self._inner:
-            if held is not None:
-                yield held
-            self._attempt.feed(chunk)
-            held = chunk
-        await self._finish()
-        if held is not None:
-            yield held
 
     async def _finish(self) -> None:
         if not self._attempt.is_closed:
