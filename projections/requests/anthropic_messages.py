@@ -40,7 +40,7 @@ from hansard.projections.requests.anthropic_references import (
 )
 from hansard.projections.requests.anthropic_signed import check_signed
 from hansard.projections.requests.anthropic_spelling import Speller
-from hansard.projections.requests.request import Options, Request
+from hansard.projections.requests.request import Options, Request, outside
 
 _IN_PLAY = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
 """What lets one rule leave out what another rests on."""
@@ -74,9 +74,7 @@ def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Dr
     draft.system = spell_instructions(draft, history.instructions, blobs)
     draft.tools = spell_tools(draft, history.tools, blobs)
     draft.messages = [_spelled(turn, speller, draft) for turn in history.turns]
-    if history.left_out:
-        why = f"the {history.left_out} events before stand outside of the window"
-        draft.note("left out", "window", None, why)
+    draft.notes.extend(outside(history, options))
     return draft
 
 

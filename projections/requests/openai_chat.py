@@ -20,7 +20,7 @@ from hansard.projections.requests.openai_chat_instructions import spell_instruct
 from hansard.projections.requests.openai_chat_members import plain_back
 from hansard.projections.requests.openai_chat_results import results_in, spell_results
 from hansard.projections.requests.openai_chat_said import messages_said
-from hansard.projections.requests.request import Options, Request
+from hansard.projections.requests.request import Options, Request, outside
 
 _A_WORD: Final = "I have the results."
 _RESULTS: Final = frozenset({"result", "missing"})
@@ -40,11 +40,9 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         messages = list(_with_words(draft, messages))
     if not messages:
         raise NothingToSend("the conversation has no turn that can be sent: say something first")
-    if history.left_out:
-        why = f"the {history.left_out} events before stand outside of the window"
-        draft.note("left out", "window", None, why)
+    draft.notes.extend(outside(history, options))
     if draft.has_decoys:
-        why = "members of answers that say nothing, and that a request does not have"
+        why = "empty members of answers, such as annotations: no request has them"
         draft.note("left out", "C7", None, why)
     if options.cache:
         draft.note("noted", "C12", None, "the service caches by itself: there are no marks to set")

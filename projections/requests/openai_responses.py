@@ -28,7 +28,7 @@ from hansard.projections.requests.openai_responses_items import id_of
 from hansard.projections.requests.openai_responses_pairs import pair_outputs
 from hansard.projections.requests.openai_responses_reasoning import check_reasoning
 from hansard.projections.requests.openai_responses_spelling import Speller
-from hansard.projections.requests.request import Options, Request
+from hansard.projections.requests.request import Options, Request, outside
 
 _PLAIN: Final = frozenset({"message", "function_call", "function_call_output"})
 """Items that are whole by themselves, or in pairs already."""
@@ -49,9 +49,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         raise NothingToSend("the conversation has no turn that can be sent: say something first")
     if options.cache:
         draft.note("noted", "O16", None, "the service places its cache marks itself")
-    if history.left_out:
-        why = f"the {history.left_out} events before stand outside of the window"
-        draft.note("left out", "window", None, why)
+    draft.notes.extend(outside(history, options))
     arguments: dict[str, Any] = {
         "instructions": instructions,
         "tools": tools,

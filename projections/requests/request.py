@@ -8,7 +8,8 @@ from typing import Any, Literal
 from hansard.domain import jsontext
 from hansard.domain.content import Value
 from hansard.domain.jsontext import JsonObject
-from hansard.projections.report import Report
+from hansard.projections.history import History
+from hansard.projections.report import Note, Report
 from hansard.projections.window import Window
 
 
@@ -34,6 +35,17 @@ class Options(Value):
 def options_of(plain: JsonObject) -> Options:
     """Return the options that `Options.plain` gave."""
     return Options.model_validate(plain)
+
+
+def outside(history: History, options: Options) -> tuple[Note, ...]:
+    """Return the note on what a window leaves out; without a window nothing stands outside of one.
+
+    Other events may be missing too: those that an adoption gave up.
+    """
+    if options.window is None or not history.left_out:
+        return ()
+    why = f"the {history.left_out} events before stand outside of the window"
+    return (Note("left out", "window", None, why),)
 
 
 class Request(Mapping[str, Any]):

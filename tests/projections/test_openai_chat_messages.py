@@ -95,7 +95,7 @@ def test_members_that_say_nothing_are_left_out_in_one_note() -> None:
     assert request["messages"][1] == chat.says("hello")
     assert request["messages"][3] == chat.says("welcome")
     assert [str(note) for note in request.report] == [
-        "left out, members of answers that say nothing, and that a request does not have [C7]"
+        "left out, empty members of answers, such as annotations: no request has them [C7]"
     ]
 
 

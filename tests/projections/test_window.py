@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hansard.domain.content import Text
+from hansard.domain.events import MessageRecorded
+from hansard.projections.requests.rendering import APIS, render
+from hansard.projections.requests.request import Options
 from hansard.projections.window import EVERYTHING, Window, edge
 
 windows = st.builds(
@@ -43,3 +48,14 @@ def test_a_window_keeps_what_it_says_and_less_than_a_step_more(window: Window, c
     first_cut = max(window.exchanges + window.step, window.pinned + 1 + window.exchanges)
     assert kept >= min(closed, window.exchanges)
     assert kept < window.exchanges + window.step or closed <= first_cut + window.step
+
+
+@pytest.mark.parametrize("api", list(APIS))
+def test_without_a_window_nothing_stands_outside_of_one(api: str) -> None:
+    """Of a main line that was given up twice, one branch within the other, versions are missing."""
+    said = MessageRecorded(role="user", content=(Text(text="Hello"),))
+    kept = [(1, said), (5, said)]
+    assert not render(kept, Options(api=api)).report.of("window")
+    window = Window(exchanges=2, step=1)
+    (note,) = render(kept, Options(api=api, window=window)).report.of("window")
+    assert "3 events" in note.why
