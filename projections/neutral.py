@@ -26,8 +26,6 @@ class Reader:
     tool that the provider itself runs is None. `outcome`, where an API has blocks that hold both a
     call of the provider's own tool and its result, returns that result of such a block. `parts`, where
     an API has blocks that are whole messages of the user's, returns what such a message holds.
-    `failed`, where an API has no flag that is recorded with a result, returns whether its block says
-    that it failed; strings of it may still be in blobs.
     """
 
     block: Callable[[JsonObject], Block]
@@ -35,7 +33,6 @@ class Reader:
     tool: Callable[[JsonObject], ToolDefinition | None]
     outcome: Callable[[JsonObject], ServerToolResult | None] | None = None
     parts: Callable[[JsonObject], tuple[Text | Document, ...]] | None = None
-    failed: Callable[[JsonObject], bool] | None = None
 
 
 READERS: Final[dict[str, Reader]] = {
@@ -54,10 +51,17 @@ READERS: Final[dict[str, Reader]] = {
         neutral_openai_responses.tool,
         neutral_openai_responses_activity.gave,
         neutral_openai_responses.said_by_the_user,
-        neutral_openai_responses.says_it_failed,
     ),
 }
 """Name to reader, of each API whose blocks can be told to others."""
+
+FAILED: Final[dict[str, Callable[[JsonObject], bool]]] = {
+    neutral_openai_responses.API: neutral_openai_responses.says_it_failed
+}
+"""Name to what tells whether a result says by itself that it failed; strings of it may be in blobs.
+
+Of each API that has no flag for it, which would be recorded with the result.
+"""
 
 
 def neutral_of(api: str, value: JsonObject) -> Block:
@@ -82,12 +86,6 @@ def parts_of(api: str, value: JsonObject) -> tuple[Text | Document, ...]:
     """Return what a message of the user's holds, none for a block that is no such message."""
     reader = READERS.get(api)
     return reader.parts(value) if reader and reader.parts else ()
-
-
-def has_failed(content: JsonObject) -> bool:
-    """Return whether a result's content, as events are stored, says by itself that it failed."""
-    reader = READERS.get(content["api"]) if content["kind"] == "native" else None
-    return reader.failed(content["value"]) if reader and reader.failed else False
 
 
 def instructions_of(native: Native) -> str:

@@ -183,7 +183,7 @@ class Speller:
                 self._leave_out("R10", block, "blank text in a result")
             else:
                 kept.append(self._unmarked(value, block.version))
-                if kind_of(value) == REFERENCE:
+                if "tool_name" in value:
                     self._draft.types.add(REFERENCE)
         if not kept:
             self._draft.note("repaired", "R14", block.version, "a result without content")
