@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import typer
 
@@ -14,6 +16,7 @@ from hansard.adapters.request_check import Verdict, check_request
 from hansard.domain import jsontext
 from hansard.domain.errors import MalformedJson
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.referee.members import member
 from hansard.projections.referee.violation import Violation
 
 _STANDARD_INPUT: Final = Path("-")
@@ -24,7 +27,10 @@ def check(file: Path, api: str, *, as_json: bool) -> bool:
 
     A file that cannot be read, or holds no JSON object, is wrong usage.
     """
-    verdict = check_request(api, _request(file))
+    request = _request(file)
+    checked = check_request(api, request)
+    in_order = sorted(checked.violations, key=lambda violation: _place(request, violation.where))
+    verdict = replace(checked, violations=tuple(in_order))
     if as_json:
         output.json_line(_document(verdict))
     else:
@@ -43,14 +49,47 @@ def _request(file: Path) -> JsonObject:
 
 
 def _tell(verdict: Verdict) -> None:
-    for violation in verdict.violations:
-        output.plain(violation.where, violation.rule, violation.said, violation.advice)
+    if output.is_drawn():
+        _draw(verdict.violations)
+    else:
+        for violation in verdict.violations:
+            output.plain(violation.where, violation.rule, violation.said, violation.advice)
     if verdict.types is None:
         output.told("hansard: types were not checked: the API's SDK is not installed")
     if verdict.is_accepted:
         sys.stdout.write("No rule is known that it breaks.\n")
     else:
         output.told(f"hansard: {counted(len(verdict.violations), 'violation')}")
+
+
+def _draw(violations: Iterable[Violation]) -> None:
+    """Draw each breach below the other: its place and rule, what the provider says, what to do."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = output.console()
+    for violation in violations:
+        where = output.flat(violation.where) or "the request"
+        console.print(Text.assemble((where, "bold"), "  ", (violation.rule, "dim")))
+        console.print(Padding(Text(output.flat(violation.said), "red"), (0, 0, 0, 2)))
+        console.print(Padding(Text(f"→ {output.flat(violation.advice)}"), (0, 0, 1, 2)))
+
+
+def _place(request: JsonObject, where: str) -> list[int]:
+    """Return the place of a JSON pointer in a request: what is not there is at the end."""
+    held: Any = request
+    places: list[int] = []
+    for step in where.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(held, list):
+            items = cast("list[Any]", held)
+            places.append(int(name))
+            held = items[int(name)] if int(name) < len(items) else None
+        else:
+            names = list(cast("JsonObject", held)) if isinstance(held, dict) else []
+            places.append(names.index(name) if name in names else len(names))
+            held = member(held, name)
+    return places
 
 
 def _document(verdict: Verdict) -> dict[str, object]:

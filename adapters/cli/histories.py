@@ -26,6 +26,8 @@ _DONE: Final = {
     "unchanged": "unchanged",
     "refused": "refused",
 }
+_WOULD_BE_DONE: Final = {**_DONE, "recorded": "would be recorded", "extended": "would go on"}
+_WOULD_BE: Final = {"recorded": "would be recorded", "extended": "would be extended"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,9 @@ def _import(store: Store, path: Path, base: str, wish: Wish) -> _Summary:
             progress(number, histories.count)
             summary.add(done)
             if wish.as_json:
-                output.json_line(_document(done))
+                output.json_line(_document(done, dry_run=wish.dry_run))
             elif not output.is_drawn():
-                _print(done)
+                _print(done, dry_run=wish.dry_run)
     return summary
 
 
@@ -106,7 +108,8 @@ class _Summary:
 
     def sentence(self, *, dry_run: bool) -> str:
         """Return what was done, on one line."""
-        parts = [f"{self.outcomes[it]:,} {word}" for it, word in _DONE.items() if self.outcomes[it]]
+        words = _WOULD_BE_DONE if dry_run else _DONE
+        parts = [f"{self.outcomes[it]:,} {word}" for it, word in words.items() if self.outcomes[it]]
         total = counted(self.outcomes.total(), "conversation")
         would = "would be " if dry_run else ""
         new = f"{counted(self.recorded, 'event')} {would}new"
@@ -128,11 +131,12 @@ def _dubious(done: TakenIn) -> Iterable[str]:
         yield f"{done.key}, {doubt.place}: {doubt.kind}: {doubt.why}"
 
 
-def _print(done: TakenIn) -> None:
-    output.plain(done.key, done.outcome, done.events, done.recorded, len(done.doubts), done.why)
+def _print(done: TakenIn, *, dry_run: bool) -> None:
+    outcome = _WOULD_BE.get(done.outcome, done.outcome) if dry_run else done.outcome
+    output.plain(done.key, outcome, done.events, done.recorded, len(done.doubts), done.why)
 
 
-def _document(done: TakenIn) -> dict[str, object]:
+def _document(done: TakenIn, *, dry_run: bool) -> dict[str, object]:
     return {
         "key": done.key,
         "conversation": None if done.conversation_id is None else str(done.conversation_id),
@@ -141,4 +145,5 @@ def _document(done: TakenIn) -> dict[str, object]:
         "recorded": done.recorded,
         "why": done.why,
         "doubts": [doubt._asdict() for doubt in done.doubts],
+        "dry_run": dry_run,
     }

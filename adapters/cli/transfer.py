@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Generator, Iterator
@@ -16,13 +17,17 @@ from hansard.adapters.cli.naming import named
 from hansard.adapters.cli.quantities import counted, size
 from hansard.adapters.export import export
 from hansard.adapters.store import Store
-from hansard.domain.errors import InvalidInput
+from hansard.domain.errors import InvalidExport, InvalidInput
 
 if TYPE_CHECKING:
     from hansard.adapters.importing import Progress
 
 STANDARD_INPUT: Final = Path("-")
 """How a command line names the input that is no file."""
+
+_LOOKED_AT: Final = 65536
+_EXPORT: Final = b'{"hansard":'
+_KEPT: Final = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*[\[{].*"(?:role|messages|input)"\s*:', re.DOTALL)
 
 
 def export_to(store: Store, key: str, file: Path | None, *, as_json: bool) -> None:
@@ -43,7 +48,7 @@ def export_to(store: Store, key: str, file: Path | None, *, as_json: bool) -> No
 
 def import_from(store: Store, file: Path, new_key: str | None, *, as_json: bool) -> None:
     """Record what a file holds."""
-    with local(file) as path, progress_of("Recording") as progress:
+    with local(file) as path, _hinted(path), progress_of("Recording") as progress:
         done = importing.import_file(
             store.backend, store.tenant, path, key=new_key, progress=progress
         )
@@ -64,7 +69,7 @@ def import_from(store: Store, file: Path, new_key: str | None, *, as_json: bool)
 
 def check_file(file: Path, *, as_json: bool) -> None:
     """Verify a file and say what it holds."""
-    with local(file) as path, progress_of("Checking") as progress:
+    with local(file) as path, _hinted(path), progress_of("Checking") as progress:
         checked = importing.check(path, progress)
     beginning = checked.beginning
     if as_json:
@@ -87,6 +92,20 @@ def _write(file: Path, lines: Iterator[bytes]) -> int:
             return sum(opened.write(line) for line in lines)
     except OSError as exc:
         raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc
+
+
+@contextmanager
+def _hinted(path: Path) -> Generator[None]:
+    """Say of a file that is no export how to take in what another program kept, if it looks so."""
+    try:
+        yield
+    except InvalidExport as exc:
+        with path.open("rb") as file:
+            beginning = file.read(_LOOKED_AT)
+        if beginning.startswith(_EXPORT) or not _KEPT.search(beginning):
+            raise
+        said = "the file is no export: if another program kept its messages, say how with --api"
+        raise InvalidExport(f"{said}, such as `--api openai-chat`") from exc
 
 
 @contextmanager

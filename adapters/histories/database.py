@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
 import apsw
@@ -21,6 +23,10 @@ Value = str | int | None
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_READ_VERSION: Final = 19
+"""Where a SQLite file says whether a log is written ahead of it (sqlite.org/fileformat2.html)."""
+_AHEAD: Final = 2
+_TRIES: Final = 3
 
 
 class Database:
@@ -49,13 +55,70 @@ class Database:
 
 @contextmanager
 def opened(path: Path, subject: str) -> Generator[Database]:
-    """Open a file for a while; InvalidInput where it is not the database that it should be."""
+    """Open a file for a while, and write nothing into it or beside it.
+
+    InvalidInput where it is not the database that it should be.
+    """
     try:
-        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        with _untouched(path) as (name, flags), closing(apsw.Connection(name, flags)) as connection:
             connection.set_busy_timeout(5000)
             yield Database(connection, subject)
     except (apsw.Error, UnicodeDecodeError) as exc:
-        raise InvalidInput(f"the file is no {subject} database: {_reason(exc)}") from exc
+        kind = subject.replace("_", "-")
+        raise InvalidInput(f"the file is no {kind} database: {_reason(exc)}") from exc
+
+
+@contextmanager
+def _untouched(path: Path) -> Generator[tuple[str, int]]:
+    """Yield the name and the flags to open a file with so that nothing comes to stand beside it.
+
+    Who opens a file with a write-ahead log makes that log and its index, even to read. Without a
+    log nobody has the file open, so it can be read as one that does not change; with one a copy is.
+    """
+    if not _is_logged_ahead(path):
+        yield str(path), apsw.SQLITE_OPEN_READONLY
+    elif not _log_of(path).exists():
+        uri = f"{path.absolute().as_uri()}?immutable=1"
+        yield uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    else:
+        with TemporaryDirectory(prefix="hansard-import-") as folder:
+            yield str(_copied(path, Path(folder))), apsw.SQLITE_OPEN_READWRITE
+
+
+def _is_logged_ahead(path: Path) -> bool:
+    with path.open("rb") as file:
+        header = file.read(_READ_VERSION + 1)
+    return header[_READ_VERSION:] == bytes((_AHEAD,))
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """Copy a file and its log as they were at one time: neither changed meanwhile."""
+    copy = folder / "copy.db"
+    for _ in range(_TRIES):
+        before = _state(path)
+        shutil.copyfile(path, copy)
+        _log_of(copy).unlink(missing_ok=True)
+        if _log_of(path).exists():
+            shutil.copyfile(_log_of(path), _log_of(copy))
+        if _state(path) == before:
+            return copy
+    raise InvalidInput("the file is being written: import it once its program has ended")
+
+
+def _state(path: Path) -> tuple[tuple[int, int] | None, ...]:
+    return tuple(_written(file) for file in (path, _log_of(path)))
+
+
+def _written(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def microseconds(time: object) -> int | None:

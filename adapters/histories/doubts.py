@@ -110,15 +110,14 @@ def _truncated(spoken: Iterable[Spoken], blobs: Mapping[str, bytes]) -> Iterator
         is_call = isinstance(event, events.ToolCallRecorded)
         for block in _blocks(event):
             match block:
-                case Text(text=text):
-                    is_cut = _is_cut(text)
-                case Native(value=value):
-                    whole = restore(value, blobs)
-                    is_cut = _holds_cut(whole) or (is_call and _has_cut_arguments(whole))
+                case Text(text=text) if not is_call and _is_cut(text):
+                    yield Doubt("truncated", place, "a text or a document seems to be cut")
+                case Native(value=value) if is_call and _has_cut_arguments(restore(value, blobs)):
+                    yield Doubt("truncated", place, "the arguments of a call are no whole JSON")
+                case Native(value=value) if not is_call and _holds_cut(restore(value, blobs)):
+                    yield Doubt("truncated", place, "a text or a document seems to be cut")
                 case _:
-                    is_cut = False
-            if is_cut:
-                yield Doubt("truncated", place, "a text or a document seems to be cut")
+                    continue
 
 
 def _blocks(event: Event) -> tuple[object, ...]:

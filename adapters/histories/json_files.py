@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
@@ -22,11 +23,15 @@ _LINES: Final = frozenset({".jsonl", ".ndjson"})
 
 
 class _Held(NamedTuple):
-    """A value of a file, and its place there: its number, from 1, and what is counted."""
+    """A value of a file, and its place there: its number, from 1, and what is counted.
+
+    `fault` says what is wrong with a line that is no value.
+    """
 
     number: int
     place: str
     value: Any
+    fault: str | None = None
 
 
 def histories_in(path: Path, api: str) -> Histories:
@@ -37,8 +42,8 @@ def histories_in(path: Path, api: str) -> Histories:
     lines = partial(_lines, path)
     if not _has_lines(path):
         return _of_value(path, api)
-    first = next(lines())
-    if _is_message(first.value):
+    first = next((held for held in lines() if held.fault is None), None)
+    if first is not None and _is_message(first.value):
         messages = [_message(held) for held in lines()]
         return _one(api, {MEMBER[api]: messages})
     return _several(api, lines, sum(1 for _ in lines()))
@@ -79,6 +84,8 @@ def _one(api: str, value: Any) -> Histories:
 
 def _history(api: str, held: _Held, name: str | None) -> History:
     def heard(listener: Listener) -> Heard:
+        if held.fault is not None:
+            raise InvalidInput(held.fault)
         return hear(api, _request(held.value, api), listener)
 
     return History(held.place, name, heard)
@@ -110,6 +117,8 @@ def _request(value: Any, api: str) -> JsonObject:
 def _message(held: _Held) -> JsonObject:
     if _is_message(held.value):
         return cast("JsonObject", held.value)
+    if held.fault is not None:
+        raise InvalidInput(f"{held.place}: {held.fault}")
     raise InvalidInput(f"{held.place}: no message: it has neither `role` nor `type`")
 
 
@@ -136,21 +145,30 @@ def _lines(path: Path) -> Iterator[_Held]:
     with path.open("rb") as file:
         for number, line in _filled(file):
             try:
-                value = read(line)
+                yield _Held(number, f"line {number}", read(line))
             except MalformedJson as exc:
-                raise InvalidInput(f"line {number}: {exc}") from exc
-            yield _Held(number, f"line {number}", value)
+                yield _Held(number, f"line {number}", None, str(exc))
 
 
 def _has_lines(path: Path) -> bool:
-    """Whether a file's first line is a value of its own, and not its only one."""
+    """Whether a file's first line is a value of its own, and not its only one.
+
+    In a file named for lines the first may be damaged, if the second one is an object.
+    """
     with path.open("rb") as file:
-        lines = _filled(file)
-        first = next(lines, None)
-        if first is None or next(lines, None) is None:
-            return False
+        lines = [line for _, line in islice(_filled(file), 2)]
+    if len(lines) < 2:
+        return False
+    first, second = lines
+    if _is_value(first):
+        return True
+    is_pretty = first.strip() in (b"[", b"{")
+    return path.suffix.lower() in _LINES and not is_pretty and _is_value(second)
+
+
+def _is_value(line: bytes) -> bool:
     try:
-        read(first[1])
+        read(line)
     except MalformedJson:
         return False
     return True

@@ -149,7 +149,8 @@ def tool_names(request: Mapping[str, Any]) -> Iterator[Found]:
     names = Counter(text(tool.get("name")) for _, tool in tools if tool.get("name"))
     for place, tool in tools:
         name, kind = text(tool.get("name")), text(tool.get("type")) or "custom"
-        if kind == "custom" and name and not re.fullmatch(_NAME_PATTERN, name):
+        is_named = kind == "custom" and isinstance(tool.get("name"), str)
+        if is_named and not re.fullmatch(_NAME_PATTERN, name):
             said = f"tools.{place}.custom.name: String should match pattern '{_NAME_PATTERN}'"
             yield ("tools", place, "name"), said
         if names[name] > 1:

@@ -83,7 +83,7 @@ def ended(process: subprocess.Popen[str]) -> Done:
     return Done(process.returncode, out, err)
 
 
-def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
+def on_a_terminal(*arguments: str, columns: int = 80, code: int = 0, **environment: str) -> str:
     """Return what `hansard` writes on a terminal of some width, escape codes and all."""
     ours, theirs = pty.openpty()
     variables = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), **environment}
@@ -99,7 +99,7 @@ def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> str
         pass  # How Linux says that the other side has closed the terminal.
     finally:
         os.close(ours)
-    assert process.wait() == 0, written.decode()
+    assert process.wait() == code, written.decode()
     return written.decode().replace("\r\n", "\n")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from io import BytesIO, TextIOWrapper
@@ -16,7 +17,7 @@ from hansard.adapters.parameter_types import parameter_types
 from hansard.adapters.type_deviations import DEVIATIONS
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.rules import RULES
-from tests.adapters.command import Command, in_process
+from tests.adapters.command import Command, in_process, on_a_terminal
 
 ANTHROPIC, CHAT, RESPONSES = RULES
 HELLO: JsonObject = {"role": "user", "content": "Hello"}
@@ -62,7 +63,7 @@ class TestTypes:
 
     @pytest.mark.parametrize("api", GOOD)
     def test_what_the_messages_do_not_need_may_be_there_or_not(self, api: str) -> None:
-        most = {"max_output_tokens": 9} if api == RESPONSES else {"max_tokens": 9}
+        most: JsonObject = {"max_output_tokens": 9} if api == RESPONSES else {"max_tokens": 9}
         for stream in (True, False):
             request = {**GOOD[api], "model": "a-model", "stream": stream, **most}
             assert hansard.check_request(api, request).violations == ()
@@ -89,6 +90,11 @@ class TestTypes:
         answer: JsonObject = {"role": "assistant", "content": "Yes.", "annotations": []}
         assert broken(CHAT, {"messages": [HELLO, answer]}) == [
             ("/messages/1/annotations", "Unknown parameter: 'messages[1].annotations'.")
+        ]
+
+    def test_a_whole_body_for_anthropic_says_how_much_may_be_answered(self) -> None:
+        assert broken(ANTHROPIC, {"model": "claude-sonnet-5", "messages": [HELLO]}) == [
+            ("/max_tokens", "max_tokens: Field required")
         ]
 
     def test_a_missing_key_is_refused(self) -> None:
@@ -192,6 +198,37 @@ class TestCommand:
                 "leave the empty message out",
             ]
         ]
+
+    def test_a_terminal_shows_each_below_the_other_in_the_order_of_the_request(
+        self, tmp_path: Path
+    ) -> None:
+        silent: JsonObject = {"role": "user", "content": []}
+        odd: JsonObject = {"role": "user", "content": "Hello", "colour": "blue"}
+        messages = [HELLO, silent, *[HELLO] * 8, odd, silent]
+        file = self.given(tmp_path, {"messages": messages})
+        shown = on_a_terminal("check-request", file, "--api", ANTHROPIC, code=1)
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+        assert max(map(len, plain.splitlines())) <= 80
+        assert re.findall(r"^/\S+", plain, re.MULTILINE) == [
+            "/messages/1/content",
+            "/messages/10/colour",
+            "/messages/11/content",
+        ]
+        words = " ".join(plain.split())
+        assert "messages must have non-empty content except for the optional final" in words
+        assert "→ leave the empty message out" in words
+
+    def test_lines_and_json_are_in_the_order_of_the_request_too(
+        self, command: Command, tmp_path: Path
+    ) -> None:
+        silent: JsonObject = {"role": "user", "content": []}
+        odd: JsonObject = {"role": "user", "content": "Hello", "colour": "blue"}
+        file = self.given(tmp_path, {"messages": [silent, odd]})
+        places = ["/messages/0/content", "/messages/1/colour"]
+        done = command("check-request", file, "--api", ANTHROPIC)
+        assert [line[0] for line in done.columns] == places
+        listed = command("check-request", file, "--api", ANTHROPIC, "--json").document
+        assert [it["where"] for it in listed["violations"]] == places
 
     @pytest.mark.parametrize("text", ["{", "[]", '{"a": 1, "a": 2}'])
     def test_what_cannot_be_read_is_exit_code_2(

@@ -59,7 +59,7 @@ def test_what_is_dubious_is_said_on_standard_error_or_in_json(
         "talk, message 7: blank: a text is blank",
     ]
     document = hansard(*arguments, "--json").document
-    assert set(document) == {*COLUMNS, "conversation"}
+    assert set(document) == {*COLUMNS, "conversation", "dry_run"}
     assert [set(doubt) for doubt in document["doubts"]] == [{"kind", "place", "why"}] * 2
 
 
@@ -89,7 +89,13 @@ def test_a_dry_run_makes_no_store(hansard: Command, tmp_path: Path) -> None:
     arguments = ("import", str(log), "--api", "simonw-llm", "--url", url)
     told = hansard(*arguments, "--dry-run")
     assert not (tmp_path / "talks.db").exists()
-    assert told.columns == hansard(*arguments).columns
+    outcomes = {line[1] for line in told.columns}
+    assert outcomes == {"would be recorded"}
+    (said, *_) = hansard(*arguments, "--dry-run", "--json").documents
+    assert (said["outcome"], said["dry_run"]) == ("recorded", True)
+    done = hansard(*arguments).columns
+    assert [[it[0], *it[2:]] for it in told.columns] == [[it[0], *it[2:]] for it in done]
+    assert {it[1] for it in done} == {"recorded"}
     assert hansard(*arguments, "--dry-run").columns[0][1] == "unchanged"
 
 
@@ -102,6 +108,38 @@ def test_a_file_that_is_none_of_the_kind_is_an_error_that_names_it(
         done = hansard("import", str(path), "--api", api, "--url", url_of(tmp_path))
         assert done.code == 1
         assert done.err.startswith(f"hansard: {path}: the file is ")
+    session = hansard("import", str(path), "--api", "openai-agents-session")
+    assert "the file is no openai-agents-session database" in session.err
+
+
+@pytest.mark.parametrize("value", [CHAT, {"model": "m", "messages": CHAT}])
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("option", [(), ("--check",)])
+def test_messages_that_are_taken_for_an_export_are_said_to_need_an_option(
+    hansard: Command, tmp_path: Path, value: object, indent: int | None, option: tuple[str, ...]
+) -> None:
+    path = tmp_path / "resp.json"
+    path.write_text(json.dumps(value, indent=indent) + "\n", encoding="utf-8")
+    done = hansard("import", str(path), *option, "--url", url_of(tmp_path))
+    assert done.code == 1
+    assert "--api" in done.err
+
+
+def test_a_line_that_is_no_json_is_refused_and_keeps_no_other_out(
+    hansard: Command, tmp_path: Path
+) -> None:
+    whole = json.dumps({"messages": CHAT})
+    for number, lines in ((2, [whole, '{"mess', whole]), (1, ['{"mess', whole, whole])):
+        path = tmp_path / f"l{number}.jsonl"
+        path.write_text("\n".join(lines), encoding="utf-8")
+        done = hansard(
+            *("import", str(path), "--api", "openai-chat", "--json", "--url", url_of(tmp_path))
+        )
+        assert done.code == 1
+        assert [it["outcome"] for it in done.documents].count("recorded") == 2
+        refused = done.documents[number - 1]
+        assert refused["outcome"] == "refused"
+        assert refused["why"].startswith(f"line {number}: not JSON")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +162,7 @@ def test_options_of_exports_and_of_histories_do_not_mix(
 def test_a_terminal_is_told_in_a_sentence(tmp_path: Path) -> None:
     path = lines_written(tmp_path / "l.jsonl", [{"messages": CHAT}] * 2)
     arguments = ("import", str(path), "--api", "openai-chat", "--url", url_of(tmp_path))
-    assert "2 conversations: 2 recorded; 16 events would be new." in on_a_terminal(
+    assert "2 conversations: 2 would be recorded; 16 events would be new." in on_a_terminal(
         *arguments, "--dry-run"
     )
     assert "2 conversations: 2 recorded; 16 events new." in on_a_terminal(*arguments)

@@ -277,3 +277,27 @@ def test_what_llm_kept_goes_to_any_api(store: Store, tmp_path: Path, api: str, l
     first, *_ = all_taken_in(store, "simonw-llm", log(tmp_path / "logs.db"))
     spelled = json.dumps(dict(store.conversation(first.key).request(api)))
     assert all(said in spelled for said in ("A LONG TEXT", "Oslo", "It rains."))
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_nothing_is_written_beside_a_file_with_a_write_ahead_log(
+    tmp_path: Path, is_open: bool
+) -> None:
+    columns = "id INTEGER PRIMARY KEY, session_id, message_data, created_at"
+    schema = f"PRAGMA journal_mode=WAL; CREATE TABLE agent_messages ({columns})"
+    path = database(tmp_path / "odd name #1?.db", schema)
+    with closing(sqlite3.connect(path)) as writer:
+        item = json.dumps({"role": "user", "content": "Hello"})
+        writer.execute("INSERT INTO agent_messages VALUES (1, 's', ?, NULL)", (item,))
+        writer.commit()
+        before = {it.name: it.read_bytes() for it in tmp_path.iterdir()}
+        if is_open:
+            assert len(before) == 3
+            done = all_taken_in(memory(), "openai-agents-session", path)
+            assert {it.name: it.read_bytes() for it in tmp_path.iterdir()} == before
+    if not is_open:
+        before = {it.name: it.read_bytes() for it in tmp_path.iterdir()}
+        assert len(before) == 1
+        done = all_taken_in(memory(), "openai-agents-session", path)
+        assert {it.name: it.read_bytes() for it in tmp_path.iterdir()} == before
+    assert [(it.outcome, it.events) for it in done] == [("recorded", 2)]

@@ -127,6 +127,22 @@ def test_arguments_that_are_cut() -> None:
     ]
 
 
+def test_a_doubt_says_whether_it_is_arguments_or_a_text_that_is_cut() -> None:
+    cut = {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"in": "Os'}
+    output = {"type": "function_call_output", "call_id": "c", "output": "It was... [truncated]"}
+    asked = {"role": "user", "content": "Hello"}
+    found = doubts_in("openai-responses", asked, cut, output)
+    assert [(it.place, it.why) for it in found] == [
+        ("item 2", "the arguments of a call are no whole JSON"),
+        ("item 3", "a text or a document seems to be cut"),
+    ]
+
+
+def test_whole_arguments_that_speak_of_cutting_are_not_cut() -> None:
+    asked = {**call(), "input": {"status": "truncated"}}
+    assert doubted(API, user(text()), assistant(asked), user(result())) == []
+
+
 def test_arguments_that_are_no_json_by_right() -> None:
     item = {"type": "custom_tool_call", "call_id": "c", "name": "sql", "input": "SELECT 1"}
     output = {"type": "custom_tool_call_output", "call_id": "c", "output": "1"}
