@@ -81,7 +81,7 @@ def _place(request: JsonObject, where: str) -> list[int]:
     places: list[int] = []
     for step in where.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(held, list):
+        if isinstance(held, list) and name.isdecimal():
             items = cast("list[Any]", held)
             places.append(int(name))
             held = items[int(name)] if int(name) < len(items) else None
