@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from hansard.domain.events import (
@@ -16,13 +17,17 @@ from hansard.domain.events import (
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 
+Lost: TypeAlias = Literal["aside", "given up"]
+"""Why an event is no history: it never was (`aside`), or an adoption replaced it."""
+
 
 @dataclass(slots=True)
 class LineTold:
     """A side line: `begun` is the version of its first event, `recorded_at` the time of that.
 
     `after` is the version that it goes on from (None: of none), `adopted` that of the event which
-    made it part of the main line (None: it is aside).
+    made it part of the main line (None: none did), `given_up` how many of its events are history
+    no more, `kept` how many still are.
     """
 
     line: UUID
@@ -33,12 +38,22 @@ class LineTold:
     after: int | None = None
     events: int = 0
     adopted: int | None = None
+    kept: int = 0
+    given_up: int = 0
+
+    @property
+    def lost(self) -> Lost | None:
+        """Why nothing of it is history; None if something is."""
+        if self.kept:
+            return None
+        return "given up" if self.given_up else "aside"
 
     def __str__(self) -> str:
         """Say where it stands and what became of it."""
         place = "" if self.after is None else f" after version {self.after}"
-        fate = "aside" if self.adopted is None else f"adopted at version {self.adopted}"
-        return f"side line {self.line}: {self.relation}{place}, {_counted(self.events)}, {fate}"
+        part = ", in part given up" if self.given_up else ""
+        fate = self.lost or f"history since version {self.adopted}{part}"
+        return f"{self.relation}{place}, {_counted(self.events)}, {fate}"
 
 
 class LinesTold:
@@ -53,8 +68,8 @@ class LinesTold:
         """Yield the side lines in the order in which they began."""
         return iter(self._lines.values())
 
-    def take(self, recorded: RecordedEvent) -> None:
-        """Take in the next event."""
+    def take(self, recorded: RecordedEvent, lost: Lost | None) -> None:
+        """Take in the next event, and why it is no history (None: it is)."""
         event = recorded.event()
         if isinstance(event, Erased | Unrecognised):
             return
@@ -71,6 +86,8 @@ class LinesTold:
             event.line, LineTold(event.line, version, recorded.exchange, recorded.recorded_at)
         )
         line.events += 1
+        line.kept += lost is None
+        line.given_up += lost == "given up"
         match event:
             case RequestSent() if event_id == event.line:
                 line.relation, line.after = event.relation, event.after

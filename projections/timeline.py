@@ -6,7 +6,7 @@ aligned is for whoever draws it. Folding keeps nothing but the calls, so it stre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, assert_never
 from uuid import UUID
@@ -24,14 +24,20 @@ from hansard.domain.events import Event
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections import wording
-from hansard.projections.lines_told import LinesTold, LineTold
+from hansard.projections.lines_told import LinesTold, LineTold, Lost
 from hansard.projections.neutral import neutral_of
 
 Speaker = Literal["user", "assistant", "system", "tool", "provider", "record"]
 """Who a row is of; `record`: nobody spoke, the record notes what happened around the talk."""
 
-Mark = Literal["error", "cancelled", "interrupted", "opaque", "unread", "erased", "side"]
+Mark = Literal[
+    "error", "cancelled", "interrupted", "opaque", "unread", "erased", "aside", "given up"
+]
 """What is out of the ordinary about a row."""
+
+
+Standing: TypeAlias = Callable[[int, UUID | None], Lost | None]
+"""Tells of an event's version and line why it is no history; None if it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,26 +93,37 @@ _Aside: TypeAlias = (
 _UNKNOWN_CALL: Final = _Call(0, "unknown call")
 
 
-def timeline(recorded: Iterable[RecordedEvent], *, side_lines: bool = False) -> Iterator[Row]:
+def as_recorded(_version: int, line: UUID | None) -> Lost | None:
+    """Return how an event stood when it was recorded: what is on a side line was aside."""
+    return None if line is None else "aside"
+
+
+def timeline(
+    recorded: Iterable[RecordedEvent],
+    *,
+    side_lines: bool = False,
+    standing: Standing = as_recorded,
+) -> Iterator[Row]:
     """Yield the rows of recorded events; those of side lines only if they are asked for.
 
     Then a row follows for each side line, with where it stands and what became of it.
     """
-    told = Timeline(side_lines=side_lines)
+    told = Timeline(side_lines=side_lines, standing=standing)
     lines = LinesTold()
     for event in recorded:
         yield from told.rows(event)
         if side_lines:
-            lines.take(event)
+            lines.take(event, _lost(event, standing))
     yield from map(_line, lines)
 
 
 class Timeline:
     """The fold: give it a conversation's events in order, get their rows."""
 
-    def __init__(self, *, side_lines: bool = False) -> None:
+    def __init__(self, *, side_lines: bool = False, standing: Standing = as_recorded) -> None:
         """Begin with no call open; events of side lines have rows only if they are asked for."""
         self._side_lines = side_lines
+        self._standing = standing
         self._calls: _Calls = {}
 
     def rows(self, event: RecordedEvent) -> Iterator[Row]:
@@ -114,8 +131,16 @@ class Timeline:
         happened = event.event()
         line = None if isinstance(happened, Erased | Unrecognised) else happened.line
         if line is None or self._side_lines:
+            lost = _lost(event, self._standing)
             for told in _tell(happened, event.version, self._calls):
-                yield _row(event, told, line)
+                yield _row(event, told, line, lost)
+
+
+def _lost(event: RecordedEvent, standing: Standing) -> Lost | None:
+    happened = event.event()
+    if isinstance(happened, Erased | Unrecognised):
+        return None  # Nothing tells which line it is on.
+    return standing(event.version, happened.line)
 
 
 def _line(line: LineTold) -> Row:
@@ -126,12 +151,12 @@ def _line(line: LineTold) -> Row:
         speaker="record",
         kind="line",
         text=str(line),
-        marks=() if line.adopted else ("side",),
+        marks=() if line.lost is None else (line.lost,),
         line=line.line,
     )
 
 
-def _row(event: RecordedEvent, told: _Told, line: UUID | None) -> Row:
+def _row(event: RecordedEvent, told: _Told, line: UUID | None, lost: Lost | None) -> Row:
     return Row(
         version=event.version,
         exchange=event.exchange,
@@ -139,7 +164,7 @@ def _row(event: RecordedEvent, told: _Told, line: UUID | None) -> Row:
         speaker=told.speaker,
         kind=told.kind,
         text=told.text,
-        marks=told.marks if line is None else (*told.marks, "side"),
+        marks=told.marks if lost is None else (*told.marks, lost),
         answers=told.answers,
         line=line,
     )
@@ -225,7 +250,9 @@ def _message(event: events.MessageRecorded) -> Iterator[_Told]:
             case Native():
                 kind = str(block.value.get("type", "message"))
                 kind = "text" if kind == "message" else kind
-                yield _Told(event.role, kind, wording.message(block))
+                text = wording.message(block)
+                if event.role != "assistant" or text != wording.NO_TEXT:
+                    yield _Told(event.role, kind, text)
 
 
 def _call(event: events.ToolCallRecorded | events.ServerToolCallRecorded) -> _Told:
@@ -255,7 +282,7 @@ def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[_T
             texts = [block.text for block in content if isinstance(block, Text)]
             documents = [block for block in content if isinstance(block, Document)]
         case Native():
-            texts, documents = [wording.native(event.content)], []
+            texts, documents = [wording.result(event.content)], []
     if texts or not documents:
         yield replace(told, text=_given(call, " ".join(texts) or "nothing"))
     for document in documents:
@@ -263,7 +290,7 @@ def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[_T
 
 
 def _server_result(event: events.ServerToolResultRecorded, call: _Call | None) -> _Told:
-    text = _given(call, wording.native(event.content))
+    text = _given(call, wording.result(event.content))
     return _Told("provider", "result", text, answers=call.version if call else None)
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from hansard.domain import events, jsontext
-from hansard.domain.content import Document, Native, Reasoning, Text
+from hansard.domain.content import (
+    Document,
+    Native,
+    Reasoning,
+    ServerToolResult,
+    Text,
+    ToolResult,
+)
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral import instructions_of, neutral_of, tool_of
 
@@ -38,12 +45,10 @@ def _count(tokens: int | None) -> str:
 
 
 def instructions(content: str | Text | Native) -> str:
-    """Return instructions as text."""
+    """Return instructions as text; `none` where they were taken away."""
     match content:
-        case str():
-            return content
-        case Text():
-            return content.text
+        case (str() as text) | Text(text=text):
+            return text or "none"
         case Native():
             return instructions_of(content) or native(content)
 
@@ -55,6 +60,9 @@ def reasoning(content: Native | Reasoning) -> str:
     return native(content)
 
 
+NO_TEXT: Final = "no text"
+
+
 def message(block: Native) -> str:
     """Return what a provider's message, or a block of one, says."""
     if block.value.get("type", "message") != "message":
@@ -63,8 +71,21 @@ def message(block: Native) -> str:
         return said
     read = neutral_of(block.api, block.value)
     if isinstance(read, Text) and (read.text or not block.value.get("content")):
-        return read.text or "no text"
+        return read.text or NO_TEXT
     return native(block)
+
+
+def result(block: Native) -> str:
+    """Return what a provider's result of a call says."""
+    if said := _said(block.value.get("output")):
+        return said
+    read = None if "content" in block.value else neutral_of(block.api, block.value)
+    if not isinstance(read, ToolResult | ServerToolResult):
+        return native(block)
+    held = (it.text if isinstance(it, Text) else document(it) for it in read.content)
+    return "; ".join(filter(None, held)) or (
+        native(block) if block.value.get("output") else "nothing"
+    )
 
 
 _TEXTS: Final = ("text", "thinking", "content")
@@ -116,8 +137,9 @@ def _said_of(item: Any) -> str:
 
 def adoption(event: events.LineAdopted) -> str:
     """Return what the main line goes on from."""
-    line = "" if event.adopted is None else f" with side line {event.adopted}"
-    return f"the main line goes on from version {event.after}{line}"
+    line = "" if event.begun is None else f" with the line from version {event.begun}"
+    place = f"version {event.after}" if event.after else "the beginning"
+    return f"goes on from {place}{line}"
 
 
 def document(held: Document) -> str:

@@ -144,10 +144,10 @@ def show(
 
     with _store(context, url) as store:
         found = named(store, key)
-        recorded = timeline.told(
-            store.backend, found, timeline.until(found, at), everything=lines or as_json
-        )
-        timeline.show(found, recorded, side_lines=lines, as_json=as_json)
+        until = timeline.until(found, at)
+        recorded = timeline.told(store.backend, found, until, everything=lines or as_json)
+        stands = timeline.standing(store.backend, found.conversation_id, until) if lines else None
+        timeline.show(found, recorded, standing=stands, as_json=as_json)
 
 
 @app.command()

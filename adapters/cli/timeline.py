@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from hansard.adapters.cli import output
 from hansard.adapters.cli.naming import Named
 from hansard.adapters.cli.quantities import ago, counted
-from hansard.adapters.lineage import lineage
+from hansard.adapters.lineage import Adoption, lineage
 from hansard.adapters.reading import read_through
 from hansard.domain import jsontext
 from hansard.domain.errors import InvalidInput, MalformedJson
+from hansard.domain.events import LineAdopted
 from hansard.domain.header import timestamp
 from hansard.domain.log import Log, RecordedEvent
-from hansard.projections.timeline import Mark, Row, Speaker, timeline
+from hansard.projections.lines_told import Lost
+from hansard.projections.timeline import Mark, Row, Speaker, Standing, as_recorded, timeline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +40,8 @@ _MARKS: Final[Mapping[Mark, str]] = {
     "opaque": "bold magenta",
     "unread": "bold magenta",
     "erased": "dim",
-    "side": "blue",
+    "aside": "blue",
+    "given up": "blue",
 }
 _LABEL_WIDTH: Final = 15
 _FOLDED_TO: Final = 3
@@ -44,14 +49,18 @@ _GAP: Final = "  "
 
 
 def show(
-    named: Named, recorded: Iterable[RecordedEvent], *, side_lines: bool, as_json: bool
+    named: Named,
+    recorded: Iterable[RecordedEvent],
+    *,
+    standing: Standing | None = None,
+    as_json: bool,
 ) -> None:
-    """Write the timeline of a conversation."""
+    """Write the timeline of a conversation; with side lines where it is told how each stands."""
     if as_json:
         for event in recorded:
             output.json_line(document(event))
         return
-    rows = timeline(recorded, side_lines=side_lines)
+    rows = timeline(recorded, side_lines=standing is not None, standing=standing or as_recorded)
     if output.is_drawn():
         draw(output.console(), named, rows)
     else:
@@ -66,6 +75,34 @@ def told(log: Log, named: Named, version: int, *, everything: bool) -> Iterator[
         return log.read(conversation, until=version)
     stretches = lineage(log, conversation, version)
     return read_through(log, tuple(s for s in stretches if s.conversation_id == conversation))
+
+
+def standing(log: Log, conversation: UUID, version: int) -> Standing:
+    """Return what tells why an event is no history at a version."""
+    stretches = [
+        s for s in lineage(log, conversation, version) if s.conversation_id == conversation
+    ]
+    adoptions = list(_adoptions(log, conversation, version))
+
+    def lost(at: int, line: UUID | None) -> Lost | None:
+        if any(s.line == line and s.after < at <= s.until for s in stretches):
+            return None
+        return "given up" if line is None or any(_took(a, at, line) for a in adoptions) else "aside"
+
+    return lost
+
+
+def _adoptions(log: Log, conversation: UUID, until: int) -> Iterator[Adoption]:
+    while until > 0 and (recorded := log.latest(conversation, "adopted", until)) is not None:
+        event = recorded.event()
+        if isinstance(event, LineAdopted):
+            yield Adoption(recorded.version, event)
+        until = recorded.version - 1
+
+
+def _took(adoption: Adoption, at: int, line: UUID) -> bool:
+    begun = adoption.event.begun
+    return adoption.event.adopted == line and begun is not None and begun <= at < adoption.version
 
 
 def columns(row: Row) -> tuple[object, ...]:
@@ -106,14 +143,27 @@ def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:
     """Draw the timeline: versions at the left, a line a block, long text folded."""
     console.print(_title(named))
     width = max(3, len(str(named.head.version)))
+    rows = iter(rows)
     exchange = 0
     version = 0
     for row in rows:
+        if row.kind == "line":
+            _draw_lines(console, chain((row,), rows), width)
+            return
         if row.exchange != exchange:
             exchange = row.exchange
             console.print(_rule(console, row))
         draw_row(console, row, f"{row.version if row.version != version else '':>{width}}")
         version = row.version
+
+
+def _draw_lines(console: Console, lines: Iterable[Row], width: int) -> None:
+    from rich.text import Text
+
+    console.print(_heading(console, "lines"))
+    for row in lines:
+        place = f"from version {row.version:>{width}}"
+        console.print(Text.assemble((place, "dim"), _GAP, row.text))
 
 
 def draw_row(console: Console, row: Row, place: str) -> None:
@@ -201,10 +251,14 @@ def _title(named: Named) -> Text:
 
 
 def _rule(console: Console, row: Row) -> Text:
+    when = ago(row.recorded_at, time.time_ns() // 1000)
+    return _heading(console, f"exchange {row.exchange} · {when}")
+
+
+def _heading(console: Console, text: str) -> Text:
     from rich.text import Text
 
-    when = ago(row.recorded_at, time.time_ns() // 1000)
-    heading = f"── exchange {row.exchange} · {when} "
+    heading = f"── {text} "
     return Text(heading + "─" * max(0, console.width - len(heading)), "dim")
 
 

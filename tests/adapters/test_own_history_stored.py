@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from hansard.adapters.cli.timeline import standing
 from hansard.adapters.replaying import replays
 from hansard.adapters.talk import Talk
 from hansard.domain import events, jsontext
@@ -34,9 +35,15 @@ def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded:
     edited = program.ask([*history, *program.user("u2b")], "b2")
     program.ask(program.user("x1"), "y1", system="You give titles.")
     program.ask([*edited, *program.user("u3")], "a3")
-    rows = list(timeline(recorded.talk.since(0), side_lines=True))
+    talk = recorded.talk
+    stands = standing(talk.backend, talk.conversation_id, talk.head().version)
+    rows = list(timeline(recorded.talk.since(0), side_lines=True, standing=stands))
     edit, other = (row for row in rows if row.kind == "line")
-    assert edit.text.endswith("branches after version 5, 4 events, adopted at version 18")
+    assert edit.text.endswith("branches after version 5, 4 events, history since version 18")
+    given_up = {row.version for row in rows if row.marks == ("given up",)}
+    aside = {row.version for row in rows if row.marks == ("aside",)}
+    assert given_up == {6, 7, 8, 9}
+    assert min(aside) == other.version
     assert other.text.endswith("unrelated, 4 events, aside")
     sent = [row.text.partition(", ")[2] for row in rows if row.kind == "request"]
     assert sent == ["", "", "branches after version 5", "unrelated", ""]

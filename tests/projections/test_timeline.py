@@ -191,7 +191,7 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
         (
             "record",
             "adopted",
-            f"the main line goes on from version 4 with side line {UUID(int=7)}",
+            "goes on from version 4 with the line from version 6",
         ),
     ),
     (
@@ -281,8 +281,8 @@ def test_side_lines_are_shown_only_if_asked_for() -> None:
     aside = events.MessageRecorded(role="user", content=(Text(text="A title"),), line=SIDE)
     assert rows(aside) == []
     row, line = rows(aside, side_lines=True)
-    assert (row.marks, row.line) == (("side",), SIDE)
-    assert line.text == f"side line {SIDE}: branches, 1 event, aside"
+    assert (row.marks, row.line) == (("aside",), SIDE)
+    assert line.text == "branches, 1 event, aside"
 
 
 def test_erased_and_newer_events_are_shown_as_what_they_are() -> None:
@@ -296,6 +296,44 @@ def test_erased_and_newer_events_are_shown_as_what_they_are() -> None:
     ]
 
 
+def test_a_message_without_text_has_no_row() -> None:
+    empty = Native(api="openai-chat", value={"role": "assistant", "content": None})
+    assert rows(events.MessageRecorded(role="assistant", content=(empty,))) == []
+
+
+def test_cleared_instructions_are_none() -> None:
+    assert told(events.InstructionsSet(content="")) == [("system", "instructions", "none")]
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [("21C", "21C"), ([{"type": "input_text", "text": "21C"}], "21C"), ("", "nothing")],
+)
+def test_a_result_of_responses_is_told_by_its_output(output: Any, text: str) -> None:
+    value = {"type": "function_call_output", "call_id": "c", "output": output}
+    given = Native(api="openai-responses", value=value)
+    assert rows(events.ToolResultRecorded(call_id="c", content=given))[0].text == text
+
+
+def test_what_is_no_history_says_why() -> None:
+    main = events.MessageRecorded(role="user", content=(Text(text="A"),))
+    side = events.MessageRecorded(role="user", content=(Text(text="B"),), line=SIDE)
+    happened = [
+        recorded(main, 1),
+        recorded(side, 2),
+        recorded(events.LineAdopted(adopted=SIDE, begun=2, after=0), 3),
+    ]
+    shown = timeline(
+        happened, side_lines=True, standing=lambda at, _: "given up" if at == 1 else None
+    )
+    assert [(row.marks, row.text) for row in shown] == [
+        (("given up",), "A"),
+        ((), "B"),
+        ((), "goes on from the beginning with the line from version 2"),
+        ((), "branches, 1 event, history since version 3"),
+    ]
+
+
 def test_text_that_moved_into_a_blob_is_told_by_its_size() -> None:
     moved = native(type="text", text={"$hansard.blob": "00", "size": 70_000})
     (row,) = rows(events.MessageRecorded(role="assistant", content=(moved,)))
@@ -306,7 +344,6 @@ def test_text_that_moved_into_a_blob_is_told_by_its_size() -> None:
     ("api", "value", "text"),
     [
         ("openai-chat", {"role": "assistant", "content": "Hi"}, "Hi"),
-        ("openai-chat", {"role": "assistant", "content": None}, "no text"),
         ("openai-chat", {"role": "assistant", "content": None, "refusal": "No."}, "No."),
         (
             "openai-chat",
