@@ -143,7 +143,9 @@ REFUSED: list[tuple[str, Callable[[list[Any]], list[Any]], dict[str, Any], str]]
 ]
 
 
-@pytest.mark.parametrize(("case", "changed", "more", "said"), REFUSED, ids=lambda it: str(it)[:30])
+@pytest.mark.parametrize(
+    ("case", "changed", "more", "said"), REFUSED, ids=[case for case, *_ in REFUSED]
+)
 def test_what_the_service_refuses_is_refused(
     case: str, changed: Callable[[list[Any]], list[Any]], more: dict[str, Any], said: str
 ) -> None:
