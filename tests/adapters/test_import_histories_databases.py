@@ -290,14 +290,10 @@ def test_nothing_is_written_beside_a_file_with_a_write_ahead_log(
         item = json.dumps({"role": "user", "content": "Hello"})
         writer.execute("INSERT INTO agent_messages VALUES (1, 's', ?, NULL)", (item,))
         writer.commit()
+        if not is_open:
+            writer.close()
         before = {it.name: it.read_bytes() for it in tmp_path.iterdir()}
-        if is_open:
-            assert len(before) == 3
-            done = all_taken_in(memory(), "openai-agents-session", path)
-            assert {it.name: it.read_bytes() for it in tmp_path.iterdir()} == before
-    if not is_open:
-        before = {it.name: it.read_bytes() for it in tmp_path.iterdir()}
-        assert len(before) == 1
+        assert len(before) == (3 if is_open else 1)
         done = all_taken_in(memory(), "openai-agents-session", path)
         assert {it.name: it.read_bytes() for it in tmp_path.iterdir()} == before
     assert [(it.outcome, it.events) for it in done] == [("recorded", 2)]
