@@ -7,11 +7,12 @@ from pathlib import Path
 
 import hansard
 
-# These need an extra, which the plain wheel does not bring.
+# These need an extra, which the plain wheel does not bring; httpx comes with the client that uses it.
 EXTRAS = {
     "anthropic",
     "anyio",
     "cryptography",
+    "httpx",
     "httpx2",
     "openai",
     "psycopg",
