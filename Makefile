@@ -28,6 +28,7 @@ test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own 
 
 soak: .venv/.ready ## Run the long versions of the tests
 	$(BIN)/python -m pytest -m soak --timeout 0 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m hypothesis --hypothesis-profile searching
 
 check: .venv/.ready ## Check style and types
 	$(BIN)/ruff check

@@ -56,6 +56,9 @@ _CALLERS: Final = frozenset(
 )
 """What a caller says; all else is an answer's, kinds that are not yet known among it."""
 
+_RUN_BY_SERVICE: Final = frozenset({"shell_call_output", "tool_search_output", "program_output"})
+"""Outputs that an answer may hold itself: of hosted shells, hosted tool search and programs."""
+
 
 def items_of(request: Mapping[str, Any]) -> list[tuple[int, JsonObject]]:
     """Return the items of the input, each with its place; none of an input that is a string."""
@@ -68,11 +71,15 @@ def kind_of(item: JsonObject) -> str:
 
 
 def is_said_by_model(item: JsonObject) -> bool:
-    """Whether an item is what a response may go on with after reasoning."""
+    """Whether an item is what a response may go on with after reasoning.
+
+    Outputs are a caller's, but for those of tools that the service ran itself: these it gives an
+    id.
+    """
     kind = kind_of(item)
     if kind == "message":
         return item.get("role") == "assistant"
-    return kind not in _CALLERS
+    return kind not in _CALLERS or (kind in _RUN_BY_SERVICE and bool(text(item.get("id"))))
 
 
 def call_ids(item: JsonObject) -> tuple[str, ...]:

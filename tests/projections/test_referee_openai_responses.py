@@ -63,6 +63,12 @@ ACCEPTED: dict[str, list[JsonObject]] = {
         {"type": "tool_search_output", "id": "tso_1", "call_id": None, "tools": []},
         HELLO,
     ],
+    "reasoning amid what the service ran": [
+        {"type": "shell_call", "id": "sh_1", "call_id": "call_1"},
+        thought(),
+        {"type": "shell_call_output", "id": "sho_1", "call_id": "call_1", "output": []},
+        said("msg_1"),
+    ],
     "an approval": [
         {"type": "mcp_approval_request", "id": "mcpr_1"},
         {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True},
@@ -83,7 +89,14 @@ def test_what_the_service_takes_breaks_no_rule(items: list[JsonObject]) -> None:
 
 @pytest.mark.parametrize(
     "after",
-    [[], [HELLO], [said(None)], [thought("rs_2", encrypted_content="gAAA"), HELLO], [output("a")]],
+    [
+        [],
+        [HELLO],
+        [said(None)],
+        [thought("rs_2", encrypted_content="gAAA"), HELLO],
+        [output("a")],
+        [output("a", "shell_call_output")],
+    ],
 )
 def test_reasoning_is_followed_by_what_came_of_it(after: list[JsonObject]) -> None:
     breaches = told(call("a"), output("a"), thought(), *after)
