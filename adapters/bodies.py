@@ -92,7 +92,7 @@ class Reading:
         if not self._is_read:
             self._is_read = True
             try:
-                read = WIRES[self.outgoing.api].read_request(self.outgoing.body)
+                read = self._read(self.outgoing.body)
                 self._whole = replace(read, compacts=self.outgoing.compacts)
             except InvalidContent:
                 self._whole = None
@@ -119,8 +119,7 @@ class Reading:
             return None
         if self.outgoing.compacts:
             return None
-        read = WIRES[self.outgoing.api].read_request
-        self._tail, self._parent = read_tail(before, self.outgoing.body, read), last.parent
+        self._tail, self._parent = read_tail(before, self.outgoing.body, self._read), last.parent
         return None if self._tail is None else self._tail.sent
 
     def parent(self) -> Parent | None:
@@ -152,6 +151,9 @@ class Reading:
         if self._whole is None:
             return Body(parent, None)
         return Body(parent, begun_with(outgoing.body, self._whole, *self._running()))
+
+    def _read(self, body: bytes) -> Sent:
+        return WIRES[self.outgoing.api].read_request(body, self.outgoing.path)
 
     @property
     def _blocks(self) -> int:

@@ -32,6 +32,7 @@ from hansard.domain.events import (
     ToolsDefined,
 )
 from hansard.domain.head import Head
+from hansard.projections.apis import known_api
 from hansard.projections.continuation import Piece, digest_of
 from hansard.projections.in_force import same_instructions, same_tools
 from hansard.projections.recorded_units import RecordedUnit
@@ -78,7 +79,12 @@ class Outgoing:
     @property
     def compacts(self) -> bool:
         """Whether it asks for a summary alone: its endpoint says so, its body does not."""
-        return endpoint_of("POST", self.endpoint.partition("?")[0]).compacts
+        return endpoint_of("POST", self.path).compacts
+
+    @property
+    def path(self) -> str:
+        """The path of the URL that it goes to."""
+        return self.endpoint.partition("?")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +132,6 @@ class Related:
     otherwise: SideLine | None = None
     sources: tuple[Source, ...] = ()
 
-
-_MESSAGES: Final = ("messages", "input")
-"""What an API may call its messages."""
 
 UNRELATED: Final = Related("unrelated", is_new=True)
 
@@ -223,10 +226,10 @@ def plan(
 def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
     """Return the rendered request whose messages a body holds byte for byte, the latest first."""
     for made in reversed(rendered):
-        for name in _MESSAGES:
-            messages = made.parts.get(name)
-            if messages is not None and b'"%s":%s' % (name.encode(), messages) in body:
-                return made
+        name = known_api(made.recipe.api).messages
+        messages = made.parts.get(name)
+        if messages is not None and b'"%s":%s' % (name.encode(), messages) in body:
+            return made
     return None
 
 

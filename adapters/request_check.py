@@ -9,6 +9,7 @@ from typing import Any
 from hansard.domain import jsontext
 from hansard.domain.errors import UnknownApi
 from hansard.projections.referee.violation import Violation, violations
+from hansard.projections.requests.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     if rules is None:
         raise UnknownApi(f"{api!r} cannot be checked: choose one of {', '.join(RULES)}")
     # As it would be read from the wire: a tuple is a list there.
-    body = jsontext.write(dict(request))
+    body = jsontext.write(dict(request.body if isinstance(request, Request) else request))
     plain = jsontext.read_object(body)
     broken = violations(rules, plain)
     types = parameter_types(api, stream=plain.get("stream") is True)

@@ -13,13 +13,15 @@ from hansard.domain.prefix import Prefix, encoded
 class Piece(NamedTuple):
     """A block of a request: the place of its message, who says it, and its JSON.
 
-    `encoded` is what it adds to a digest.
+    `encoded` is what it adds to a digest. `call` is the id under which a call, or a result, is
+    recorded where its own JSON has none.
     """
 
     message: int
     role: str
     block: JsonObject
     encoded: bytes
+    call: str | None = None
 
 
 def pieces(messages: Sequence[JsonObject]) -> list[Piece]:

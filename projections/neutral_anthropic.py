@@ -20,6 +20,7 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
+from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_anthropic_documents import document, parts
@@ -102,3 +103,12 @@ def canonical(name: str) -> str:
 def _opaque(value: JsonObject) -> Opaque:
     kind: Any = value.get("type")
     return Opaque(api=API, type=kind if isinstance(kind, str) else "")
+
+
+def partial(part: Unfinished) -> JsonObject | None:
+    """Return the block of text that came in part; None where nothing of it may stay."""
+    begun = part.value.get("text")
+    if part.value.get("type") != "text" or not isinstance(begun, str):
+        return None
+    text = begun + part.partial
+    return {**part.value, "text": text} if text.strip() else None

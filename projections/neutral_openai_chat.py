@@ -12,10 +12,12 @@ from typing import Any, Final, Literal, cast
 from hansard.domain import jsontext
 from hansard.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
 from hansard.domain.errors import MalformedJson
+from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_custom_tools import custom_tool
 from hansard.projections.neutral_openai_chat_parts import Part, objects_in, part, parts, text_of
+from hansard.projections.unfinished import says
 
 API: Final = "openai-chat"
 
@@ -177,3 +179,10 @@ def _opaque(value: JsonObject) -> Opaque:
     if not isinstance(kind, str):
         kind = next(iter(value), "")
     return Opaque(api=API, type=kind)
+
+
+def partial(part: Unfinished) -> JsonObject | None:
+    """Return a message that came in part and says something; of calls and reasoning nothing stays."""
+    value = part.value
+    said = says(value.get("content"), "text") or says(value.get("refusal"), "")
+    return value if said else None

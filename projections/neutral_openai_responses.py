@@ -21,11 +21,13 @@ from hansard.domain.content import (
     ToolResult,
 )
 from hansard.domain.errors import MalformedJson
+from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_custom_tools import custom_tool
 from hansard.projections.neutral_openai_responses_activity import asked
 from hansard.projections.neutral_openai_responses_parts import Part, part_of, parts, text_of
+from hansard.projections.unfinished import says
 
 API: Final = "openai-responses"
 
@@ -191,3 +193,10 @@ def _was_stopped(run: Any) -> bool:
 def _opaque(value: JsonObject) -> Opaque:
     kind: Any = value.get("type")
     return Opaque(api=API, type=kind if isinstance(kind, str) else "")
+
+
+def partial(part: Unfinished) -> JsonObject | None:
+    """Return a message that came in part and says something; no other item may stay."""
+    value = part.value
+    content = value.get("content") if value.get("type") == "message" else None
+    return value if says(content, "text") or says(content, "refusal") else None

@@ -26,7 +26,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.history import Block, History, Turn
-from hansard.projections.neutral import FAILED
+from hansard.projections.neutral import says_it_failed
 from hansard.projections.omissions import left_out, redacted
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
@@ -243,8 +243,8 @@ class _Fold:
         number, name = (call.call, call.name) if call else (None, None)
         content = plain["content"]
         is_error: bool = plain.get("is_error", False)
-        if (has_failed := FAILED.get(content.get("api"))) is not None:
-            is_error = is_error or has_failed(content["value"])
+        if content["kind"] == "native" and not is_error:
+            is_error = says_it_failed(content["api"], content["value"])
         self._rounds.answer(
             Block(
                 version,

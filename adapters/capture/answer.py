@@ -49,7 +49,8 @@ class Answer:
     `interruption` is None where the API's terminal event (or a whole body) came and all of it was
     understood, a block included that the response stopped amid and said why; else `detail` says
     more, and `error` holds what the provider said amid the stream.
-    `envelope` is the body without what its blocks say. `awaits_results` says that the caller is to
+    `envelope` is the body without what its blocks say; where it calls the response's id and model
+    otherwise than `id` and `model`, `provider_id` and `model` name them. `awaits_results` says that the caller is to
     answer the calls in it. `alternatives` are further samples of the same request: blocks, how each
     ended, and nothing that all of them share. `ran` are the ids of calls that look like the
     caller's, but whose results the provider itself gave: they await none.
@@ -58,6 +59,8 @@ class Answer:
     api: str
     blocks: tuple[Block, ...] = ()
     envelope: JsonObject = field(default_factory=dict[str, Any])
+    provider_id: str | None = None
+    model: str | None = None
     stop_reason: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 from hansard.adapters.capture.anthropic_body import read_body
@@ -9,15 +10,43 @@ from hansard.adapters.capture.anthropic_envelope import API
 from hansard.adapters.capture.anthropic_kinds import event_of
 from hansard.adapters.capture.anthropic_requests import instructions, read_request, said, tools
 from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.adapters.capture.wire import Wire
+from hansard.adapters.capture.sse import EVENT_STREAM
+from hansard.adapters.capture.wire import Endpoint, Wire
+
+
+def _family() -> type[Exception] | None:
+    if "anthropic" not in sys.modules:
+        return None
+    from anthropic import AnthropicError
+
+    return AnthropicError
+
 
 WIRE: Final = Wire(
     api=API,
-    stream=MessageStream,
+    streams={EVENT_STREAM: MessageStream},
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
     said=said,
     instructions=instructions,
     tools=tools,
+    endpoints=(
+        Endpoint("POST", "v1/messages/batches", "later"),
+        Endpoint("POST", "v1/messages", "turn"),
+    ),
+    told=frozenset(
+        {
+            "/messages",
+            "/system",
+            "/tools/*/description",
+            "/tools/*/input_schema",
+            "/tools/*/input_examples",
+            "/tools/*/configs",  # Its members are the names of tools.
+            "/output_config",
+            "/output_format",
+        }
+    ),
+    headers=("anthropic-version", "anthropic-beta"),
+    family=_family,
 )

@@ -31,7 +31,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.continuation import Piece, messages_of, pieces
 
 
-def read_request(body: bytes) -> Sent:
+def read_request(body: bytes, _path: str = "", /) -> Sent:
     """Return what a request's body asks.
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.

@@ -18,7 +18,7 @@ from hansard.adapters.capture.credentials import Credentials
 from hansard.adapters.capture.failures import attempt_failed
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.secrets import secrets_of
-from hansard.adapters.capture.sse import BOM, begins_a_stream
+from hansard.adapters.capture.sse import BOM, EVENT_STREAM, begins_a_stream
 from hansard.adapters.capture.wire import AnswerStream, Wire
 from hansard.domain.events import AttemptFailed
 
@@ -70,9 +70,14 @@ class Attempt:
         self._request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
         self._unpacking = Unpacking(headers.get("content-encoding"))
         content_type = headers.get("content-type", "").lower()
-        if status in _ANSWERED and content_type.startswith("text/event-stream"):
-            self._stream = self._wire.stream()
+        if status in _ANSWERED:
+            self._stream = self._stream_of(content_type)
         self._may_be_stream = status in _ANSWERED and self._stream is None
+
+    def _stream_of(self, content_type: str) -> AnswerStream | None:
+        """Return what reads a body of this type as a stream; None where it comes whole."""
+        streams = self._wire.streams.items()
+        return next((read() for kind, read in streams if content_type.startswith(kind)), None)
 
     @property
     def is_stream(self) -> bool:
@@ -101,7 +106,7 @@ class Attempt:
         begins = begins_a_stream(head)
         self._may_be_stream = begins is None
         if begins:
-            self._stream = self._wire.stream()
+            self._stream = self._stream_of(EVENT_STREAM)
         return head
 
     def finish(self) -> None:

@@ -9,15 +9,35 @@ from hansard.adapters.capture.openai_chat_choices import API
 from hansard.adapters.capture.openai_chat_kinds import event_of
 from hansard.adapters.capture.openai_chat_requests import instructions, read_request, said, tools
 from hansard.adapters.capture.openai_chat_stream import CompletionStream
-from hansard.adapters.capture.wire import Wire
+from hansard.adapters.capture.openai_service import HEADERS, TOLD_OF_A_TOOL, family
+from hansard.adapters.capture.sse import EVENT_STREAM
+from hansard.adapters.capture.wire import Endpoint, Wire
 
 WIRE: Final = Wire(
     api=API,
-    stream=CompletionStream,
+    streams={EVENT_STREAM: CompletionStream},
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
     said=said,
     instructions=instructions,
     tools=tools,
+    endpoints=(Endpoint("POST", "chat/completions", "turn"),),
+    told=frozenset(
+        {
+            "/messages",
+            "/response_format",
+            "/prediction",
+            "/stop",
+            "/choices",  # Of an answer: log probabilities of what was said.
+            *(f"/functions/*/{told}" for told in TOLD_OF_A_TOOL),
+            *(
+                f"/tools/*/{kind}/{told}"
+                for kind in ("function", "custom")
+                for told in TOLD_OF_A_TOOL
+            ),
+        }
+    ),
+    headers=HEADERS,
+    family=family,
 )

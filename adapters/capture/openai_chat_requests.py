@@ -38,7 +38,7 @@ _PLAIN: Final = {"role", "content"}
 _INSTRUCTING: Final = ("system", "developer")
 
 
-def read_request(body: bytes) -> Sent:
+def read_request(body: bytes, _path: str = "", /) -> Sent:
     """Return what a request's body asks.
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.

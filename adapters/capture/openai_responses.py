@@ -14,15 +14,36 @@ from hansard.adapters.capture.openai_responses_requests import (
     tools,
 )
 from hansard.adapters.capture.openai_responses_stream import ResponseStream
-from hansard.adapters.capture.wire import Wire
+from hansard.adapters.capture.openai_service import HEADERS, TOLD_OF_A_TOOL, family
+from hansard.adapters.capture.sse import EVENT_STREAM
+from hansard.adapters.capture.wire import Endpoint, Wire
 
 WIRE: Final = Wire(
     api=API,
-    stream=ResponseStream,
+    streams={EVENT_STREAM: ResponseStream},
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
     said=said,
     instructions=instructions,
     tools=tools,
+    endpoints=(
+        Endpoint("POST", "responses/compact", "turn", compacts=True),
+        Endpoint("POST", "responses", "turn"),
+        Endpoint("GET", "responses/*", "answer"),
+    ),
+    told=frozenset(
+        {
+            "/input",
+            "/instructions",
+            "/prompt/variables",
+            "/text",
+            "/tools/*/server_description",
+            *(f"/tools/*/{told}" for told in TOLD_OF_A_TOOL),
+            *(f"/tools/*/tools/*/{told}" for told in TOLD_OF_A_TOOL),  # Of a namespace.
+        }
+    ),
+    defined="/input/*/tools",
+    headers=HEADERS,
+    family=family,
 )

@@ -50,7 +50,7 @@ _PLAIN: Final = frozenset({"type", "role", "content"})
 _HELD: Final = ("previous_response_id", "conversation", "prompt")
 
 
-def read_request(body: bytes) -> Sent:
+def read_request(body: bytes, _path: str = "", /) -> Sent:
     """Return what a request's body asks, of /responses or of /responses/compact.
 
     Which of them it is asked of, its body does not say. Raises MalformedJson where it is not JSON,

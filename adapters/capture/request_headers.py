@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from hansard.adapters.capture.wires import WIRES
 from hansard.domain import jsontext
-
-_KEPT: Final[dict[str, tuple[str, ...]]] = {
-    "anthropic-messages": ("anthropic-version", "anthropic-beta"),
-    "openai-chat": ("openai-beta",),
-    "openai-responses": ("openai-beta",),
-}
-"""Headers that change what a request means, by API."""
 
 _KEYS: Final = ("x-api-key", "api-key")
 _PARTS: Final = ("openai-organization", "openai-project")
@@ -24,7 +18,7 @@ _RETRIES: Final = "x-stainless-retry-count"
 
 def kept(api: str, headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that are recorded with a request of an API."""
-    return {name: headers[name] for name in _KEPT.get(api, ()) if name in headers}
+    return {name: headers[name] for name in WIRES[api].headers if name in headers}
 
 
 def account_in(headers: Mapping[str, str]) -> str | None:

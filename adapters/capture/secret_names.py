@@ -9,53 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_TOLD: Final = ("description", "parameters", "output_schema", "input_schema", "format")
-"""What a definition of a tool tells the model, in either of OpenAI's APIs."""
-
-SAID: Final[dict[str, frozenset[str]]] = {
-    "anthropic-messages": frozenset(
-        {
-            "/messages",
-            "/system",
-            "/tools/*/description",
-            "/tools/*/input_schema",
-            "/tools/*/input_examples",
-            "/tools/*/configs",  # Its members are the names of tools.
-            "/output_config",
-            "/output_format",
-        }
-    ),
-    "openai-chat": frozenset(
-        {
-            "/messages",
-            "/response_format",
-            "/prediction",
-            "/stop",
-            "/choices",  # Of an answer: log probabilities of what was said.
-            *(f"/functions/*/{told}" for told in _TOLD),
-            *(f"/tools/*/{kind}/{told}" for kind in ("function", "custom") for told in _TOLD),
-        }
-    ),
-    "openai-responses": frozenset(
-        {
-            "/input",
-            "/instructions",
-            "/prompt/variables",
-            "/text",
-            "/tools/*/server_description",
-            *(f"/tools/*/{told}" for told in _TOLD),
-            *(f"/tools/*/tools/*/{told}" for told in _TOLD),  # Of a namespace.
-        }
-    ),
-}
-"""The parts of a request that tell the model something, by API: kept word for word.
-
-As JSON pointers (RFC 6901); `*` is any element of a list.
-"""
-
-DEFINED: Final[dict[str, str]] = {"openai-responses": "/input/*/tools"}
-"""Where definitions of tools stand amid what was said, by API: searched as those in `/tools`."""
-
 HEADERS: Final = frozenset({"/tools/*/headers"})
 """Where the headers stand that a request lends to a server: all of them are secret."""
 

@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, cast
 
 from hansard.adapters.capture.secret_names import (
-    DEFINED,
     HEADERS,
-    SAID,
     is_secret,
     is_secret_parameter,
 )
+from hansard.adapters.capture.wires import WIRES
 from hansard.domain import jsontext
 from hansard.domain.jsontext import JsonObject
 
@@ -47,7 +46,7 @@ def cut(request: JsonObject, api: str, digest: Digest) -> tuple[JsonObject, tupl
 
     The request itself is not changed; without a secret it is returned as it is.
     """
-    cutting = _Cutting(digest, cut_url, SAID.get(api, frozenset()))
+    cutting = _Cutting(digest, cut_url, _told(api))
     clean = cutting.request(request, api)
     return (clean, tuple(cutting.places)) if cutting.places else (request, ())
 
@@ -60,7 +59,7 @@ def secrets_of(request: JsonObject, api: str) -> list[str]:
         found.append(secret)
         return b""
 
-    cutting = _Cutting(digest, cut_url, SAID.get(api, frozenset()))
+    cutting = _Cutting(digest, cut_url, _told(api))
     cutting.request(request, api)
     return found + cutting.leaves
 
@@ -102,6 +101,11 @@ def cut_all(value: Any, digest: Digest) -> Any:
     return _Cutting(digest, cut_text).walk(value)
 
 
+def _told(api: str) -> frozenset[str]:
+    """Return the parts of a request that tell the model something."""
+    return WIRES[api].told if api in WIRES else frozenset()
+
+
 class _Cutting:
     """One walk through a value: `places` and `leaves` are what was cut, as pointers and texts."""
 
@@ -120,8 +124,8 @@ class _Cutting:
     def request(self, request: JsonObject, api: str) -> JsonObject:
         """Return a request without its secrets."""
         clean: JsonObject = self.walk(request)
-        if api in DEFINED:
-            clean = self._defined(clean, "", DEFINED[api].split("/")[1:])
+        if api in WIRES and (defined := WIRES[api].defined) is not None:
+            clean = self._defined(clean, "", defined.split("/")[1:])
         return clean
 
     def walk(self, value: Any, place: str = "", path: _Path = ("",)) -> Any:

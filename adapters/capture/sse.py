@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+EVENT_STREAM: Final = "text/event-stream"
 BOM: Final = b"\xef\xbb\xbf"
 _BEGINNINGS: Final = (b"data:", b"event:", b":", b"id:", b"retry:")
 

@@ -16,8 +16,8 @@ from hansard.domain import jsontext
 from hansard.domain.errors import HansardError
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix
+from hansard.projections.apis import known_api
 
-_LISTS: Final = ("messages", "input")
 _COMMA: Final = ord(",")
 
 
@@ -105,8 +105,8 @@ def _span(body: bytes, sent: Sent) -> tuple[int, int] | None:
 
     That is proven: without these bytes it is the same request, without messages.
     """
-    name = next((name for name in _LISTS if isinstance(sent.body.get(name), list)), None)
-    if name is None or not sent.messages:
+    name = known_api(sent.api).messages
+    if not isinstance(sent.body.get(name), list) or not sent.messages:
         return None
     items = cast("list[Any]", sent.body[name])
     leading = items[: len(items) - len(sent.messages)]

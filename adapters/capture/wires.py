@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Final, cast
 
-from hansard.adapters.capture import anthropic_messages, openai_chat, openai_responses
 from hansard.adapters.capture.wire import Wire
+from hansard.projections.apis import MODULES
+
+
+def _wire(module: str) -> Wire | None:
+    name = f"hansard.adapters.capture.{module}"
+    return cast("Wire", import_module(name).WIRE) if find_spec(name) else None
+
 
 WIRES: Final[dict[str, Wire]] = {
-    wire.api: wire for wire in (anthropic_messages.WIRE, openai_chat.WIRE, openai_responses.WIRE)
+    name: wire for name, module in MODULES.items() if (wire := _wire(module)) is not None
 }

@@ -14,7 +14,6 @@ import typer
 
 from hansard.adapters.cli.options import (
     AnthropicModel,
-    Api,
     AsJson,
     At,
     DryRun,
@@ -25,6 +24,7 @@ from hansard.adapters.cli.options import (
     Lines,
     Live,
     OpenAIModel,
+    SpokenApi,
     Thinking,
     Url,
     readable,
@@ -154,7 +154,7 @@ def show(
 def request(
     context: typer.Context,
     key: Key,
-    api: Annotated[Api, typer.Option(help="The wire format.")] = Api.ANTHROPIC_MESSAGES,
+    api: SpokenApi = "anthropic-messages",
     window: Annotated[
         int | None,
         typer.Option(
@@ -178,14 +178,14 @@ def request(
     from hansard.adapters.cli.asking import Wish, ask
 
     with _store(context, url) as store:
-        wish = Wish(api.value, at, window, cache=cache, thinking=thinking.value)
+        wish = Wish(api, at, window, cache=cache, thinking=thinking.value)
         ask(store, key, wish, as_json=as_json)
 
 
 @app.command(name="check-request")
 def check_request(
     file: Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")],
-    api: Annotated[Api, typer.Option(help="The wire format.")],
+    api: SpokenApi,
     as_json: AsJson = False,
 ) -> None:
     """Check a request, a JSON object in a file, against what the provider would refuse.
@@ -198,7 +198,7 @@ def check_request(
     """
     from hansard.adapters.cli.checking import check
 
-    if not check(file, api.value, as_json=as_json):
+    if not check(file, api, as_json=as_json):
         raise typer.Exit(1)
 
 
@@ -378,7 +378,7 @@ def import_(
     if api is not None:
         from hansard.adapters.cli.histories import Wish, import_histories
 
-        wish = Wish(api.value, file, key, dry_run=dry_run, as_json=as_json)
+        wish = Wish(api, file, key, dry_run=dry_run, as_json=as_json)
         if not import_histories(url or context.obj, wish):
             raise typer.Exit(1)
         return

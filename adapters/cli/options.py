@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from hansard.projections.apis import MODULES, names
 
-class Api(StrEnum):
-    """The wire formats that a request can be in."""
-
-    ANTHROPIC_MESSAGES = "anthropic-messages"
-    OPENAI_CHAT = "openai-chat"
-    OPENAI_RESPONSES = "openai-responses"
+_SESSIONS: Final = ("openai-agents-session", "simonw-llm")
+"""Databases in which other programs keep histories."""
 
 
-class Source(StrEnum):
-    """The forms in which other programs keep histories."""
+def spoken(name: str) -> str:
+    """Return the name of an API; an error with the names that there are for any other."""
+    return _one_of(name, tuple(MODULES))
 
-    ANTHROPIC_MESSAGES = "anthropic-messages"
-    OPENAI_CHAT = "openai-chat"
-    OPENAI_RESPONSES = "openai-responses"
-    OPENAI_AGENTS_SESSION = "openai-agents-session"
-    SIMONW_LLM = "simonw-llm"
+
+def kept(name: str | None) -> str | None:
+    """Return the name of a form of histories; an error with those that there are for any other."""
+    return None if name is None else _one_of(name, (*MODULES, *_SESSIONS))
+
+
+def _one_of(name: str, known: tuple[str, ...]) -> str:
+    if name not in known:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(known)}.")
+    return name
 
 
 class Thinking(StrEnum):
@@ -34,6 +37,9 @@ class Thinking(StrEnum):
     DROP = "drop"
 
 
+SpokenApi = Annotated[
+    str, typer.Option(metavar="API", callback=spoken, help=f"The wire format: {names()}.")
+]
 Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as well.")]
 Url = Annotated[
     str | None,
@@ -49,9 +55,13 @@ At = Annotated[
 ]
 
 KeptAs = Annotated[
-    Source | None,
+    str | None,
     typer.Option(
-        "--api", help="The file is no export: another program kept histories in this form."
+        "--api",
+        metavar="FORM",
+        callback=kept,
+        help="The file is no export: another program kept histories in this form, an API's or one "
+        f"of {' and '.join(_SESSIONS)}.",
     ),
 ]
 KeyOfHistory = Annotated[

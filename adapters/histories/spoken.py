@@ -17,12 +17,9 @@ from hansard.domain import jsontext
 from hansard.domain.errors import InvalidInput, UnknownApi
 from hansard.domain.events import Event, MessageRecorded
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.apis import MODULES, known_api
 
-MEMBER: Final = {
-    "anthropic-messages": "messages",
-    "openai-chat": "messages",
-    "openai-responses": "input",
-}
+MEMBER: Final = {name: known_api(name).messages for name in MODULES}
 """Under which name the requests of an API hold their history."""
 
 _NOBODY: Final = UUID(int=0)

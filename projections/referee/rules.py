@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Final, cast
 
-from hansard.projections.referee import anthropic_messages, openai_chat, openai_responses
+from hansard.projections.apis import MODULES
+from hansard.projections.referee.violation import Rule
+
+
+def _rules(module: str) -> tuple[Rule, ...] | None:
+    name = f"hansard.projections.referee.{module}"
+    return cast("tuple[Rule, ...]", import_module(name).RULES) if find_spec(name) else None
+
 
 RULES: Final = {
-    "anthropic-messages": anthropic_messages.RULES,
-    "openai-chat": openai_chat.RULES,
-    "openai-responses": openai_responses.RULES,
+    name: rules for name, module in MODULES.items() if (rules := _rules(module)) is not None
 }
 """Name of an API to its rules, in the order in which they are told."""

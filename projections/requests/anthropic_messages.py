@@ -6,16 +6,17 @@ The rules R1 to R23 are those that the service was seen to enforce; docs/renderi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
+from hansard.projections import neutral_anthropic
+from hansard.projections.apis import Api, Reader
 from hansard.projections.history import Block, History, Turn
 from hansard.projections.report import report_of
 from hansard.projections.requests.anthropic_compaction import begin_at_compaction
 from hansard.projections.requests.anthropic_draft import (
-    API,
     SERVER_CALLS,
     THINKING,
     Draft,
@@ -42,7 +43,7 @@ from hansard.projections.requests.anthropic_signed import check_signed
 from hansard.projections.requests.anthropic_spelling import Speller
 from hansard.projections.requests.request import Options, Request, outside
 
-_IN_PLAY = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
+_IN_PLAY: Final = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
 """What lets one rule leave out what another rests on."""
 
 
@@ -103,7 +104,7 @@ def _plain_text(block: Block) -> JsonObject | None:
     if plain["kind"] == "text":
         text = plain["text"]
         return {"type": "text", "text": text} if text and not text.isspace() else None
-    if plain["kind"] != "native" or plain["api"] != API:
+    if plain["kind"] != "native" or plain["api"] != API.name:
         return None
     value: JsonObject = plain["value"]
     text = value.get("text")
@@ -150,3 +151,16 @@ def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
     if types & THINKING:
         check_signed(draft, history.responses, options)
         draft.messages = joined(draft.messages)
+
+
+API: Final = Api(
+    name=neutral_anthropic.API,
+    messages="messages",
+    reader=Reader(
+        neutral_anthropic.neutral,
+        neutral_anthropic.instructions,
+        neutral_anthropic.tool,
+        partial=neutral_anthropic.partial,
+    ),
+    render=render,
+)

@@ -11,8 +11,9 @@ from typing import Final
 
 from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
+from hansard.projections import neutral_openai_chat
+from hansard.projections.apis import Api, Reader
 from hansard.projections.history import Block, History, Turn
-from hansard.projections.neutral_openai_chat import API
 from hansard.projections.report import report_of
 from hansard.projections.requests.openai_chat_answers import answers_in, message_of
 from hansard.projections.requests.openai_chat_draft import Draft, draft_of
@@ -87,7 +88,7 @@ def _plain(draft: Draft, turn: Turn) -> JsonObject | None:
     if plain["kind"] == "text" and turn.role != "system":
         text: str = plain["text"]
         return {"role": turn.role, "content": text} if text and not text.isspace() else None
-    if plain["kind"] != "native" or plain["api"] != API or turn.role != "assistant":
+    if plain["kind"] != "native" or plain["api"] != API.name or turn.role != "assistant":
         return None
     return plain_back(draft, plain["value"])
 
@@ -109,3 +110,17 @@ def _unanswered(draft: Draft, turn: Turn) -> list[Block]:
         for block in turn.blocks
         if block.mark not in _RESULTS or draft.ids.of_result(block) is None
     ]
+
+
+API: Final = Api(
+    name=neutral_openai_chat.API,
+    messages="messages",
+    reader=Reader(
+        neutral_openai_chat.neutral,
+        neutral_openai_chat.instructions,
+        neutral_openai_chat.tool,
+        parts=neutral_openai_chat.said_by_the_user,
+        partial=neutral_openai_chat.partial,
+    ),
+    render=render,
+)

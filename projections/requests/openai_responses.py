@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
+from hansard.projections import neutral_openai_responses, neutral_openai_responses_activity
+from hansard.projections.apis import Api, Reader
 from hansard.projections.history import Block, History
 from hansard.projections.report import report_of
 from hansard.projections.requests.openai_responses_compaction import begin_at_compaction
@@ -114,3 +116,19 @@ def _may_object(draft: Draft, history: History, options: Options) -> bool:
         return True
     ids = [item_id for piece in draft.pieces if (item_id := id_of(piece.value)) is not None]
     return len(set(ids)) < len(ids)
+
+
+API: Final = Api(
+    name=neutral_openai_responses.API,
+    messages="input",
+    reader=Reader(
+        neutral_openai_responses.block,
+        neutral_openai_responses.instructions,
+        neutral_openai_responses.tool,
+        neutral_openai_responses_activity.gave,
+        neutral_openai_responses.said_by_the_user,
+        neutral_openai_responses.says_it_failed,
+        neutral_openai_responses.partial,
+    ),
+    render=render,
+)

@@ -9,28 +9,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from hansard.domain.errors import UnknownApi
-from hansard.projections import neutral_openai_chat, neutral_openai_responses
+from hansard.projections.apis import MODULES, known_api
 from hansard.projections.history import History
-from hansard.projections.requests import (
-    anthropic_draft,
-    anthropic_messages,
-    openai_chat,
-    openai_responses,
-)
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.responses import Item
 from hansard.projections.turns import history
 
-APIS: Final = {
-    anthropic_draft.API: anthropic_messages.render,
-    neutral_openai_chat.API: openai_chat.render,
-    neutral_openai_responses.API: openai_responses.render,
-}
-"""Name to renderer, of each API that requests can be made for."""
+APIS: Final = tuple(MODULES)
+"""The names of the APIs that requests can be made for."""
 
 _NO_BLOBS: Final[Mapping[str, bytes]] = MappingProxyType({})
 _SOURCES: Final = (
+    "projections/apis.py",
     *("domain/blobs.py", "domain/conversation.py", "domain/documents.py", "domain/jsontext.py"),
     *("domain/prefix.py", "projections/frozen.py"),
     *("projections/history.py", "projections/omissions.py", "projections/plain.py"),
@@ -51,10 +41,7 @@ def render(
     `needed_blobs(history)` by SHA-256 in hex. Raises UnknownApi, NothingToSend where no turn can
     be sent, CorruptRecord where a blob is missing.
     """
-    renderer = APIS.get(options.api)
-    if renderer is None:
-        known = ", ".join(APIS)
-        raise UnknownApi(f"no requests are made for {options.api!r}: choose one of {known}")
+    renderer = known_api(options.api).render
     folded = events if isinstance(events, History) else history(events)
     return renderer(folded, options, blobs)
 

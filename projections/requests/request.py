@@ -51,15 +51,25 @@ def outside(history: History, options: Options) -> tuple[Note, ...]:
 class Request(Mapping[str, Any]):
     """The keyword arguments of a call: `create(model=..., **request)`; plain dicts and lists.
 
-    They may share parts with decoded events: change a copy. `report` says what was repaired, left
-    out, moved or translated.
+    They may share parts with decoded events: change a copy. `body` is the same as the API's wire
+    has it, plain JSON. `report` says what was repaired, left out, moved or translated.
     """
 
-    __slots__ = ("_arguments", "options", "report")
+    __slots__ = ("_arguments", "body", "options", "report")
 
-    def __init__(self, arguments: Mapping[str, Any], options: Options, report: Report) -> None:
-        """Hold the arguments, of which none is absent, the options they follow, and the report."""
+    def __init__(
+        self,
+        arguments: Mapping[str, Any],
+        options: Options,
+        report: Report,
+        body: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Hold the arguments, of which none is absent, the options they follow, and the report.
+
+        `body` is given where the SDK does not take what it sends: bytes for base64, or other names.
+        """
         self._arguments = arguments
+        self.body = arguments if body is None else body
         self.options = options
         self.report = report
 
@@ -85,5 +95,5 @@ class Request(Mapping[str, Any]):
         return f"<Request {self.api}: {', '.join(self)}; {len(self.report)} notes>"
 
     def body_parts(self) -> dict[str, bytes]:
-        """Return each argument as the JSON text that stands for it in a body: compact UTF-8."""
-        return {name: jsontext.write(value) for name, value in self._arguments.items()}
+        """Return each member of the body as its JSON text: compact UTF-8."""
+        return {name: jsontext.write(value) for name, value in self.body.items()}

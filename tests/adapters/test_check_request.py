@@ -19,7 +19,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.rules import RULES
 from tests.adapters.command import Command, in_process, on_a_terminal
 
-ANTHROPIC, CHAT, RESPONSES = RULES
+ANTHROPIC, CHAT, RESPONSES, *_ = RULES
 HELLO: JsonObject = {"role": "user", "content": "Hello"}
 GOOD: dict[str, JsonObject] = {
     ANTHROPIC: {"messages": [HELLO]},

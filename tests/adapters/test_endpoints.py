@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansard.adapters.capture.endpoints import Endpoint, Kind, endpoint_of
+from hansard.adapters.capture.endpoints import Asked, endpoint_of
 
 CHAT = "openai-chat"
 RESPONSES = "openai-responses"
@@ -29,24 +29,24 @@ ANTHROPIC = "anthropic-messages"
     ],
 )
 def test_an_endpoint_is_known_under_any_prefix(path: str, api: str) -> None:
-    assert endpoint_of("POST", path) == Endpoint(api, "turn")
+    assert endpoint_of("POST", path) == Asked(api, "turn")
 
 
 @pytest.mark.parametrize("path", ["/v1/responses/compact", "/openai/responses/compact/"])
 def test_a_summary_is_a_turn_that_says_so(path: str) -> None:
-    assert endpoint_of("POST", path) == Endpoint(RESPONSES, "turn", compacts=True)
+    assert endpoint_of("POST", path) == Asked(RESPONSES, "turn", compacts=True)
 
 
 @pytest.mark.parametrize("path", ["/v1/responses/resp_1", "/openai/v1/responses/resp_1/"])
 def test_a_response_that_is_asked_for_by_its_id_is_an_answer(path: str) -> None:
-    assert endpoint_of("GET", path) == Endpoint(RESPONSES, "answer")
+    assert endpoint_of("GET", path) == Asked(RESPONSES, "answer")
 
 
 @pytest.mark.parametrize(
     ("path", "api"), [("/v1/messages/batches", ANTHROPIC), ("/v1/batches", ""), ("/batches", "")]
 )
 def test_a_batch_is_answered_later(path: str, api: str) -> None:
-    assert endpoint_of("POST", path) == Endpoint(api, "later")
+    assert endpoint_of("POST", path) == Asked(api, "later")
 
 
 @pytest.mark.parametrize(
@@ -75,5 +75,4 @@ def test_a_batch_is_answered_later(path: str, api: str) -> None:
     ],
 )
 def test_what_is_no_turn_passes_through(method: str, path: str) -> None:
-    none: Kind = "none"
-    assert endpoint_of(method, path).kind == none
+    assert endpoint_of(method, path) == Asked("", "none")

@@ -41,9 +41,9 @@ def sizes(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     api, found = program.spelling.api, list[int]()
     wire = WIRES[api]
 
-    def read(body: bytes) -> Any:
+    def read(body: bytes, path: str = "", /) -> Any:
         found.append(len(body))
-        return wire.read_request(body)
+        return wire.read_request(body, path)
 
     monkeypatch.setitem(wires.WIRES, api, replace(wire, read_request=read))
     return found

@@ -34,7 +34,7 @@ from tests.projections.mixed_answers import (
     responses_compacts,
 )
 
-ANTHROPIC, CHAT, RESPONSES = APIS
+ANTHROPIC, CHAT, RESPONSES, *_ = APIS
 # What the caller says.
 
 

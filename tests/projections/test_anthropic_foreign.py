@@ -21,7 +21,7 @@ from hansard.domain.events import (
     ToolResultRecorded,
 )
 from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral import READERS
+from hansard.projections.apis import MODULES
 from hansard.projections.neutral_anthropic import API
 from tests.projections.happenings import (
     Story,
@@ -45,7 +45,7 @@ IMAGE: JsonObject = {
 
 @pytest.fixture(autouse=True)
 def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(READERS, ELSEWHERE, READERS[API])
+    monkeypatch.setitem(MODULES, ELSEWHERE, MODULES[API])
     yield
 
 
