@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field
 
 from hansard.domain.jsontext import JsonObject
 
@@ -106,14 +106,34 @@ class ServerToolCall(Value):
     arguments: Any
 
 
+class Url(Value):
+    """A page that a provider's own tool found or read; `about` is what else it says of it."""
+
+    kind: Literal["url"] = "url"
+    url: str
+    title: str | None = None
+    about: JsonObject = Field(default_factory=dict)
+
+
+class HeldFile(Value):
+    """A file that a provider's own tool made and that only the provider holds, by its id."""
+
+    kind: Literal["held_file"] = "held_file"
+    file_id: str
+
+
 class ServerToolResult(Value):
-    """What the provider's own tool gave, in neutral text, for APIs that did not make it."""
+    """What the provider's own tool gave, in a form that does not depend on the API.
+
+    `metadata` is what it says of its doing beside that: a return code, how many pages were found.
+    """
 
     kind: Literal["server_tool_result"] = "server_tool_result"
     call_id: str
     name: str
-    content: tuple[Annotated[Text | Document, Discriminator("kind")], ...]
+    content: tuple[Annotated[Text | Url | Document | HeldFile, Discriminator("kind")], ...]
     is_error: bool = False
+    metadata: JsonObject = Field(default_factory=dict)
 
 
 class Opaque(Value):

@@ -7,15 +7,12 @@ values taken here are whole: strings that were moved to blobs are back in their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from hansard.domain.content import (
     Block,
     Opaque,
     Reasoning,
-    ServerToolCall,
-    ServerToolResult,
     Text,
     ToolCall,
     ToolResult,
@@ -24,19 +21,9 @@ from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_anthropic_documents import document, parts
-from hansard.projections.neutral_anthropic_results import is_error, outcome
+from hansard.projections.server_tools_anthropic import called, gave
 
 API: Final = "anthropic-messages"
-
-CANONICAL: Final[Mapping[str, str]] = {
-    "bash_code_execution": "code_execution",
-    "text_editor_code_execution": "code_execution",
-    "tool_search_tool_regex": "tool_search",
-    "tool_search_tool_bm25": "tool_search",
-}
-"""Names of Anthropic's server tools to the names that all APIs share, where they differ."""
-
-_RESULT: Final = "_tool_result"
 
 
 def neutral(value: JsonObject) -> Block:
@@ -52,25 +39,16 @@ def neutral(value: JsonObject) -> Block:
             return Text(text=text)
         case {"type": "tool_use", "id": str(call), "name": str(name)}:
             return ToolCall(id=call, name=name, arguments=value.get("input", {}))
-        case {"type": "server_tool_use" | "mcp_tool_use", "id": str(call), "name": str(name)}:
-            return ServerToolCall(id=call, name=canonical(name), arguments=value.get("input", {}))
         case {"type": "tool_result", "tool_use_id": str(call)}:
             return ToolResult(
                 call_id=call,
                 content=parts(value.get("content")),
                 is_error=value.get("is_error") is True,
             )
-        case {"type": str(kind), "tool_use_id": str(call)} if kind.endswith(_RESULT):
-            return ServerToolResult(
-                call_id=call,
-                name=canonical(kind.removesuffix(_RESULT)),
-                content=outcome(value.get("content")),
-                is_error=is_error(value),
-            )
         case {"type": "image" | "document" | "search_result"}:
             return document(value) or _opaque(value)
         case _:
-            return _opaque(value)
+            return called(value) or gave(value) or _opaque(value)
 
 
 def instructions(value: JsonObject) -> str:
@@ -93,11 +71,6 @@ def tool(value: JsonObject) -> ToolDefinition | None:
             )
         case _:
             return None
-
-
-def canonical(name: str) -> str:
-    """Return the name that all APIs share for a server tool."""
-    return CANONICAL.get(name, name)
 
 
 def _opaque(value: JsonObject) -> Opaque:

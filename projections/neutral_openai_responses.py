@@ -25,8 +25,8 @@ from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_custom_tools import custom_tool
-from hansard.projections.neutral_openai_responses_activity import asked
 from hansard.projections.neutral_openai_responses_parts import Part, part_of, parts, text_of
+from hansard.projections.server_tools_openai import called
 from hansard.projections.unfinished import says
 
 API: Final = "openai-responses"
@@ -48,7 +48,7 @@ def block(value: JsonObject) -> Block:
         return Reasoning(text="\n\n".join(filter(None, thought)))
     if (part := part_of(value)) is not None:
         return part
-    if (activity := asked(value)) is not None:
+    if (activity := called(value)) is not None:
         return activity
     if kind.endswith(_CALL) or kind == "mcp_approval_request":
         return _call(kind, value) or _opaque(value)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final, assert_never, cast
 
 from hansard.domain import events, jsontext
 from hansard.domain.content import (
     Document,
+    HeldFile,
     Native,
     Reasoning,
     ServerToolResult,
     Text,
     ToolResult,
+    Url,
 )
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral import instructions_of, neutral_of, tool_of
@@ -82,10 +84,24 @@ def result(block: Native) -> str:
     read = None if "content" in block.value else neutral_of(block.api, block.value)
     if not isinstance(read, ToolResult | ServerToolResult):
         return native(block)
-    held = (it.text if isinstance(it, Text) else document(it) for it in read.content)
+    held = map(_part, read.content)
     return "; ".join(filter(None, held)) or (
         native(block) if block.value.get("output") else "nothing"
     )
+
+
+def _part(part: Text | Url | Document | HeldFile) -> str:
+    match part:
+        case Text(text=text):
+            return text
+        case Url(url=url, title=title):
+            return f"{title} <{url}>" if title else url
+        case HeldFile(file_id=file_id):
+            return f"file {file_id}"
+        case Document():
+            return document(part)
+        case _:
+            assert_never(part)
 
 
 _TEXTS: Final = ("text", "thinking", "content")

@@ -15,6 +15,7 @@ from hansard.domain.events import (
     ToolCallRecorded,
 )
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.server_tools_anthropic import called, is_result
 
 
 def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
@@ -40,15 +41,16 @@ def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Eve
                 awaited=place.awaited,
                 line=line,
             )
-        case {
-            "type": "server_tool_use" | "mcp_tool_use",
-            "id": str(call),
-            "name": str(name),
-        } if call:
+        case {"type": "server_tool_use" | "mcp_tool_use"} if (asked := called(value)) and asked.id:
             return ServerToolCallRecorded(
-                response=response, index=index, call_id=call, name=name, content=native, line=line
+                response=response,
+                index=index,
+                call_id=asked.id,
+                name=asked.name,
+                content=native,
+                line=line,
             )
-        case {"type": str(kind), "tool_use_id": str(call)} if call and _is_result(kind):
+        case {"type": str(kind), "tool_use_id": str(call)} if call and is_result(kind):
             return ServerToolResultRecorded(
                 response=response, index=index, call_id=call, content=native, line=line
             )
@@ -58,10 +60,6 @@ def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Eve
             return OpaqueRecorded(
                 response=response, index=index, type=_type_of(value), content=native, line=line
             )
-
-
-def _is_result(kind: str) -> bool:
-    return kind.endswith("_tool_result")
 
 
 def _type_of(block: JsonObject) -> str:

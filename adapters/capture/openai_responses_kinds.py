@@ -22,6 +22,7 @@ from hansard.domain.events import (
     ToolCallRecorded,
 )
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.server_tools_openai import name_of
 
 Speaker: TypeAlias = Literal["user", "assistant", "system", "tool"]
 """Who says an item: the caller, the model, the operator, one of the caller's tools."""
@@ -88,7 +89,7 @@ def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Eve
                 response=response,
                 index=index,
                 call_id=call,
-                name=_name(value),
+                name=name_of(value),
                 content=native,
                 line=line,
             )

@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 from hansard.domain.content import ServerToolCall, ServerToolResult
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral import neutral_of
+from hansard.projections.requests.activity_words import words_of
 from hansard.projections.requests.anthropic_draft import API, Draft, Piece, kind_of, message_of
-from hansard.projections.requests.foreign import words_of
 from hansard.projections.requests.result_words import words_for_nothing
 
 REFERENCE: Final = "tool_reference"

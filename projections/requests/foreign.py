@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, assert_never, cast
 
-from hansard.domain import jsontext
 from hansard.domain.blobs import restore
 from hansard.domain.content import (
     Block,
@@ -30,6 +29,7 @@ from hansard.projections.neutral import (
     tool_of,
 )
 from hansard.projections.report import Deed, Note
+from hansard.projections.requests.activity_words import words_of
 from hansard.projections.requests.document_tags import words_for
 
 _BESIDE: Final = ("annotations", "citations", "executed_tools", "thinking")
@@ -60,7 +60,8 @@ def _said(native: Native, block: history.Block) -> Told:
         case ServerToolCall() | ServerToolResult():
             why = f"what a tool of {native.api} did goes as words"
             words = [words_of(said)]
-            if gave := outcome_of(native.api, native.value):
+            gave = outcome_of(native.api, native.value)
+            if gave is not None and (gave.content or gave.is_error):
                 words.append(words_of(gave))
             return (Text(text="\n".join(words)),), _note("translated", block, why)
         case ToolResult():
@@ -136,15 +137,6 @@ def tool_told(native: Native) -> tuple[ToolDefinition | None, Note]:
 def whole(native: Native, blobs: Mapping[str, bytes]) -> Native:
     """Return a block with the strings that were moved to blobs."""
     return Native(api=native.api, value=restore(native.value, blobs))
-
-
-def words_of(activity: ToolCall | ServerToolCall | ServerToolResult) -> str:
-    """Return what a tool was asked, or what a provider's own tool gave."""
-    if isinstance(activity, ToolCall | ServerToolCall):
-        return f"[Called {activity.name}: {jsontext.write(activity.arguments).decode()}]"
-    ended = "failed" if activity.is_error else "gave"
-    told = [part.text if isinstance(part, Text) else words_for(part) for part in activity.content]
-    return "\n".join([f"[{activity.name} {ended}:]", *(told or ["nothing"])])
 
 
 def _unread(block: history.Block, native: Native, said: Block) -> Note:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
-from hansard.projections import neutral_openai_responses, neutral_openai_responses_activity
+from hansard.projections import neutral_openai_responses, server_tools_openai
 from hansard.projections.apis import Api, Reader
 from hansard.projections.history import Block, History
 from hansard.projections.report import report_of
@@ -125,7 +125,7 @@ API: Final = Api(
         neutral_openai_responses.block,
         neutral_openai_responses.instructions,
         neutral_openai_responses.tool,
-        neutral_openai_responses_activity.gave,
+        server_tools_openai.gave,
         neutral_openai_responses.said_by_the_user,
         neutral_openai_responses.says_it_failed,
         neutral_openai_responses.partial,

@@ -15,8 +15,8 @@ from hansard.domain.content import (
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral import neutral_of, outcome_of
 from hansard.projections.neutral_openai_responses import API
+from hansard.projections.requests.activity_words import words_of
 from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import words_of
 from hansard.projections.requests.openai_responses_draft import Piece
 from hansard.projections.requests.result_words import headline
 
@@ -49,7 +49,8 @@ def _told(value: JsonObject) -> Iterator[str]:
             yield text
         case _:
             return
-    if (gave := outcome_of(API, value)) is not None:
+    gave = outcome_of(API, value)
+    if gave is not None and (gave.content or gave.is_error):
         yield words_of(gave)
 
 

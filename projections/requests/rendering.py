@@ -26,7 +26,8 @@ _SOURCES: Final = (
     *("projections/history.py", "projections/omissions.py", "projections/plain.py"),
     *("projections/report.py", "projections/responses.py", "projections/rounds.py"),
     *("projections/seen.py", "projections/turns.py", "projections/unfinished.py"),
-    *("projections/window.py", "projections/neutral*.py", "projections/requests/*.py"),
+    *("projections/window.py", "projections/neutral*.py", "projections/native_members.py"),
+    *("projections/server_tools*.py", "projections/requests/*.py"),
 )
 """What decides what a request says: files, and patterns of the names of files."""
 

@@ -66,11 +66,27 @@ def test_thinking_shown_or_not_is_reasoning(block: JsonObject) -> None:
     assert event_of(block) == ReasoningRecorded(response=RESPONSE, index=0, content=native(block))
 
 
-@pytest.mark.parametrize("kind", ["server_tool_use", "mcp_tool_use"])
-def test_a_call_of_the_providers_own_tool_is_a_server_tool_call(kind: str) -> None:
-    block: JsonObject = {"type": kind, "id": "srv_1", "name": "web_search", "input": {}}
+@pytest.mark.parametrize(
+    ("kind", "name", "shared"),
+    [
+        ("server_tool_use", "web_search", "web_search"),
+        ("server_tool_use", "web_fetch", "web_fetch"),
+        ("server_tool_use", "code_execution", "code_execution"),
+        ("server_tool_use", "bash_code_execution", "code_execution"),
+        ("server_tool_use", "text_editor_code_execution", "code_execution"),
+        ("server_tool_use", "tool_search_tool_regex", "tool_search"),
+        ("server_tool_use", "tool_search_tool_bm25", "tool_search"),
+        ("server_tool_use", "advisor", "advisor"),
+        ("server_tool_use", "of_next_year", "of_next_year"),
+        ("mcp_tool_use", "look", "mcp"),
+    ],
+)
+def test_a_call_of_the_providers_own_tool_has_the_name_that_all_apis_share(
+    kind: str, name: str, shared: str
+) -> None:
+    block: JsonObject = {"type": kind, "id": "srv_1", "name": name, "input": {}}
     assert event_of(block) == ServerToolCallRecorded(
-        response=RESPONSE, index=0, call_id="srv_1", name="web_search", content=native(block)
+        response=RESPONSE, index=0, call_id="srv_1", name=shared, content=native(block)
     )
 
 

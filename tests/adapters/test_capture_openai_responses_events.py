@@ -66,7 +66,7 @@ def item(kind: str, **members: Any) -> JsonObject:
             item("code_interpreter_call"),
             ServerToolCallRecorded,
             "code_interpreter_call_1",
-            "code_interpreter",
+            "code_execution",
         ),
         (
             item("image_generation_call"),
@@ -74,8 +74,8 @@ def item(kind: str, **members: Any) -> JsonObject:
             "image_generation_call_1",
             "image_generation",
         ),
-        (item("mcp_call", name="search"), ServerToolCallRecorded, "mcp_call_1", "search"),
-        (item("mcp_list_tools"), ServerToolCallRecorded, "mcp_list_tools_1", "mcp_list_tools"),
+        (item("mcp_call", name="search"), ServerToolCallRecorded, "mcp_call_1", "mcp"),
+        (item("mcp_list_tools"), ServerToolCallRecorded, "mcp_list_tools_1", "mcp"),
         (
             item("tool_search_call", call_id=None, execution="server"),
             ServerToolCallRecorded,

@@ -135,7 +135,7 @@ def test_what_another_providers_tools_did_goes_as_words() -> None:
     story.user("thanks")
     request = story.request()
     assert [block for _, block in flat(request)][1:-1] == [
-        text('[Called web_search: {"query":"x"}]'),
+        text("[web_search was used.]\nquery: x"),
         text("[web_search gave:]\nx\nhttps://example.com"),
     ]
     assert rules(request) == {"foreign"}

@@ -76,7 +76,7 @@ def test_a_search_for_tools_that_are_gone_goes_as_words() -> None:
     define(story, "news")
     request = story.request()
     assert flat(request)[1:4] == [
-        ("assistant", text('[Called tool_search: {"query":"x"}]')),
+        ("assistant", text("[tool_search was used.]\nquery: x")),
         ("assistant", text("[tool_search gave:]\nweather")),
         ("assistant", text("There.")),
     ]

@@ -14,7 +14,6 @@ from hansard.domain.content import (
     Opaque,
     Reasoning,
     ServerToolCall,
-    ServerToolResult,
     Text,
     ToolCall,
     ToolResult,
@@ -55,7 +54,9 @@ def opaque(kind: str) -> Opaque:
         ),
         (
             {"type": "mcp_tool_use", "id": "m", "name": "ask", "server_name": "x", "input": {}},
-            ServerToolCall(id="m", name="ask", arguments={}),
+            ServerToolCall(
+                id="m", name="mcp", arguments={"server": "x", "tool": "ask", "arguments": {}}
+            ),
         ),
         ({"type": "fallback", "to": {}}, opaque("fallback")),
         ({"type": "container_upload", "file_id": "f"}, opaque("container_upload")),
@@ -153,140 +154,6 @@ def test_a_document_travels_as_bytes_a_url_or_text(block: JsonObject, wanted: Bl
 def test_a_result_of_the_callers_tool_keeps_its_parts(content: Any, wanted: Any) -> None:
     block = {"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": True}
     assert neutral(block) == ToolResult(call_id="t", content=wanted, is_error=True)
-
-
-PDF = {"type": "base64", "media_type": "application/pdf", "data": "AA=="}
-
-
-@pytest.mark.parametrize(
-    ("kind", "content", "name", "wanted"),
-    [
-        (
-            "web_search",
-            [{"type": "web_search_result", "title": "T", "url": "u", "page_age": None}],
-            "web_search",
-            texts("T\nu"),
-        ),
-        ("web_search", [], "web_search", ()),
-        ("web_search", None, "web_search", ()),
-        (
-            "web_fetch",
-            {
-                "type": "web_fetch_result",
-                "url": "u",
-                "content": {"type": "document", "source": PDF},
-            },
-            "web_fetch",
-            (
-                Text(text="u"),
-                Document(media_type="application/pdf", url="data:application/pdf;base64,AA=="),
-            ),
-        ),
-        (
-            "code_execution",
-            {
-                "type": "code_execution_result",
-                "stdout": "4",
-                "stderr": "",
-                "return_code": 0,
-                "content": [{"type": "code_execution_output", "file_id": "f"}],
-            },
-            "code_execution",
-            texts("4", "[file held by the provider as f]"),
-        ),
-        (
-            "code_execution",
-            {
-                "type": "encrypted_code_execution_result",
-                "encrypted_stdout": "e",
-                "stderr": "warned",
-                "return_code": 0,
-                "content": [],
-            },
-            "code_execution",
-            texts("warned"),
-        ),
-        (
-            "text_editor_code_execution",
-            {
-                "type": "text_editor_code_execution_view_result",
-                "file_type": "text",
-                "content": "a\nb",
-            },
-            "code_execution",
-            texts("a\nb"),
-        ),
-        (
-            "text_editor_code_execution",
-            {"type": "text_editor_code_execution_create_result", "is_file_update": False},
-            "code_execution",
-            texts("file created"),
-        ),
-        (
-            "text_editor_code_execution",
-            {"type": "text_editor_code_execution_str_replace_result", "lines": ["-a", "+b"]},
-            "code_execution",
-            texts("-a\n+b"),
-        ),
-        (
-            "text_editor_code_execution",
-            {"type": "text_editor_code_execution_str_replace_result", "lines": None},
-            "code_execution",
-            (),
-        ),
-        (
-            "tool_search",
-            {
-                "type": "tool_search_tool_search_result",
-                "tool_references": [
-                    {"type": "tool_reference", "tool_name": "look"},
-                    {"type": "tool_reference", "tool_name": "find"},
-                ],
-            },
-            "tool_search",
-            texts("look", "find"),
-        ),
-        ("mcp", [{"type": "text", "text": "echo"}], "mcp", texts("echo")),
-        ("mcp", "echo", "mcp", texts("echo")),
-        ("advisor", {"type": "advisor_result", "text": "Do."}, "advisor", texts("Do.")),
-        ("advisor", {"type": "advisor_redacted_result", "encrypted_content": "e"}, "advisor", ()),
-        ("of_next_year", {"type": "new", "answer": 42}, "of_next_year", ()),
-    ],
-)
-def test_what_the_providers_tool_gave_is_what_a_person_would_read(
-    kind: str, content: Any, name: str, wanted: Any
-) -> None:
-    block = {"type": f"{kind}_tool_result", "tool_use_id": "s", "content": content}
-    assert neutral(block) == ServerToolResult(call_id="s", name=name, content=wanted)
-
-
-@pytest.mark.parametrize(
-    ("content", "wanted"),
-    [
-        (
-            {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
-            texts("web_search_tool_result_error: max_uses_exceeded"),
-        ),
-        (
-            {"type": "e", "error_code": "c", "error_message": "Not today."},
-            texts("e: c: Not today."),
-        ),
-        (
-            {"type": "bash_code_execution_result", "stdout": "", "stderr": "no", "return_code": 2},
-            texts("no", "return code 2"),
-        ),
-    ],
-)
-def test_a_failure_of_the_providers_tool_is_told_as_one(content: Any, wanted: Any) -> None:
-    block = {"type": "x_tool_result", "tool_use_id": "s", "content": content}
-    assert neutral(block) == ServerToolResult(call_id="s", name="x", content=wanted, is_error=True)
-
-
-def test_an_mcp_result_says_itself_whether_it_failed() -> None:
-    block = {"type": "mcp_tool_result", "tool_use_id": "m", "content": "no", "is_error": True}
-    assert neutral(block) == ServerToolResult(
-        call_id="m", name="mcp", content=texts("no"), is_error=True
-    )
 
 
 def sampled_blocks() -> list[JsonObject]:

@@ -67,7 +67,7 @@ def test_an_answer_of_anthropics_is_one_message_with_its_calls() -> None:
     story.native_result({**result_of("toolu_1", "one"), "content": [text("one"), IMAGE]})
     story.user("thanks")
     request = chat.chat(story)
-    searched = '[Called web_search: {"query":"x"}]\n\n[web_search gave:]\nx\nhttps://example.com'
+    searched = "[web_search was used.]\nquery: x\n\n[web_search gave:]\nx\nhttps://example.com"
     tag = '<document tool-name="look_up" tool-call-id="toolu_1" />'
     assert request["messages"] == [
         {"role": "user", "content": [text("hi"), LINK]},

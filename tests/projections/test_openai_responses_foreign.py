@@ -70,7 +70,7 @@ def test_a_conversation_with_anthropic_goes_on_with_openai() -> None:
     request = rendered(story)
     assert request["input"] == [
         {"role": "user", "content": "What does it say?"},
-        {"role": "assistant", "content": '[Called web_search: {"query":"x"}]'},
+        {"role": "assistant", "content": "[web_search was used.]\nquery: x"},
         {"role": "assistant", "content": "[web_search gave:]\nx\nhttps://example.com"},
         {"role": "assistant", "content": "A moment."},
         {
@@ -96,7 +96,7 @@ def test_a_conversation_with_openai_goes_on_with_anthropic() -> None:
         {
             "role": "assistant",
             "content": [
-                text('[Called web_search: {"type":"search","query":"query 1"}]'),
+                text("[web_search was used.]\ntype: search\nquery: query 1"),
                 text("A moment."),
                 {"type": "tool_use", "id": "call_1", "name": "look_up", "input": {"q": 1}},
             ],

@@ -207,7 +207,7 @@ def test_a_computer_that_showed_nothing_goes_as_words() -> None:
     story = after(Story(), reasoning(), computer())
     request = rendered(story)
     assert kinds(request["input"]) == ["user", "assistant"]
-    assert "[Called computer:" in request["input"][1]["content"]
+    assert "[computer was called.]" in request["input"][1]["content"]
     assert {"O1", "O3"} <= rules(request)
 
 

@@ -74,7 +74,7 @@ def test_what_broke_off_amid_its_reasoning_is_told_in_words() -> None:
         {"role": "user", "content": "hi"},
         {
             "role": "assistant",
-            "content": '[Called web_search: {"type":"search","query":"query 1"}]',
+            "content": "[web_search was used.]\ntype: search\nquery: query 1",
         },
         {"role": "user", "content": "go on"},
     ]

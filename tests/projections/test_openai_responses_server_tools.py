@@ -100,7 +100,7 @@ def test_a_program_that_was_given_up_goes_as_words_and_its_calls_forget_it() -> 
     story.user("never mind")
     request = rendered(story)
     assert request["input"][1:] == [
-        {"role": "assistant", "content": '[Called program: {"code":"f()"}]'},
+        {"role": "assistant", "content": "[program was used.]\ncode: f()"},
         call("call_1", 1),
         output(),
         {"role": "user", "content": "never mind"},
@@ -143,7 +143,7 @@ def test_code_goes_as_words_once_its_container_is_gone() -> None:
     assert rendered_after(21)[1:3] == [
         {
             "role": "assistant",
-            "content": '[Called code_execution: {"code":"1+1"}]\n[code_execution gave:]\n2',
+            "content": "[code_execution was used.]\ncode: 1+1\n[code_execution gave:]\n2",
         },
         {"role": "assistant", "content": "2"},
     ]
