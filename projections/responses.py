@@ -91,11 +91,22 @@ class Responses:
         """Return how the last response ended."""
         return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN
 
-    def last_completed(self, api: str) -> ResponseCompleted | None:
-        """Return how the last response ended that came through an API and did not break off."""
-        closings = map(_closing, reversed(self._closings))
-        completed = (one for one in closings if isinstance(one, ResponseCompleted))
-        return next((one for one in completed if one.api == api), None)
+    def last_with(self, api: str, member: str) -> ResponseCompleted | None:
+        """Return how the last whole response of an API ended that has such an object with it.
+
+        `member` is a plain word, and stands in the envelope.
+        """
+        name = b'"%s":{' % member.encode()
+        for item in reversed(self._closings):
+            # Bodies are canonical: most are not read.
+            if isinstance(item, Told) and name not in (item.body or b""):
+                continue
+            closing = _closing(item)
+            if not isinstance(closing, ResponseCompleted) or closing.api != api:
+                continue
+            if isinstance(closing.envelope.get(member), dict):
+                return closing
+        return None
 
     def _closed(self) -> dict[str, ResponseCompleted | ResponseInterrupted]:
         if self._by_response is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from hansard.domain.content import Role
 from hansard.domain.jsontext import JsonObject
@@ -60,6 +60,7 @@ class Draft:
     `types` are the types of all blocks that were spelled, but for plain text, and words for what
     else a rule looks for: "system" for an operator's note, "blank" for blank text, "empty" for a
     message without content. A rule has nothing to do where what it looks for never occurs.
+    `container` is the id of the one that code goes on in.
     """
 
     messages: list[Message] = field(default_factory=list[Message])
@@ -67,6 +68,7 @@ class Draft:
     tools: list[JsonObject] | None = None
     notes: list[Note] = field(default_factory=list[Note])
     types: set[str] = field(default_factory=set[str])
+    container: str | None = None
 
     def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
         """Add a note to the report."""
@@ -81,6 +83,18 @@ def kind_of(value: JsonObject) -> str:
     """Return a block's type; empty if it has none, or one that is no word."""
     kind = value.get("type")
     return kind if isinstance(kind, str) else ""
+
+
+def text_of(value: JsonObject, member: str) -> str | None:
+    """Return a member of a block, such as an id; None for one that is no text."""
+    found = value.get(member)
+    return found if isinstance(found, str) else None
+
+
+def code_of(value: JsonObject) -> str | None:
+    """Return the id of the call whose code made this one, if code did."""
+    caller = value.get("caller")
+    return text_of(cast("JsonObject", caller), "tool_id") if isinstance(caller, dict) else None
 
 
 def is_server_result(kind: str) -> bool:

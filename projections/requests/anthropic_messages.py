@@ -16,6 +16,11 @@ from hansard.projections.apis import Api, Reader
 from hansard.projections.history import Block, History, Turn
 from hansard.projections.report import report_of
 from hansard.projections.requests.anthropic_compaction import begin_at_compaction
+from hansard.projections.requests.anthropic_containers import (
+    UPLOAD,
+    container_of,
+    note_inert_uploads,
+)
 from hansard.projections.requests.anthropic_draft import (
     SERVER_CALLS,
     THINKING,
@@ -26,7 +31,8 @@ from hansard.projections.requests.anthropic_draft import (
     joined,
     kind_of,
 )
-from hansard.projections.requests.anthropic_endings import container_of, mend_endings
+from hansard.projections.requests.anthropic_endings import mend_endings
+from hansard.projections.requests.anthropic_fallbacks import FALLBACK, leave_out_declined
 from hansard.projections.requests.anthropic_instructions import (
     spell_instructions,
     spell_tools,
@@ -63,14 +69,14 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         "system": draft.system,
         "tools": draft.tools,
         "messages": [{"role": told.role, "content": told.content} for told in draft.messages],
-        "container": container_of(history),
+        "container": draft.container,
     }
     given = {name: value for name, value in arguments.items() if value is not None}
     return Request(given, options, report_of([*history.notes, *draft.notes]))
 
 
 def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
-    draft = Draft()
+    draft = Draft(container=container_of(history, options))
     speller = Speller(draft, blobs)
     draft.system = spell_instructions(draft, history.instructions, blobs)
     draft.tools = spell_tools(draft, history.tools, blobs)
@@ -121,13 +127,17 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
     types = draft.types
     if "compaction" in types:
         begin_at_compaction(draft, history.responses, options)
+    if FALLBACK in types:
+        leave_out_declined(draft)
     if "blank" in types:
         drop_blank_text(draft)
-    if not types.isdisjoint(("compaction", "blank", "empty")):
+    if not types.isdisjoint((FALLBACK, "compaction", "blank", "empty")):
         draft.messages = joined(draft.messages)
     size = -1
     while size != (size := _size(draft)):
         _pair_and_place(draft, history, options)
+    if UPLOAD in types:
+        note_inert_uploads(draft)
 
 
 def _size(draft: Draft) -> int:

@@ -7,17 +7,18 @@ were called meanwhile.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from hansard.domain.jsontext import JsonObject
+from hansard.projections.requests.anthropic_containers import stopped_code
 from hansard.projections.requests.anthropic_draft import (
     SERVER_CALLS,
     Draft,
     Message,
     Piece,
+    code_of,
     is_server_result,
     kind_of,
     message_of,
+    text_of,
 )
 
 _ADVISOR = "advisor"
@@ -28,8 +29,8 @@ def pair_server_tools(draft: Draft) -> None:
 
     R2: "Each `..._tool_result` block must have a corresponding `server_tool_use` block before it."
     R3: "... was found without a corresponding ..._tool_result block"; accepted while every message
-    after the call's holds only tool results, or is an answer with calls that its code made. R14: an
-    advisor's blocks need the advisor's tool.
+    after the call's holds only tool results, or is an answer with calls that its code made. R13: then
+    the code needs its container. R14: an advisor's blocks need the advisor's tool.
     """
     pairs = _Pairs(draft)
     draft.messages = [
@@ -44,6 +45,7 @@ class _Pairs:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._whole = _answered(draft.messages)
+        self._stopped = stopped_code(draft)
         self._advised = set[str | None]() if _has_advisor(draft) else _advised(draft.messages)
         self._seen: set[str | None] = set()
         self._called: set[str | None] = set()
@@ -58,13 +60,15 @@ class _Pairs:
         return self._without_caller(piece) if "caller" in piece.value else piece
 
     def _stays(self, call: Piece) -> bool:
-        call_id = _id(call.value, "id")
+        call_id = text_of(call.value, "id")
         if call_id in self._advised:
             self._draft.leave_out("R14", call, "the advisor is not among the tools")
         elif call_id in self._seen:
             self._draft.leave_out("R15", call, "an earlier call has the same id")
         elif call_id not in self._whole:
             self._draft.leave_out("R3", call, "a call of the provider's own tool has no result")
+        elif call_id in self._stopped:
+            self._draft.leave_out("R13", call, "the container of the code in flight is gone")
         else:
             self._seen.add(call_id)
             self._called.add(call_id)
@@ -72,7 +76,7 @@ class _Pairs:
         return False
 
     def _is_called(self, result: Piece) -> bool:
-        call_id = _id(result.value, "tool_use_id")
+        call_id = text_of(result.value, "tool_use_id")
         if call_id in self._called:
             self._called.discard(call_id)
             return True
@@ -82,7 +86,7 @@ class _Pairs:
 
     def _without_caller(self, piece: Piece) -> Piece:
         """Return the piece without the code that made its call, if that does not go."""
-        code = _code_of(piece.value)
+        code = code_of(piece.value)
         if code is None or code in self._seen:
             return piece
         self._draft.note("repaired", "R3", piece.block.version, "the caller of the call is gone")
@@ -101,35 +105,22 @@ def _answered(messages: Sequence[Message]) -> set[str | None]:
         running: set[str | None] = set()
         for value in message.content:
             kind = kind_of(value)
-            if kind in SERVER_CALLS and (call_id := _id(value, "id")) is not None:
+            if kind in SERVER_CALLS and (call_id := text_of(value, "id")) is not None:
                 running.add(call_id)
                 waiting.add(call_id)
-            elif is_server_result(kind) and (call_id := _id(value, "tool_use_id")) in waiting:
+            elif is_server_result(kind) and (call_id := text_of(value, "tool_use_id")) in waiting:
                 answered.add(call_id)
             if "caller" in value:
-                running.add(_code_of(value))
+                running.add(code_of(value))
         # Once the assistant spoke again without it, the service no longer takes the call; code
         # that goes on calling tools is still running.
         waiting &= running
     return answered | waiting
 
 
-def _id(value: JsonObject, member: str) -> str | None:
-    """Return an id; None for one that is no text, which no other block can name."""
-    found = value.get(member)
-    return found if isinstance(found, str) else None
-
-
-def _code_of(value: JsonObject) -> str | None:
-    """Return the id of the call whose code made this one, if code did."""
-    caller = value.get("caller")
-    code = cast("JsonObject", caller).get("tool_id") if isinstance(caller, dict) else None
-    return code if isinstance(code, str) else None
-
-
 def _advised(messages: Sequence[Message]) -> set[str | None]:
     return {
-        _id(piece.value, "id")
+        text_of(piece.value, "id")
         for message in messages
         for piece in message.pieces
         if piece.type == "server_tool_use" and piece.value.get("name") == _ADVISOR

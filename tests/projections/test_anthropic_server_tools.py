@@ -18,6 +18,8 @@ from tests.projections.happenings import (
     tool_use,
 )
 
+HELD: JsonObject = {"container": {"id": "container_1"}}
+
 
 def test_an_unpaired_server_call_is_left_out_once_the_user_speaks() -> None:
     """R3: "web_search tool use with id ... was found without a corresponding ... block"."""
@@ -105,7 +107,7 @@ def test_a_call_made_by_code_forgets_the_code_when_that_does_not_go() -> None:
     story.user("hi")
     code = server_tool_use("srvtoolu_1", "code_execution")
     caller = code_of("srvtoolu_1")
-    story.answer(code, tool_use("toolu_1", caller=caller), stop="tool_use")
+    story.answer(code, tool_use("toolu_1", caller=caller), stop="tool_use", envelope=HELD)
     story.result("toolu_1", "one")
     assert flat(story.request())[2][1]["caller"] == caller
     story.user("stop it")
@@ -125,7 +127,7 @@ def test_code_that_calls_tools_in_several_rounds_stays_in_flight() -> None:
     story.ask()
     code = server_tool_use("srvtoolu_1", "code_execution")
     calls = [tool_use(f"toolu_{place}", caller=code_of("srvtoolu_1")) for place in range(3)]
-    story.answer(code, calls[0], stop="tool_use")
+    story.answer(code, calls[0], stop="tool_use", envelope=HELD)
     sent: list[tuple[str, JsonObject]] = []
     for place, following in enumerate(calls[1:]):
         story.result(f"toolu_{place}")

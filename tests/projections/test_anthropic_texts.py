@@ -1,4 +1,4 @@
-"""Texts, documents, notes and the ends of a request to Anthropic: R5, R10, R11, R17, R19 to R23."""
+"""Texts, documents, notes and the ends of a request to Anthropic: R5, R10, R11, R17, R20 to R23."""
 
 from __future__ import annotations
 
@@ -110,20 +110,6 @@ def test_native_blocks_go_back_as_they_came() -> None:
     ]
     assert [held for _, held in flat(request)[1:4]] == [block, upload, unknown]
     assert rules(request) == {"R23"}
-
-
-def test_a_fallback_of_the_service_stays_and_one_of_a_client_does_not() -> None:
-    """R19: the service refuses a seam that it did not make."""
-    seam = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}, "trigger": None}
-    story = Story()
-    story.user("hi")
-    story.answer(thinking("a"), seam, thinking("b"), "so")
-    story.assistant(seam)
-    story.user("thanks")
-    request = story.request()
-    kinds = [block["type"] for _, block in flat(request)]
-    assert kinds == ["text", "thinking", "fallback", "thinking", "text", "text"]
-    assert rules(request) == {"R19"}
 
 
 def test_the_operators_notes_stand_after_the_users_turn() -> None:

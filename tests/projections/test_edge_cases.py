@@ -53,7 +53,7 @@ CASES: Final = {
     9: ("blank text", "tests/projections/test_anthropic_texts.py", "test_blank_text_is_left_out"),
     10: (
         "a container",
-        "tests/projections/test_anthropic_pairs.py",
+        "tests/projections/test_anthropic_containers.py",
         "test_the_container_goes_back_until_it_expires",
     ),
     11: (
