@@ -352,6 +352,17 @@ class LineAdopted(OnLine):
     as_of: int | None = None
 
 
+class HistoryCompacted(OnLine):
+    """The caller's own summary stands for the main line up to version `until`, as that was then.
+
+    It is history's first turn from here on; instructions and tools stay in force. Of several the
+    last one counts, as long as nothing up to its `until` was given up and it was not redacted.
+    """
+
+    summary: str
+    until: int
+
+
 class ContentRedacted(OnLine):
     """The event at `version` is left out of every view from here on."""
 
@@ -386,6 +397,7 @@ Event = (
     | ResponseCompleted
     | ResponseInterrupted
     | LineAdopted
+    | HistoryCompacted
     | ContentRedacted
     | AnnotationAdded
 )

@@ -16,7 +16,7 @@ from hansard.domain import events
 from hansard.domain.events import Event
 from hansard.domain.registry import Unrecognised
 
-Pointer = Literal["instructions", "tools", "request", "adopted"]
+Pointer = Literal["instructions", "tools", "request", "adopted", "amended"]
 """What a head points at: the version of the last event that set it."""
 
 MOST_TOKENS: Final = 2**53 - 1
@@ -48,9 +48,10 @@ class Head:
     """Where a conversation stands: all zero and empty before its first event.
 
     `exchange` numbers exchanges from 1 (0: no prompt yet), `open_calls` maps a call's id to the
-    version of its event, `instructions`, `tools`, `request` and `adopted` are versions (0: none);
-    the first two may be of what is history no more, if `adopted` is later. Token counts are sums
-    over the responses that were recorded on the main line, at most `MOST_TOKENS`.
+    version of its event, `instructions`, `tools`, `request`, `adopted` and `amended` are versions (0:
+    none); the first two may be of what is history no more, if `adopted` is later. `amended` is the
+    last event that says how earlier ones are told: a redaction, or a compaction. Token counts are
+    sums over the responses that were recorded on the main line, at most `MOST_TOKENS`.
     """
 
     version: int = 0
@@ -60,6 +61,7 @@ class Head:
     tools: int = 0
     request: int = 0
     adopted: int = 0
+    amended: int = 0
     closed: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
@@ -72,6 +74,8 @@ _POINTS: Final[Mapping[type[Event], Pointer]] = {
     events.ToolsDefined: "tools",
     events.RequestSent: "request",
     events.LineAdopted: "adopted",
+    events.HistoryCompacted: "amended",
+    events.ContentRedacted: "amended",
 }
 
 
@@ -88,6 +92,7 @@ def advance(head: Head, effect: Effect) -> Head:
         tools=version if points == "tools" else head.tools,
         request=version if points == "request" else head.request,
         adopted=version if points == "adopted" else head.adopted,
+        amended=version if points == "amended" else head.amended,
         closed=head.closed or effect.closes,
         input_tokens=min(head.input_tokens + effect.input_tokens, MOST_TOKENS),
         output_tokens=min(head.output_tokens + effect.output_tokens, MOST_TOKENS),
@@ -107,7 +112,12 @@ def effect_of(event: Event | Unrecognised) -> Effect:
             return Effect(closes_call=event.call_id)
         case events.RequestSent() | events.LineAdopted():
             return Effect(points=_POINTS[type(event)], gives_up=True)
-        case events.InstructionsSet() | events.ToolsDefined():
+        case (
+            events.InstructionsSet()
+            | events.ToolsDefined()
+            | events.HistoryCompacted()
+            | events.ContentRedacted()
+        ):
             return Effect(points=_POINTS[type(event)])
         case events.ResponseCompleted() | events.ResponseInterrupted():
             return Effect(

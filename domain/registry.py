@@ -38,6 +38,7 @@ NAMES: Final[Mapping[str, type[Event]]] = {
     "response.completed": events.ResponseCompleted,
     "response.interrupted": events.ResponseInterrupted,
     "line.adopted": events.LineAdopted,
+    "history.compacted": events.HistoryCompacted,
     "content.redacted": events.ContentRedacted,
     "annotation.added": events.AnnotationAdded,
 }

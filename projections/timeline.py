@@ -79,6 +79,7 @@ class _Call:
 _Calls: TypeAlias = dict[str, _Call]
 _Block: TypeAlias = events.ReasoningRecorded | events.CompactionRecorded | events.OpaqueRecorded
 _OnTheWire: TypeAlias = events.RequestSent | events.AttemptFailed
+_Retold: TypeAlias = events.LineAdopted | events.HistoryCompacted | events.ContentRedacted
 _Aside: TypeAlias = (
     events.ConversationStarted
     | events.ConversationForked
@@ -86,9 +87,8 @@ _Aside: TypeAlias = (
     | events.InstructionsSet
     | events.ToolsDefined
     | events.DocumentExtracted
-    | events.LineAdopted
-    | events.ContentRedacted
     | events.AnnotationAdded
+    | _Retold
 )
 _UNKNOWN_CALL: Final = _Call(0, "unknown call")
 
@@ -228,14 +228,24 @@ def _aside(event: _Aside) -> _Told:
             )
         case events.DocumentExtracted():
             return _Told("record", "extracted", wording.document(event.document))
-        case events.LineAdopted():
-            return _Told("record", "adopted", wording.adoption(event))
-        case events.ContentRedacted():
-            redacted = f"version {event.version} is left out of every view from here on"
-            return _Told("record", "redacted", wording.with_reason(redacted, event.reason))
         case events.AnnotationAdded():
             place = "" if event.version is None else f"on version {event.version}: "
             return _Told("record", "annotation", place + wording.pairs(event.labels))
+        case _:
+            return _retold(event)
+
+
+def _retold(event: _Retold) -> _Told:
+    """Tell of an event that changes what the history is."""
+    match event:
+        case events.LineAdopted():
+            return _Told("record", "adopted", wording.adoption(event))
+        case events.HistoryCompacted():
+            stands = f"stands for what was said up to version {event.until}: "
+            return _Told("record", "compacted", stands + event.summary)
+        case events.ContentRedacted():
+            redacted = f"version {event.version} is left out of every view from here on"
+            return _Told("record", "redacted", wording.with_reason(redacted, event.reason))
         case _:
             assert_never(event)
 

@@ -96,7 +96,7 @@ def test_our_code_commits_to_the_same_leaf(vector: Vector) -> None:
 
 
 def test_the_vectors_show_what_is_easily_got_wrong() -> None:
-    surrogate, number, moved, spelled, _ = (bytes.fromhex(v["body_bytes"]) for v in VECTORS[1:])
+    surrogate, number, moved, spelled, *_ = (bytes.fromhex(v["body_bytes"]) for v in VECTORS[1:])
     assert "👋".encode() in surrogate
     assert rb"here: \ud83d" in surrogate
     assert b'"of":123456789012345678901234567890' in number

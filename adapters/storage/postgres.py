@@ -273,7 +273,7 @@ def _begin_anew() -> None:
 
 def _head(row: TupleRow) -> Head:
     version, exchange, calls, since, *pointers, closed, taken, given = row
-    instructions, tools, request, adopted = pointers
+    instructions, tools, request, adopted, amended = pointers
     return Head(
         version=version,
         exchange=exchange,
@@ -282,6 +282,7 @@ def _head(row: TupleRow) -> Head:
         tools=tools,
         request=request,
         adopted=adopted,
+        amended=amended,
         closed=closed,
         input_tokens=taken,
         output_tokens=given,

@@ -57,6 +57,7 @@ _POINTERS: Final[dict[Pointer | None, int]] = {
     "tools": 64,
     "request": 128,
     "adopted": 256,
+    "amended": 512,
 }
 
 

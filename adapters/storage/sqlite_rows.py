@@ -67,7 +67,7 @@ def head_of(row: Row | None) -> Head:
     if row is None:
         return Head()
     version, exchange, open_calls, *pointers, closed, read, written = row
-    instructions, tools, request, adopted = pointers
+    instructions, tools, request, adopted, amended = pointers
     return Head(
         version=version,
         exchange=exchange,
@@ -76,6 +76,7 @@ def head_of(row: Row | None) -> Head:
         tools=tools,
         request=request,
         adopted=adopted,
+        amended=amended,
         closed=bool(closed),
         input_tokens=read,
         output_tokens=written,
@@ -99,6 +100,7 @@ def head_row(
         head.tools,
         head.request,
         head.adopted,
+        head.amended,
         int(head.closed),
         head.input_tokens,
         head.output_tokens,

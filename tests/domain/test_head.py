@@ -127,6 +127,14 @@ def test_an_event_of_a_newer_release_only_moves_the_version() -> None:
     assert effect_of(Unrecognised("future.thing", 1, b"{}")) == NOTHING
 
 
+def test_a_redaction_and_a_compaction_say_how_earlier_events_are_told() -> None:
+    head = folded(Head(), prompt(), call("a"), events.ContentRedacted(version=1))
+    assert (head.amended, set(head.open_calls)) == (3, {"a"})
+    assert folded(head, events.HistoryCompacted(summary="In short", until=1)).amended == 4
+    aside = events.HistoryCompacted(summary="In short", until=1, line=SIDE)
+    assert folded(head, aside).amended == 3
+
+
 def test_an_adopted_line_gives_up_the_calls_that_are_open() -> None:
     adopted = events.LineAdopted(adopted=SIDE, begun=2, after=1)
     head = folded(Head(), prompt(), call("a"), adopted)

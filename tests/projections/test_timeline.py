@@ -195,6 +195,14 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
         ),
     ),
     (
+        events.HistoryCompacted(summary="She asked for a refund.", until=9),
+        (
+            "record",
+            "compacted",
+            "stands for what was said up to version 9: She asked for a refund.",
+        ),
+    ),
+    (
         events.ContentRedacted(version=4),
         ("record", "redacted", "version 4 is left out of every view from here on"),
     ),

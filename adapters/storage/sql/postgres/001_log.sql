@@ -76,7 +76,7 @@ CREATE TABLE hansard.event (
     schema_version integer NOT NULL,
     shard smallint NOT NULL,
     opens_exchange boolean NOT NULL,        -- a prompt that began an exchange
-    pointer text,                           -- what the head points at: instructions, tools, request, adopted
+    pointer text,                           -- what the head points at, such as `request`
     type text NOT NULL,
     once bytea,                             -- digest of a name that a conversation holds only once
     header bytea NOT NULL,                  -- the exact bytes that the leaf commits to
@@ -109,6 +109,7 @@ CREATE TABLE hansard.conversation_head (
     tools bigint NOT NULL,
     request bigint NOT NULL,
     adopted bigint NOT NULL,
+    amended bigint NOT NULL,
     input_tokens bigint NOT NULL,
     output_tokens bigint NOT NULL,
     position bigint NOT NULL,

@@ -28,7 +28,7 @@ END $$;
 
 -- An event as its writer hands it in. `effect` is bits: 1 prompts, 2 gives up, 4 closes, 8 opens a
 -- call, 16 closes a call (`call` names it), 32 instructions, 64 tools, 128 request,
--- 256 adopted.
+-- 256 adopted, 512 amended.
 CREATE TYPE hansard.new_event AS (
     event_id uuid,
     type text,
@@ -184,7 +184,7 @@ BEGIN
         -- One statement, each of its parts an index lookup; `known` is about the last event.
         SELECT tail.position, greatest(tail.recorded_at, hansard.clock()) AS recorded_at,
             h.tenant, h.version, h.exchange, h.open_calls, h.open_since, h.closed,
-            h.instructions, h.tools, h.request, h.adopted, h.forgotten,
+            h.instructions, h.tools, h.request, h.adopted, h.amended, h.forgotten,
             EXISTS (
                 SELECT FROM hansard.event AS e
                 WHERE e.shard = at_shard AND e.tenant = asked.tenant
@@ -217,6 +217,7 @@ BEGIN
             last.tools := 0;
             last.request := 0;
             last.adopted := 0;
+            last.amended := 0;
         END IF;
         IF last.tenant <> asked.tenant THEN
             RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
@@ -283,6 +284,7 @@ BEGIN
                 IF added.effect & 64 <> 0 THEN last.tools := last.version; END IF;
                 IF added.effect & 128 <> 0 THEN last.request := last.version; END IF;
                 IF added.effect & 256 <> 0 THEN last.adopted := last.version; END IF;
+                IF added.effect & 512 <> 0 THEN last.amended := last.version; END IF;
             END IF;
             new_input_tokens := least(new_input_tokens + added.input_tokens, most_tokens);
             new_output_tokens := least(new_output_tokens + added.output_tokens, most_tokens);
@@ -290,8 +292,8 @@ BEGIN
                 last.position, last.version, last.exchange, last.recorded_at,
                 asked.conversation_id, added.event_id, asked.tenant, added.schema_version,
                 at_shard, opens,
-                CASE added.effect & 480 WHEN 32 THEN 'instructions' WHEN 64 THEN 'tools'
-                    WHEN 128 THEN 'request' WHEN 256 THEN 'adopted' END,
+                CASE added.effect & 992 WHEN 32 THEN 'instructions' WHEN 64 THEN 'tools'
+                    WHEN 128 THEN 'request' WHEN 256 THEN 'adopted' WHEN 512 THEN 'amended' END,
                 added.type, added.once, added.header, digests[ordinal],
                 sha256('\x00'::bytea || added.header || int8send(last.version)
                     || int8send(last.position) || int8send(last.recorded_at) || digests[ordinal]),
@@ -303,7 +305,7 @@ BEGIN
             UPDATE hansard.conversation_head AS h SET
                 version = last.version, exchange = last.exchange, closed = last.closed,
                 instructions = last.instructions, tools = last.tools, request = last.request,
-                adopted = last.adopted,
+                adopted = last.adopted, amended = last.amended,
                 input_tokens = least(h.input_tokens + new_input_tokens, most_tokens),
                 output_tokens = least(h.output_tokens + new_output_tokens, most_tokens),
                 open_calls = last.open_calls, open_since = last.open_since,
@@ -313,7 +315,7 @@ BEGIN
             INSERT INTO hansard.conversation_head VALUES (
                 asked.conversation_id, asked.tenant, at_shard, last.closed, last.version,
                 last.exchange, last.instructions, last.tools, last.request, last.adopted,
-                new_input_tokens, new_output_tokens, last.position, last.recorded_at,
+                last.amended, new_input_tokens, new_output_tokens, last.position, last.recorded_at,
                 last.recorded_at, last.open_calls, last.open_since
             );
         END IF;

@@ -77,8 +77,8 @@ FROM hansard.meta AS m, generate_series(0, m.shards - 1) AS s (shard) ORDER BY s
 
 -- name: head
 -- Where a conversation stands.
-SELECT version, exchange, open_calls, open_since, instructions, tools, request, adopted, closed,
-    input_tokens, output_tokens
+SELECT version, exchange, open_calls, open_since, instructions, tools, request, adopted, amended,
+    closed, input_tokens, output_tokens
 FROM hansard.conversation_head WHERE conversation_id = $1
 
 -- name: latest
@@ -111,8 +111,8 @@ SELECT tenant FROM hansard.conversation_head WHERE conversation_id = $1
 
 -- name: conversations
 -- A tenant's events are in one shard, so positions say which conversation moved last.
-SELECT version, exchange, open_calls, open_since, instructions, tools, request, adopted, closed,
-    input_tokens, output_tokens, conversation_id, started_at, recorded_at
+SELECT version, exchange, open_calls, open_since, instructions, tools, request, adopted, amended,
+    closed, input_tokens, output_tokens, conversation_id, started_at, recorded_at
 FROM hansard.conversation_head WHERE tenant = $1 ORDER BY position DESC
 
 -- name: put_chunk

@@ -94,6 +94,7 @@ CREATE TABLE conversation_head (
   tools INTEGER NOT NULL,
   request INTEGER NOT NULL,
   adopted INTEGER NOT NULL,
+  amended INTEGER NOT NULL,
   closed INTEGER NOT NULL,
   input_tokens INTEGER NOT NULL,
   output_tokens INTEGER NOT NULL,

@@ -73,19 +73,19 @@ INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: select_head
 -- One row, whatever the length of the conversation.
-SELECT version, exchange, open_calls, instructions, tools, request, adopted, closed,
+SELECT version, exchange, open_calls, instructions, tools, request, adopted, amended, closed,
   input_tokens, output_tokens
 FROM conversation_head WHERE conversation_id = ?;
 
 -- name: select_place
 -- The same for a writer: whose it is, and whether it takes anything.
-SELECT tenant, forgotten, version, exchange, open_calls, instructions, tools, request, adopted, closed,
+SELECT tenant, forgotten, version, exchange, open_calls, instructions, tools, request, adopted, amended, closed,
   input_tokens, output_tokens
 FROM conversation_head WHERE conversation_id = ?;
 
 -- name: upsert_head
 -- In the transaction of the events that moved it; tenant and start stay as they were.
-INSERT INTO conversation_head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+INSERT INTO conversation_head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
 ON CONFLICT (conversation_id) DO UPDATE SET
   position = excluded.position,
   recorded_at = excluded.recorded_at,
@@ -96,6 +96,7 @@ ON CONFLICT (conversation_id) DO UPDATE SET
   tools = excluded.tools,
   request = excluded.request,
   adopted = excluded.adopted,
+  amended = excluded.amended,
   closed = excluded.closed,
   input_tokens = excluded.input_tokens,
   output_tokens = excluded.output_tokens;
@@ -154,7 +155,7 @@ ON CONFLICT DO NOTHING;
 -- name: select_conversations
 -- The catalogue, the one that moved last first.
 SELECT conversation_id, started_at, recorded_at, version, exchange, open_calls,
-  instructions, tools, request, adopted, closed, input_tokens, output_tokens
+  instructions, tools, request, adopted, amended, closed, input_tokens, output_tokens
 FROM conversation_head WHERE tenant = ? ORDER BY position DESC;
 
 -- name: insert_blob
