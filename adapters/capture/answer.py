@@ -25,10 +25,14 @@ _LONGEST_NAME: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A whole block: its place in the response, and its JSON as it came."""
+    """A whole block: its place in the response, and its JSON as it came.
+
+    `call` is the id under which a call, or a result, is recorded where its JSON has none.
+    """
 
     index: int
     value: JsonObject
+    call: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 from uuid import UUID
 
@@ -22,6 +22,7 @@ class Place:
     """Where the blocks of one assistant message belong, and whether its calls are awaited.
 
     `ran` are the ids of calls that the provider itself ran, though their own JSON does not say so.
+    `call` is the id that a block is recorded under, as a call or a result, if its JSON has none.
     """
 
     api: str
@@ -29,6 +30,7 @@ class Place:
     line: UUID | None = None
     awaited: bool = True
     ran: frozenset[str] = frozenset()
+    call: str | None = None
 
 
 EventOf: TypeAlias = Callable[[int, JsonObject, Native, Place], Event]
@@ -42,6 +44,7 @@ def recorded(blocks: Iterable[Block], place: Place, event_of: EventOf) -> Record
     for block in blocks:
         value, blobs = spill(block.value)
         native = Native(api=place.api, value=value)
-        events.append(event_of(block.index, block.value, native, place))
+        here = place if block.call is None else replace(place, call=block.call)
+        events.append(event_of(block.index, block.value, native, here))
         spilled.update(blobs)
     return tuple(events), spilled
