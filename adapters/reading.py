@@ -1,8 +1,10 @@
 """Which events a request is made of, and how few of them have to be read.
 
 A conversation is read along its lineage: what it was forked from, as that stood, then itself. A
-window reads from the prompt at its edge; what is before costs nothing, however long it is. What
-was said on a side line that was adopted is told as if it had been said on the main line.
+window reads from the prompt at its edge, and where a summary stands for the beginning, what comes
+behind that is read: what is before costs nothing, however long it is. What was said on a side line
+that was adopted is told as if it had been said on the main line. Redactions are always told,
+wherever they stand: they hold for all lines.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+from hansard.adapters.amendments import NONE, Amendments, amendments, parted
 from hansard.adapters.lineage import Stretch
 from hansard.domain.content import Blob
 from hansard.domain.errors import CorruptRecord
 from hansard.domain.head import Head, Pointer, advance, effect_of
 from hansard.domain.log import Blobs, Log, RecordedEvent, Told
 from hansard.domain.registry import Erased
+from hansard.projections.responses import Place
 from hansard.projections.seen import seen_by
 from hansard.projections.window import EVERYTHING, Window, edge
 
@@ -32,12 +36,34 @@ _REQUEST: Final = "request.sent"
 def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) -> Iterator[Told]:
     """Return the events that a request with this window is made of, in order.
 
-    Those that set the instructions and tools in force come before the ones from the edge on.
+    Those that set the instructions and tools in force come before the ones from the edge on, and
+    first of all what is said of events and stands elsewhere. A window counts the exchanges behind
+    the summary that stands for those before; the summary stays.
     """
+    found = amendments(log, stretches)
+    if found == NONE:
+        return _in_window(log, stretches, window, frozenset())
+    if found.compaction is None:
+        return _with(found, _in_window(log, stretches, window, found.redacted))
+    before, behind = parted(stretches, found.compaction)
+    in_force = _set_in(log, before, found.redacted)
+    return _with(found, chain(in_force, _in_window(log, behind, window, found.redacted)))
+
+
+def _with(found: Amendments, read: Iterable[Told]) -> Iterator[Told]:
+    """Return what was read behind what amends it and was not read."""
+    told = list(read)
+    given = {event.event_id for event in told}
+    return chain((event for event in found.told() if event.event_id not in given), told)
+
+
+def _in_window(
+    log: Log, stretches: tuple[Stretch, ...], window: Window | None, redacted: frozenset[Place]
+) -> Iterator[Told]:
     first = EVERYTHING if window is None else edge(_closed(log, stretches), window)
     if window is None or first == EVERYTHING:
         return chain.from_iterable(_all(log, stretch) for stretch in stretches)
-    from_edge = _from_edge(log, stretches, first)
+    from_edge = _from_edge(log, stretches, first, redacted)
     if not window.pinned:
         return from_edge
     pinned = list(_pinned(log, stretches, window.pinned))
@@ -73,10 +99,20 @@ def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEven
     return recorded
 
 
-def in_force(log: Log, stretches: tuple[Stretch, ...], pointer: Pointer) -> RecordedEvent | None:
+def in_force(
+    log: Log,
+    stretches: tuple[Stretch, ...],
+    pointer: Pointer,
+    redacted: frozenset[Place] = frozenset(),
+) -> RecordedEvent | None:
     """Return what set the instructions, or the tools, in force at the end of these stretches."""
-    found = (_pointed(log, stretch, pointer) for stretch in reversed(stretches))
-    return next((event for event in found if event is not None), None)
+    for stretch in reversed(stretches):
+        found = _pointed(log, stretch, pointer)
+        while found is not None and (found.conversation_id, found.version) in redacted:
+            found = _pointed(log, replace(stretch, until=found.version - 1, head=None), pointer)
+        if found is not None:
+            return found
+    return None
 
 
 def blob_among(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> bytes:
@@ -139,7 +175,9 @@ def _numbered(log: Log, stretch: Stretch) -> Iterator[tuple[int, Told]]:
         yield head.exchange, recorded.told()
 
 
-def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Iterator[Told]:
+def _from_edge(
+    log: Log, stretches: tuple[Stretch, ...], exchange: int, redacted: frozenset[Place]
+) -> Iterator[Told]:
     for number, stretch in enumerate(stretches):
         begun = _exchanges(log, stretch)
         if exchange > begun:
@@ -149,7 +187,7 @@ def _from_edge(log: Log, stretches: tuple[Stretch, ...], exchange: int) -> Itera
         first = next(told)
         before = (*stretches[:number], replace(stretch, until=first.version - 1, head=None))
         later = chain.from_iterable(_all(log, stretch) for stretch in stretches[number + 1 :])
-        return chain(_set_in(log, before), (first,), told, later)
+        return chain(_set_in(log, before, redacted), (first,), told, later)
     return iter(())
 
 
@@ -161,9 +199,9 @@ def _from_exchange(log: Log, stretch: Stretch, exchange: int) -> Iterator[Told]:
     return log.tell(stretch.conversation_id, exchange=number, until=stretch.until)
 
 
-def _set_in(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
+def _set_in(log: Log, stretches: tuple[Stretch, ...], redacted: frozenset[Place]) -> list[Told]:
     """Return what set the instructions and the tools in force at the end of these, in order."""
-    found = (in_force(log, stretches, pointer) for pointer in _POINTERS)
+    found = (in_force(log, stretches, pointer, redacted) for pointer in _POINTERS)
     told = [event.told() for event in found if event is not None]
     conversations = [stretch.conversation_id for stretch in stretches]
     told.sort(key=lambda event: (conversations.index(event.conversation_id), event.version))
@@ -201,6 +239,8 @@ def _version_of(pointer: Pointer, head: Head) -> int:
             return head.request
         case "adopted":
             return head.adopted
+        case "amended":
+            return head.amended
 
 
 def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterator[Told]:

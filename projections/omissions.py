@@ -1,34 +1,79 @@
-"""What is not there: events that were redacted, and versions that were not given."""
+"""What is told otherwise than it happened, or not: redactions, compactions, versions not given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from hansard.domain import events
+from hansard.domain.events import HistoryCompacted, InstructionsSet, ToolsDefined
 from hansard.domain.log import Told
 from hansard.projections.responses import Item, Place, event_of
 
+SUMMARY: Final = "Summary of the conversation so far:\n\n"
+"""Stands before the caller's own summary: bare, a model takes it for something the user says."""
 
-def redacted(items: Sequence[Item]) -> set[Place]:
-    """Return the places of the events that a later one redacted."""
-    found: set[Place] = set()
+_AMENDS: Final = frozenset({"content.redacted", "history.compacted"})
+_STAYS: Final = frozenset({"instructions.set", "tools.defined"})
+
+
+class Compaction(NamedTuple):
+    """A summary that stands for all up to version `until` of its conversation."""
+
+    item: Item
+    until: int
+
+
+class Amended(NamedTuple):
+    """What events say of how others are told: which are redacted, and where the history begins."""
+
+    redactions: set[Place]
+    compaction: Compaction | None = None
+
+
+def amended(items: Sequence[Item]) -> Amended:
+    """Return what events in order of version say of each other."""
+    redactions: set[Place] = set()
+    summaries: list[Compaction] = []
     for item in items:
-        conversation = None
-        if isinstance(item, Told):
-            if item.type != "content.redacted":
-                continue
-            conversation = item.conversation_id
+        if isinstance(item, Told) and item.type not in _AMENDS:
+            continue
         event = event_of(item)
         if isinstance(event, events.ContentRedacted):
-            found.add((conversation, event.version))
-    return found
+            redactions.add((_place(item)[0], event.version))
+        elif isinstance(event, HistoryCompacted) and event.line is None:
+            summaries.append(Compaction(item, event.until))
+    standing = [told for told in summaries if _place(told.item) not in redactions]
+    return Amended(redactions, _last(items, standing) if standing else None)
 
 
-def left_out(items: Sequence[Item]) -> int:
+def as_compacted(items: Sequence[Item], compaction: Compaction) -> list[Item]:
+    """Return events with the summary before all others; without those that it stands for.
+
+    What set instructions and tools stays, and stands before it.
+    """
+    own, _ = _place(compaction.item)
+    conversations = _conversations(items)
+    earlier = set(conversations[: conversations.index(own)])
+    before: list[Item] = []
+    after: list[Item] = []
+    for item in items:
+        conversation, version = _place(item)
+        if item is compaction.item or _is_superseded(item):
+            continue
+        if conversation in earlier or (conversation == own and version <= compaction.until):
+            before += [item] if _stays(item) else []
+        else:
+            after.append(item)
+    return [*before, compaction.item, *after]
+
+
+def left_out(items: Sequence[Item], compaction: Compaction | None = None) -> int:
     """Return how many versions are missing before the last one of each conversation.
 
-    Those of which the main line was given up, or that stayed on a side line then, do not count.
+    Those of which the main line was given up, or that stayed on a side line then, do not count, nor
+    those that a summary stands for.
     """
     if not items:
         return 0
@@ -42,17 +87,65 @@ def left_out(items: Sequence[Item]) -> int:
         if conversation is not of:
             of, given = conversation, versions.setdefault(conversation, set())
         given.add(version)
-    missing = sum(max(given) - len(given) for given in versions.values())
-    return missing - sum(_given_up(item, versions) for item in items if _is_adoption(item))
+    begun = _begun(items, compaction)
+    missing = sum(
+        max(given) - start - sum(version > start for version in given)
+        for conversation, given in versions.items()
+        for start in [begun.get(conversation, 0)]
+    )
+    return missing - sum(_given_up(item, versions, begun) for item in items if _is_adoption(item))
 
 
-def _given_up(item: Item, versions: dict[UUID | None, set[int]]) -> int:
+def _begun(items: Sequence[Item], compaction: Compaction | None) -> dict[UUID | None, int]:
+    """Return the version behind which each conversation is told, where that is not its first."""
+    if compaction is None:
+        return {}
+    own, _ = _place(compaction.item)
+    conversations = _conversations(items)
+    earlier = conversations[: conversations.index(own)]
+    last = {conversation: version for conversation, version in map(_place, items)}
+    return {own: compaction.until, **{conversation: last[conversation] for conversation in earlier}}
+
+
+def _given_up(
+    item: Item, versions: dict[UUID | None, set[int]], begun: dict[UUID | None, int]
+) -> int:
     """Return how many events an adoption left behind, of those that are missing."""
     event = event_of(item)
     if not isinstance(event, events.LineAdopted):
         return 0
     conversation, version = _place(item)
-    return sum(between not in versions[conversation] for between in range(event.after + 1, version))
+    first = max(event.after, begun.get(conversation, 0)) + 1
+    return sum(between not in versions[conversation] for between in range(first, version))
+
+
+def _last(items: Sequence[Item], standing: list[Compaction]) -> Compaction:
+    """Return the summary that counts: a fork's own rather than its origin's, the last of these."""
+    conversations = _conversations(items)
+
+    def order(told: Compaction) -> tuple[int, int]:
+        conversation, version = _place(told.item)
+        return conversations.index(conversation), version
+
+    return max(standing, key=order)
+
+
+def _conversations(items: Sequence[Item]) -> list[UUID | None]:
+    """Return the conversations of events, those that others were forked from first."""
+    return list(dict.fromkeys(_place(item)[0] for item in items))
+
+
+def _stays(item: Item) -> bool:
+    if isinstance(item, Told):
+        return item.type in _STAYS
+    return isinstance(item[1], InstructionsSet | ToolsDefined)
+
+
+def _is_superseded(item: Item) -> bool:
+    """Whether an event is a summary; only one is told."""
+    if isinstance(item, Told):
+        return item.type == "history.compacted"
+    return isinstance(item[1], HistoryCompacted)
 
 
 def _is_adoption(item: Item) -> bool:

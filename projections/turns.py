@@ -11,6 +11,7 @@ What is decided here (with rounds.py), for every API alike:
 - A response that broke off keeps its finished blocks and the text of an unfinished one; a call that
   awaits no result and has none is left out. A response that was refused is no part of the history
   (Anthropic, "Handling refusals"), nor is what was redacted or erased.
+- Where the caller's own summary stands for what was said, it is the first that the user says.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.history import Block, History, Turn
 from hansard.projections.neutral import says_it_failed
-from hansard.projections.omissions import left_out, redacted
+from hansard.projections.omissions import SUMMARY, amended, as_compacted, left_out
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Place, Responses, event_of
@@ -55,14 +56,15 @@ def history(recorded: Iterable[Item]) -> History:
     and tools in force come first. The events of a fork come after those of its origin.
     """
     items = list(recorded)
-    redactions = redacted(items)
+    redactions, compaction = amended(items)
+    told = items if compaction is None else as_compacted(items, compaction)
     fold = _Fold(redactions)
-    fold.take_all(items)
+    fold.take_all(told)
     if fold.saw_less:
-        ordered, unseen = as_seen(items)
+        ordered, unseen = as_seen(told)
         fold = _Fold(redactions, unseen)
         fold.take_all(ordered)
-    return fold.history(items)
+    return fold.history(items, left_out(items, compaction))
 
 
 class _Fold:
@@ -115,7 +117,7 @@ class _Fold:
                 "verify the log and restore it from a backup"
             ) from exc
 
-    def history(self, items: list[Item]) -> History:
+    def history(self, items: list[Item], missing: int) -> History:
         """Return all that was taken in."""
         last = items[-1] if items else None
         told = self._rounds.turns()
@@ -126,7 +128,7 @@ class _Fold:
             tools=self._tools,
             notes=(*self._notes, *self._rounds.notes),
             has_prefills=self._rounds.has_prefills,
-            left_out=left_out(items),
+            left_out=missing,
             as_of=last.recorded_at if isinstance(last, Told) else None,
             torn=frozenset(self._torn | self._rounds.torn),
         )
@@ -262,6 +264,12 @@ class _Fold:
             call_id,
         )
 
+    def summary(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        said = {"kind": "text", "text": SUMMARY + plain["summary"]}
+        self._rounds.say(Block(version, self._at, said, spilled, None, len(self._requests)))
+        why = f"its summary stands for what was said up to version {plain['until']}"
+        self._notes.append(Note("left out", "compacted", version, why))
+
     def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
         document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
         asked = len(self._requests)
@@ -311,6 +319,7 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "compaction.recorded": _Fold.part,
     "opaque.recorded": _Fold.part,
     "document.extracted": _Fold.document,
+    "history.compacted": _Fold.summary,
 }
 """What holds blocks of a turn."""
 
