@@ -5,21 +5,24 @@ from __future__ import annotations
 from itertools import chain
 
 from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import blob_among, last_exchange
+from hansard.adapters.reading import blob_among, in_force, last_exchange
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Opaque, ToolCall
 from hansard.domain.errors import CorruptRecord, UnknownApi
-from hansard.domain.events import ToolCallRecorded
+from hansard.domain.events import ToolCallRecorded, ToolsDefined
 from hansard.domain.head import NOTHING, Head, effect_of
 from hansard.domain.log import Backend
 from hansard.domain.registry import Erased
+from hansard.projections.called_names import given_names
 from hansard.projections.neutral import neutral_of
+from hansard.projections.requests.tool_names import is_spelled_anew
 
 
 def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) -> list[ToolCall]:
     """Return the calls that await a result, in the order in which they were made.
 
-    A fork still awaits those of its origin, as long as it sent no request itself.
+    A fork still awaits those of its origin, as long as it sent no request itself. A call has the
+    name that the caller gave its tool, under whatever name the model was told of it.
     """
     own = stretches[-1].conversation_id
     made = [] if head.request else _of_origin(backend, stretches)
@@ -28,7 +31,13 @@ def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) 
         recorded = backend.read(own, after=versions[0] - 1, until=versions[-1])
         found = (event.event() for event in recorded if event.version in versions)
         made += [event for event in found if isinstance(event, ToolCallRecorded)]
-    return [_call(backend, stretches, event) for event in made]
+    calls = [_call(backend, stretches, event) for event in made]
+    if not any(is_spelled_anew(call.name) for call in calls):
+        return calls
+    defined = in_force(backend, stretches, "tools")
+    tools = defined.event() if defined else None
+    names = given_names(tools if isinstance(tools, ToolsDefined) else None)
+    return [call.model_copy(update={"name": names.get(call.name, call.name)}) for call in calls]
 
 
 def _of_origin(backend: Backend, stretches: tuple[Stretch, ...]) -> list[ToolCallRecorded]:

@@ -12,6 +12,7 @@ from typing import Final
 
 from hansard.projections.referee import (
     anthropic_contents,
+    anthropic_fallbacks,
     anthropic_server_tools,
     anthropic_tools,
 )
@@ -82,6 +83,11 @@ RULES: Final = (
         "R18",
         "begin with the last compaction, as the first block of an assistant's message",
         anthropic_contents.compactions,
+    ),
+    Rule(
+        "R19",
+        "leave the call out, with its result: its model declined to go on",
+        anthropic_fallbacks.declined_calls,
     ),
     Rule(
         "R21",

@@ -18,6 +18,10 @@ OPENAI: Final = 64
 ANTHROPIC: Final = 128
 """The longest name that Anthropic takes."""
 
+LENGTHS: Final = frozenset({OPENAI, ANTHROPIC})
+"""The longest names that there are services for."""
+
+_ANEW: Final = re.compile(r"_[0-9a-f]{8}\Z")
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _DIGITS: Final = 8
 
@@ -34,6 +38,11 @@ def name_for(given: str, longest: int) -> str:
     digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
     spelled = _UNFIT.sub("_", given)[: longest - _DIGITS - 1]
     return f"{spelled}_{digest}" if spelled else f"tool_{digest}"
+
+
+def is_spelled_anew(name: str) -> bool:
+    """Whether a name may be one that `name_for` made."""
+    return bool(_ANEW.search(name))
 
 
 def renamed(given: str, name: str) -> str:

@@ -18,6 +18,7 @@ from tests.projections.happenings import (
     tool_use,
 )
 from tests.projections.refused import refused
+from tests.projections.spoken import HELLO, assistant, told, user
 
 SEAM: Final[JsonObject] = {
     "type": "fallback",
@@ -82,3 +83,11 @@ def test_a_later_turn_may_think_and_call_after_one_that_fell_back() -> None:
     request = story.request()
     assert {"thinking", "tool_use", "tool_result"} <= {b["type"] for _, b in flat(request)}
     assert len(request.report) == 0
+
+
+def test_a_call_before_the_last_fallback_is_refused() -> None:
+    call, result = tool_use("toolu_1"), result_of("toolu_1")
+    assert told(HELLO, assistant(SEAM, call), user(result)) == []
+    [(where, rule, said)] = told(HELLO, assistant(call, SEAM), user(result))
+    assert (where, rule) == ("/messages/1/content/0", "R19")
+    assert said.startswith("messages.1: `tool_use` ids were found without `tool_result` blocks")

@@ -1,0 +1,70 @@
+"""A tool whose name an API refuses goes under another: its caller still gets its own."""
+
+from __future__ import annotations
+
+import pytest
+
+import hansard
+from hansard.domain.content import Native
+from hansard.domain.events import ToolCallRecorded
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.requests.tool_names import ANTHROPIC, OPENAI, name_for
+
+GIVEN = "files.read now"
+LONG = "mcp__" + "a" * 90
+TOOLS = [{"name": name, "input_schema": {"type": "object"}} for name in (GIVEN, LONG, "look_up")]
+
+
+def native_call(api: str, name: str) -> JsonObject:
+    match api:
+        case "anthropic-messages":
+            return {"type": "tool_use", "id": "call_1", "name": name, "input": {"q": 1}}
+        case "openai-chat":
+            function = {"name": name, "arguments": '{"q": 1}'}
+            return {"type": "function", "id": "call_1", "function": function}
+        case _:
+            asked = {"call_id": "call_1", "name": name, "arguments": '{"q": 1}'}
+            return {"type": "function_call", "id": "fc_1", **asked}
+
+
+@pytest.fixture
+def talk() -> hansard.Talk:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    talk.tools(TOOLS)
+    talk.user("hi")
+    return talk
+
+
+def calls(talk: hansard.Talk, api: str, name: str) -> None:
+    content = Native(api=api, value=native_call(api, name))
+    talk.append(ToolCallRecorded(call_id="call_1", name=name, content=content))
+
+
+@pytest.mark.parametrize(
+    ("api", "longest"),
+    [("anthropic-messages", ANTHROPIC), ("openai-chat", OPENAI), ("openai-responses", OPENAI)],
+)
+@pytest.mark.parametrize("given", [GIVEN, LONG, "look_up"])
+def test_an_open_call_has_the_name_that_its_caller_gave(
+    talk: hansard.Talk, api: str, longest: int, given: str
+) -> None:
+    calls(talk, api, name_for(given, longest))
+    (call,) = talk.open_calls()
+    assert (call.name, call.arguments) == (given, {"q": 1})
+
+
+def test_a_name_that_no_tool_in_force_has_stays(talk: hansard.Talk) -> None:
+    calls(talk, "openai-chat", "look_up_0123abcd")
+    assert [call.name for call in talk.open_calls()] == ["look_up_0123abcd"]
+
+
+def test_a_tool_of_just_that_name_is_the_one_that_is_called(talk: hansard.Talk) -> None:
+    spelled = name_for(GIVEN, OPENAI)
+    talk.tools([*TOOLS, {"name": spelled, "input_schema": {"type": "object"}}])
+    calls(talk, "openai-chat", spelled)
+    assert [call.name for call in talk.open_calls()] == [spelled]
+
+
+def test_a_fork_has_the_names_of_its_origin(talk: hansard.Talk) -> None:
+    calls(talk, "openai-chat", name_for(GIVEN, OPENAI))
+    assert [call.name for call in talk.fork("another").open_calls()] == [GIVEN]
