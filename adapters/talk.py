@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from hansard.adapters.capture.spool import Spool
     from hansard.projections.requests.request import Options, Request
+    from hansard.projections.server_tools import Activity
 
 ClientT = TypeVar("ClientT")
 
@@ -238,6 +239,19 @@ class Talk:
 
         head = self.head()
         return awaited_calls(self.backend, self.lineage(head.version, head), head)
+
+    def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
+        """Return what tools did that providers ran, in order: what each was asked, and gave.
+
+        `at` is the version to tell it at. Pictures and texts are whole.
+        """
+        head = self.head()
+        if head.version == 0:
+            return ()
+        from hansard.adapters.activities import activities
+
+        version = _version(head, at)
+        return activities(self.backend, self.lineage(version, head))
 
     def request(
         self,

@@ -9,7 +9,7 @@ from hansard.adapters.capture.spool import RecordingWarning
 from hansard.adapters.request_check import Verdict, check_request
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
-from hansard.domain.content import Document, Native, Text
+from hansard.domain.content import Document, HeldFile, Native, Text, Url
 from hansard.domain.errors import (
     ConversationClosed,
     ConversationForgotten,
@@ -40,11 +40,13 @@ from hansard.domain.errors import (
 from hansard.domain.log import Duplicate, Recorded
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.referee.violation import Violation
+from hansard.projections.server_tools import Activity
 from hansard.projections.window import Window
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Activity",
     "ConversationClosed",
     "ConversationForgotten",
     "ConversationNotFound",
@@ -53,6 +55,7 @@ __all__ = [
     "Duplicate",
     "ForeignDatabase",
     "HansardError",
+    "HeldFile",
     "IdempotencyMismatch",
     "InvalidContent",
     "InvalidExport",
@@ -78,6 +81,7 @@ __all__ = [
     "UnknownApi",
     "UnsupportedClient",
     "UnsupportedFilesystem",
+    "Url",
     "Verdict",
     "VersionConflict",
     "Violation",

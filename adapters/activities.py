@@ -1,0 +1,23 @@
+"""What tools of providers did, read from what a store holds."""
+
+from __future__ import annotations
+
+from hansard.adapters.lineage import Stretch
+from hansard.adapters.reading import blob_among, events_for
+from hansard.domain.blobs import referenced, restore
+from hansard.domain.content import Native
+from hansard.domain.log import Backend
+from hansard.projections.server_tools import Activity, activity
+
+
+def activities(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[Activity, ...]:
+    """Return what providers' tools did in these stretches, each block whole."""
+
+    def whole(native: Native) -> Native:
+        blobs = tuple(referenced(native.value))
+        if not blobs:
+            return native
+        held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
+        return Native(api=native.api, value=restore(native.value, held))
+
+    return activity(events_for(backend, stretches, None), whole)

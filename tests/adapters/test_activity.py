@@ -1,0 +1,155 @@
+"""What tools of providers did, over a whole conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from uuid_utils.compat import uuid7
+
+import hansard
+from hansard.adapters.capture.answer import Answer, Block
+from hansard.adapters.capture.answer_events import events_of
+from hansard.domain.content import Document, Text, Url
+from hansard.domain.jsontext import JsonObject
+
+ANTHROPIC = "anthropic-messages"
+RESPONSES = "openai-responses"
+HITS = [{"type": "web_search_result", "title": "A", "url": "https://a", "page_age": None}]
+
+
+@pytest.fixture
+def talk() -> Iterator[hansard.Talk]:
+    store = hansard.connect("memory://")
+    yield store.conversation("talk")
+
+
+def answer(talk: hansard.Talk, *blocks: JsonObject, api: str = ANTHROPIC) -> UUID:
+    """Record an answer as the wire's capture does."""
+    response = uuid7()
+    told = Answer(
+        api=api,
+        envelope={},
+        blocks=tuple(Block(index, value) for index, value in enumerate(blocks)),
+    )
+    events, spilled = events_of(told, response=response)
+    for data in spilled.values():
+        talk.backend.put_blob(talk.tenant, talk.conversation_id, (data,))
+    talk.append(*events)
+    return response
+
+
+def search(call: str = "srvtoolu_1") -> JsonObject:
+    return {"type": "server_tool_use", "id": call, "name": "web_search", "input": {"query": "q"}}
+
+
+def found(call: str = "srvtoolu_1", content: Any = HITS) -> JsonObject:
+    return {"type": "web_search_tool_result", "tool_use_id": call, "content": content}
+
+
+def test_a_call_has_its_result_with_it(talk: hansard.Talk) -> None:
+    talk.user("Look.")
+    answer(talk, search(), found(), {"type": "text", "text": "There."})
+    (did,) = talk.activity()
+    assert (did.call_id, did.tool, did.arguments) == ("srvtoolu_1", "web_search", {"query": "q"})
+    assert did.parts == (Url(url="https://a", title="A"),)
+    assert did.metadata == {"count": 1}
+    assert (did.is_done, did.is_error) == (True, False)
+    assert [native.value for native in did.native] == [search(), found()]
+
+
+def test_a_result_with_nothing_in_it_is_a_result(talk: hansard.Talk) -> None:
+    talk.user("Look.")
+    answer(talk, search(), found(content=[]))
+    (did,) = talk.activity()
+    assert (did.is_done, did.parts, did.metadata) == (True, (), {"count": 0})
+
+
+def test_a_result_in_a_later_answer_belongs_to_its_call(talk: hansard.Talk) -> None:
+    talk.user("Look.")
+    tool: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "ask", "input": {}}
+    answer(talk, search("srvtoolu_1"), search("srvtoolu_2"), tool)
+    assert [did.is_done for did in talk.activity()] == [False, False]
+    answer(talk, found("srvtoolu_2", []), found("srvtoolu_1"))
+    first, second = talk.activity()
+    assert (first.call_id, len(first.parts)) == ("srvtoolu_1", 1)
+    assert (second.call_id, len(second.parts)) == ("srvtoolu_2", 0)
+
+
+def test_a_result_without_its_call_is_told_alone(talk: hansard.Talk) -> None:
+    talk.user("Look.")
+    answer(talk, found())
+    (did,) = talk.activity()
+    assert (did.tool, did.call_id, did.is_done, did.arguments) == (
+        "web_search",
+        "srvtoolu_1",
+        True,
+        {},
+    )
+
+
+def test_a_fork_tells_of_what_was_done_before_it(talk: hansard.Talk) -> None:
+    talk.user("Look.")
+    answer(talk, search())
+    fork = talk.fork("other")
+    answer(fork, found())
+    (did,) = fork.activity()
+    assert did.is_done
+    (before,) = talk.activity()
+    assert not before.is_done
+
+
+def test_what_was_redacted_is_not_told(talk: hansard.Talk) -> None:
+    talk.user("Look.")
+    answer(talk, search(), found())
+    talk.redact(talk.activity()[0].version)
+    (did,) = talk.activity()
+    assert did.arguments == {}
+
+
+def test_one_item_may_hold_a_call_and_its_result(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    item = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AAAA"}
+    answer(talk, item, api=RESPONSES)
+    (did,) = talk.activity()
+    assert did.tool == "image_generation"
+    assert did.parts == (Document(media_type="image/png", url="data:image/png;base64,AAAA"),)
+    assert len(did.native) == 1
+
+
+def test_long_results_are_whole(talk: hansard.Talk) -> None:
+    talk.user("Run.")
+    long = "x" * 200_000
+    run = {
+        "type": "code_interpreter_call",
+        "id": "ci_1",
+        "code": "f()",
+        "outputs": [{"type": "logs", "logs": long}],
+    }
+    answer(talk, run, api=RESPONSES)
+    (did,) = talk.activity()
+    assert did.parts == (Text(text=long),)
+
+
+def test_an_item_whose_id_differs_from_its_calls_is_its_result(talk: hansard.Talk) -> None:
+    talk.user("Find a tool.")
+    answer(
+        talk,
+        {"type": "tool_search_call", "id": "tsc_1", "call_id": None, "execution": "server"},
+        {
+            "type": "tool_search_output",
+            "id": "tso_1",
+            "call_id": None,
+            "execution": "server",
+            "tools": [{"type": "function", "name": "f"}],
+        },
+        api=RESPONSES,
+    )
+    (did,) = talk.activity()
+    assert (did.tool, did.parts, did.is_done) == ("tool_search", (Text(text="f"),), True)
+
+
+def test_a_conversation_that_did_not_begin_did_nothing(talk: hansard.Talk) -> None:
+    assert talk.activity() == ()
