@@ -16,6 +16,7 @@ from hansard.domain.content import (
     Document,
     Native,
     ServerToolCall,
+    ServerToolResult,
     Text,
     ToolCall,
     ToolResult,
@@ -25,7 +26,7 @@ from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections import wording
 from hansard.projections.lines_told import LinesTold, LineTold, Lost
-from hansard.projections.neutral import neutral_of
+from hansard.projections.neutral import neutral_of, outcome_of
 
 Speaker = Literal["user", "assistant", "system", "tool", "provider", "record"]
 """Who a row is of; `record`: nobody spoke, the record notes what happened around the talk."""
@@ -179,9 +180,11 @@ def _tell(event: Event | Unrecognised | Erased, version: int, calls: _Calls) -> 
             yield _Told("record", event.type, text, ("unread",))
         case events.MessageRecorded():
             yield from _message(event)
-        case events.ToolCallRecorded() | events.ServerToolCallRecorded():
+        case events.ToolCallRecorded():
             calls[event.call_id] = _Call(version, event.name)
             yield _call(event)
+        case events.ServerToolCallRecorded():
+            yield from _server_call(event, version, calls)
         case events.ToolResultRecorded():
             yield from _result(event, calls.pop(event.call_id, None))
         case events.ServerToolResultRecorded():
@@ -299,9 +302,29 @@ def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[_T
         yield replace(told, text=_given(call, wording.document(document)))
 
 
+def _server_call(
+    event: events.ServerToolCallRecorded, version: int, calls: _Calls
+) -> Iterator[_Told]:
+    """Tell of a call, and of what it gave where its block says so."""
+    calls[event.call_id] = _Call(version, event.name)
+    yield _call(event)
+    gave = outcome_of(event.content.api, event.content.value)
+    if gave is not None and (gave.content or gave.is_error):
+        yield _gave(calls.pop(event.call_id), gave)
+
+
 def _server_result(event: events.ServerToolResultRecorded, call: _Call | None) -> _Told:
+    read = neutral_of(event.content.api, event.content.value)
+    if isinstance(read, ServerToolResult):
+        return _gave(call, read)
     text = _given(call, wording.result(event.content))
     return _Told("provider", "result", text, answers=call.version if call else None)
+
+
+def _gave(call: _Call | None, gave: ServerToolResult) -> _Told:
+    marks: tuple[Mark, ...] = ("error",) if gave.is_error else ()
+    text = _given(call, wording.gave(gave))
+    return _Told("provider", "result", text, marks, call.version if call else None)
 
 
 def _given(call: _Call | None, text: str) -> str:

@@ -90,6 +90,13 @@ def result(block: Native) -> str:
     )
 
 
+def gave(result: ServerToolResult) -> str:
+    """Return what a provider's own tool gave, and how code ended if not well."""
+    code = result.metadata.get("return_code")
+    ended = f"return code {code}" if isinstance(code, int) and code else ""
+    return "; ".join(filter(None, [*map(_part, result.content), ended])) or "nothing"
+
+
 def _part(part: Text | Url | Document | HeldFile) -> str:
     match part:
         case Text(text=text):
@@ -161,7 +168,8 @@ def adoption(event: events.LineAdopted) -> str:
 def document(held: Document) -> str:
     """Return a document's name, kind and size."""
     size = "" if held.blob is None else f"{held.blob.size:,} bytes"
-    parts = (held.name or held.url, held.media_type, size)
+    url = None if held.url is None or held.url.startswith("data:") else held.url
+    parts = (held.name or url, held.media_type, size)
     return ", ".join(part for part in parts if part)
 
 
