@@ -205,9 +205,11 @@ def deferred_without_search(request: Mapping[str, Any]) -> Iterator[Found]:
     if any(tool.get("type") == "tool_search" for _, tool in tools):
         return
     for place, tool in tools:
-        if tool.get("defer_loading"):
+        members = objects(tool.get("tools")) if tool.get("type") == "namespace" else []
+        deferred = [("tools", number) for number, held in members if held.get("defer_loading")]
+        for path in [*([()] if tool.get("defer_loading") else []), *deferred]:
             yield (
-                ("tools", place, "defer_loading"),
+                ("tools", place, *path, "defer_loading"),
                 "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.",
             )
 

@@ -1,7 +1,7 @@
 """Requests to OpenAI's Responses API: each rule in turn, from a history to what is sent.
 
 A request stands by itself: what the service held of the conversation (`previous_response_id`,
-`conversation`) is sent in full. The rules O1 to O16 are those that the service was seen to enforce;
+`conversation`) is sent in full. The rules O1 to O18 are those that the service was seen to enforce;
 docs/rendering.md lists them.
 """
 
@@ -27,6 +27,7 @@ from hansard.projections.requests.openai_responses_instructions import (
     spell_tools,
 )
 from hansard.projections.requests.openai_responses_items import id_of
+from hansard.projections.requests.openai_responses_order import put_calls_last
 from hansard.projections.requests.openai_responses_pairs import pair_outputs
 from hansard.projections.requests.openai_responses_reasoning import check_reasoning
 from hansard.projections.requests.openai_responses_spelling import Speller
@@ -104,6 +105,7 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
             pair_outputs(draft)
         if _may_object(draft, history, options):
             check_reasoning(draft, history, options)
+    put_calls_last(draft, history, options)
 
 
 def _may_object(draft: Draft, history: History, options: Options) -> bool:

@@ -12,6 +12,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_openai_responses import API
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
+from hansard.projections.requests.openai_responses_deferred import load_what_none_searches
 from hansard.projections.requests.openai_responses_draft import Draft
 from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 
@@ -49,7 +50,7 @@ def spell_tools(
             told = tool
         if told is not None:
             spelled.append(_definition(draft, told))
-    return spelled or None
+    return load_what_none_searches(draft, spelled) or None
 
 
 def _own(value: JsonObject) -> tuple[str | None, list[JsonObject]]:

@@ -58,4 +58,4 @@ def test_every_rule_of_compatible_servers_is_listed() -> None:
 
 
 def test_every_rule_of_the_responses_api_is_listed() -> None:
-    assert {rule for rule in listed() if rule[0] == "O"} == {f"O{n}" for n in range(1, 17)}
+    assert {rule for rule in listed() if rule[0] == "O"} == {f"O{n}" for n in range(1, 19)}
