@@ -6,7 +6,7 @@ aligned is for whoever draws it. Folding keeps nothing but the calls, so it stre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, assert_never
 from uuid import UUID
@@ -25,6 +25,7 @@ from hansard.domain.events import Event
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections import wording
+from hansard.projections.called_names import given_names
 from hansard.projections.lines_told import LinesTold, LineTold, Lost
 from hansard.projections.neutral import neutral_of, outcome_of
 
@@ -126,6 +127,7 @@ class Timeline:
         self._side_lines = side_lines
         self._standing = standing
         self._calls: _Calls = {}
+        self._names: Mapping[str, str] = {}
 
     def rows(self, event: RecordedEvent) -> Iterator[Row]:
         """Yield the rows of the next event."""
@@ -133,8 +135,19 @@ class Timeline:
         line = None if isinstance(happened, Erased | Unrecognised) else happened.line
         if line is None or self._side_lines:
             lost = _lost(event, self._standing)
-            for told in _tell(happened, event.version, self._calls):
+            for told in _tell(self._named(happened), event.version, self._calls):
                 yield _row(event, told, line, lost)
+
+    def _named(self, happened: Event | Unrecognised | Erased) -> Event | Unrecognised | Erased:
+        """Return an event, a call under the name that the caller gave its tool."""
+        match happened:
+            case events.ToolsDefined(line=None):
+                self._names = given_names(happened)
+            case events.ToolCallRecorded(name=name) if name in self._names:
+                return happened.model_copy(update={"name": self._names[name]})
+            case _:
+                pass
+        return happened
 
 
 def _lost(event: RecordedEvent, standing: Standing) -> Lost | None:

@@ -26,6 +26,7 @@ from hansard.domain.errors import CorruptRecord
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
+from hansard.projections.called_names import given_names
 from hansard.projections.history import Block, History, Turn
 from hansard.projections.neutral import says_it_failed
 from hansard.projections.omissions import SUMMARY, amended, as_compacted, left_out
@@ -89,6 +90,8 @@ class _Fold:
         self._cut: events.ResponseInterrupted | None = None
         self._instructions: events.InstructionsSet | None = None
         self._tools: events.ToolsDefined | None = None
+        # Calls bear the names that their caller gave, as the tools do.
+        self._names: Mapping[str, str] = {}
 
     def take_all(self, items: Iterable[Item]) -> None:
         """Take in events in order; CorruptRecord where one does not have its shape."""
@@ -191,7 +194,7 @@ class _Fold:
             case events.InstructionsSet() as event:
                 self._instructions = event
             case events.ToolsDefined() as event:
-                self._tools = event
+                self._tools, self._names = event, given_names(event)
             case events.ResponseInterrupted() as event:
                 self._replace_cut(event)
                 self._cut = event
@@ -234,7 +237,7 @@ class _Fold:
             "call" if plain.get("awaited", True) else "unawaited",
             self._calls,
             call_id,
-            plain["name"],
+            self._names.get(plain["name"], plain["name"]),
         )
         self._rounds.call(call, call_id)
 

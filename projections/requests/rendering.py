@@ -27,7 +27,7 @@ _SOURCES: Final = (
     *("projections/report.py", "projections/responses.py", "projections/rounds.py"),
     *("projections/seen.py", "projections/turns.py", "projections/unfinished.py"),
     *("projections/window.py", "projections/neutral*.py", "projections/native_members.py"),
-    *("projections/server_tools*.py", "projections/requests/*.py"),
+    *("projections/called_names.py", "projections/server_tools*.py", "projections/requests/*.py"),
 )
 """What decides what a request says: files, and patterns of the names of files."""
 

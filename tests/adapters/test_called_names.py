@@ -9,6 +9,7 @@ from hansard.domain.content import Native
 from hansard.domain.events import ToolCallRecorded
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.tool_names import ANTHROPIC, OPENAI, name_for
+from hansard.projections.timeline import timeline
 
 GIVEN = "files.read now"
 LONG = "mcp__" + "a" * 90
@@ -68,3 +69,10 @@ def test_a_tool_of_just_that_name_is_the_one_that_is_called(talk: hansard.Talk) 
 def test_a_fork_has_the_names_of_its_origin(talk: hansard.Talk) -> None:
     calls(talk, "openai-chat", name_for(GIVEN, OPENAI))
     assert [call.name for call in talk.fork("another").open_calls()] == [GIVEN]
+
+
+def test_what_is_shown_bears_the_names_that_the_caller_gave(talk: hansard.Talk) -> None:
+    calls(talk, "openai-chat", name_for(GIVEN, OPENAI))
+    talk.tool_result("call_1", "found")
+    told = [row.text for row in timeline(talk.since(0)) if row.kind in ("tool call", "result")]
+    assert told == [f'{GIVEN} {{"q":1}}', f"{GIVEN}: found"]

@@ -14,6 +14,7 @@ from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_openai_chat import API as CHAT
 from hansard.projections.requests.rendering import APIS
 from hansard.projections.requests.request import Options, Request
+from hansard.projections.requests.tool_names import OPENAI, name_for
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import Story, rules, tool_use
@@ -22,7 +23,12 @@ from tests.projections.refused import refused
 SCHEMA: JsonObject = {"type": "object", "properties": {}}
 NAMES = ["files.read now", "files_read now", "mcp__" + "a" * 130, "mcp__" + "a" * 131, "é", ""]
 FITTING = r"[a-zA-Z0-9_-]{1,64}"
-RULES = {"anthropic-messages": "R15", "openai-chat": "C13", "openai-responses": "O7"}
+RULES = {
+    "anthropic-messages": "R15",
+    "openai-chat": "C13",
+    "openai-responses": "O7",
+    "ollama": "L7",
+}
 
 
 def calls(*names: str) -> Story:
@@ -131,3 +137,21 @@ def test_a_call_without_a_tool_fits_as_well() -> None:
     content = chat.native(chat.function("call_1"))
     story.happen(ToolCallRecorded(call_id="call_1", name="a b", content=content))
     assert called(story.request(Options(api="openai-responses")))[0].startswith("a_b_")
+
+
+def test_a_call_under_a_name_that_was_spelled_anew_crosses_with_its_tool() -> None:
+    """OpenAI was told of the tool under another name than Anthropic takes."""
+    name = "mcp__" + "a" * 90
+    story = Story()
+    story.happen(ToolsDefined(tools=(ToolDefinition(name=name, input_schema=SCHEMA),)))
+    story.user("hi")
+    spelled = name_for(name, OPENAI)
+    call = chat.function("call_1")
+    call["function"]["name"] = spelled
+    chat.answers(story, chat.says(None, call))
+    chat.gives(story, "call_1")
+    assert defined(story.request()) == called(story.request()) == [name]
+    for api in (CHAT, "openai-responses"):
+        request = story.request(Options(api=api))
+        assert defined(request) == called(request) == [spelled]
+        assert refused(api, request) == ()
