@@ -70,7 +70,9 @@ class ParameterTypes:
 
 @cache
 def parameter_types(api: str, *, stream: bool = False) -> ParameterTypes | None:
-    """Return the types of an API's request; None where its SDK is not installed."""
+    """Return the types of an API's request; None where its SDK is not installed, or has none."""
+    if api not in _PARAMETERS:
+        return None
     sdk, module, kinds = _PARAMETERS[api]
     try:
         release = metadata.version(sdk)

@@ -28,6 +28,7 @@ MODULES: Final = {
     "anthropic-messages": "anthropic_messages",
     "openai-chat": "openai_chat",
     "openai-responses": "openai_responses",
+    "ollama": "ollama",
 }
 """Name of an API to that of its modules."""
 

@@ -18,8 +18,6 @@ from hansard.adapters.histories.spoken import MEMBER, hear
 from hansard.adapters.store import Store
 from hansard.domain.events import Event
 
-APIS = tuple(MEMBER)
-
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": [{"type": "text", "text": "What is the weather?"}]},
     {
@@ -75,11 +73,25 @@ RESPONSES: list[dict[str, Any]] = [
     },
     {"role": "user", "content": [{"type": "input_text", "text": "And tomorrow?"}]},
 ]
+OLLAMA: list[dict[str, Any]] = [
+    {"role": "user", "content": "What is the weather?", "images": ["iVBORw0KGgo="]},
+    {
+        "role": "assistant",
+        "content": "",
+        "thinking": "Look it up.",
+        "tool_calls": [{"function": {"name": "weather", "arguments": {"in": "Oslo"}}}],
+    },
+    {"role": "tool", "tool_name": "weather", "content": "Rain"},
+    {"role": "assistant", "content": "It rains."},
+    {"role": "user", "content": "And tomorrow?"},
+]
 WHOLE = {
     "anthropic-messages": ANTHROPIC,
     "openai-chat": CHAT,
     "openai-responses": RESPONSES,
+    "ollama": OLLAMA,
 }
+APIS = tuple(WHOLE)
 
 
 def memory() -> Store:

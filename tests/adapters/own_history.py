@@ -274,7 +274,7 @@ class Program:
         """What the next request would say, block by block."""
         name = api or self.spelling.api
         request = self.recorded.talk.request(name)
-        sent = WIRES[name].read_request(jsontext.write({"model": "m", **request}))
+        sent = WIRES[name].read_request(jsontext.write({"model": "m", **request.body}))
         said = (worded(neutral_of(name, piece.block)) for piece in sent.pieces)
         return [text for text in said if text]
 

@@ -131,7 +131,7 @@ class TestTypes:
         request = {"input": [HELLO, {**call, "status": "lost"}, output]}
         assert [where for where, _ in broken(RESPONSES, request)] == ["/input/1/status"]
 
-    @pytest.mark.parametrize("api", RULES)
+    @pytest.mark.parametrize("api", sorted({each.api for each in DEVIATIONS}))
     def test_every_deviation_says_where_it_is_known_from(self, api: str) -> None:
         places = [each.place for each in DEVIATIONS if each.api == api and each.source]
         assert len(set(places)) == len(places) > 0

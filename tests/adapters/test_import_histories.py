@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hansard.adapters.histories.sources import SOURCES
+from hansard.adapters.histories.spoken import MEMBER
 from hansard.adapters.store import Store
 from hansard.domain.content import Native, Text
 from hansard.domain.errors import InvalidInput
@@ -46,7 +47,7 @@ def test_what_was_imported_goes_back_to_its_api_as_it_was(store: Store, api: str
     done = taken_in(store, api, WHOLE[api])
     assert (done.outcome, done.doubts, done.events) == ("recorded", (), done.recorded)
     request = store.conversation("kept").request(api)
-    assert request["input" if api == "openai-responses" else "messages"] == WHOLE[api]
+    assert request.body[MEMBER[api]] == WHOLE[api]
     assert list(request.report) == []
 
 
@@ -54,7 +55,7 @@ def test_what_was_imported_goes_back_to_its_api_as_it_was(store: Store, api: str
 @pytest.mark.parametrize("other", APIS)
 def test_what_was_imported_goes_to_any_api(store: Store, api: str, other: str) -> None:
     taken_in(store, api, WHOLE[api])
-    spelled = json.dumps(dict(store.conversation("kept").request(other)))
+    spelled = json.dumps(store.conversation("kept").request(other).body)
     for said in ("What is the weather?", "Oslo", "Rain", "It rains.", "And tomorrow?"):
         assert said in spelled
 

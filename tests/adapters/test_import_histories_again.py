@@ -82,6 +82,11 @@ MESSAGES: dict[str, st.SearchStrategy[Message]] = {
         st.builds(calling, st.lists(IDS, max_size=3)),
         st.builds(given_by_tool, IDS),
     ),
+    "ollama": st.one_of(
+        st.builds(message, ROLES, TEXTS),
+        st.builds(calling, st.lists(IDS, max_size=3)),
+        st.builds(given_by_tool, IDS),
+    ),
     "openai-responses": st.one_of(
         st.builds(message, ROLES, TEXTS),
         st.builds(call_item, IDS),

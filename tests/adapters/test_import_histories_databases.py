@@ -275,7 +275,7 @@ def test_a_thread_that_lacks_a_text_is_refused_and_others_are_not(
 @pytest.mark.parametrize("log", [llm_log.threads, llm_log.responses])
 def test_what_llm_kept_goes_to_any_api(store: Store, tmp_path: Path, api: str, log: Any) -> None:
     first, *_ = all_taken_in(store, "simonw-llm", log(tmp_path / "logs.db"))
-    spelled = json.dumps(dict(store.conversation(first.key).request(api)))
+    spelled = json.dumps(store.conversation(first.key).request(api).body)
     assert all(said in spelled for said in ("A LONG TEXT", "Oslo", "It rains."))
 
 

@@ -27,6 +27,7 @@ from hansard.domain.events import (
     ToolResultRecorded,
     ToolsDefined,
 )
+from hansard.projections.apis import known_api
 from hansard.projections.requests.rendering import APIS, render
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.window import Window
@@ -44,12 +45,11 @@ MODELS = {
     "anthropic-messages": ["claude-sonnet-4-5"],
     "openai-chat": ["gpt-4.1", "gpt-4o-audio-preview", "deepseek-chat", "mistral-large-latest"],
     "openai-responses": ["gpt-5"],
+    "gemini": ["gemini-2.5-pro", "gemini-3-pro-preview"],
+    "ollama": ["qwen3"],
+    "bedrock-converse": ["us.anthropic.claude-sonnet-4-5-20250929-v1:0", "us.amazon.nova-pro-v1:0"],
 }
-MESSAGES = {
-    "anthropic-messages": "messages",
-    "openai-chat": "messages",
-    "openai-responses": "input",
-}
+MESSAGES = {name: known_api(name).messages for name in APIS}
 # A compaction stands for all that precedes it: its note names them.
 COMPACTED = ("R18", "O10")
 # The rules that change what had been sent, and why they have to.
@@ -101,7 +101,7 @@ def test_any_history_renders_to_a_request_that_is_not_refused(
         named: dict[str, object] = {"model": model} if model else {}
         if model and api == "anthropic-messages":
             named["max_tokens"] = 1024
-        assert hansard.check_request(api, {**request, **named}).violations == ()
+        assert hansard.check_request(api, {**request.body, **named}).violations == ()
 
 
 def answered_by(story: Story, api: str) -> str | None:
@@ -137,7 +137,7 @@ def test_nothing_is_lost_that_the_report_does_not_name(
     request = rendered(told, wished)
     if request is None:
         return
-    body = json.dumps(dict(request), ensure_ascii=False)
+    body = json.dumps(request.body, ensure_ascii=False)
     named = {note.version for note in request.report}
     compacted = max(
         (note.version or 0 for rule in COMPACTED for note in request.report.of(rule)), default=0

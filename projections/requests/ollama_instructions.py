@@ -1,0 +1,57 @@
+"""Instructions and tools in Ollama's spelling."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from hansard.domain.content import Native, Text
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.requests.builtin_tools import tools_for
+from hansard.projections.requests.foreign import instructions_told, tool_told, whole
+from hansard.projections.requests.ollama_draft import Draft
+
+
+def spell_instructions(draft: Draft) -> list[JsonObject]:
+    """Return the messages that a conversation begins with."""
+    instructions = draft.history.instructions
+    match instructions.content if instructions else "":
+        case str() as text:
+            return _instructed(text)
+        case Text(text=text):
+            return _instructed(text)
+        case Native(api="ollama") as native:
+            held: Any = whole(native, draft.blobs).value.get("messages")
+            listed = cast("list[Any]", held) if isinstance(held, list) else []
+            return [cast("JsonObject", each) for each in listed if isinstance(each, dict)]
+        case Native() as native:
+            text, note = instructions_told(whole(native, draft.blobs))
+            draft.notes.append(note)
+            return _instructed(text)
+
+
+def spell_tools(draft: Draft) -> list[JsonObject] | None:
+    """Return what stands under `tools`, in the order in which they were defined."""
+    spelled: list[JsonObject] = []
+    for tool in tools_for(draft.history.tools, "ollama"):
+        match tool:
+            case ToolDefinition():
+                spelled.append(_definition(draft, tool))
+            case Native(api="ollama"):
+                spelled.append(whole(tool, draft.blobs).value)
+            case Native():
+                neutral, note = tool_told(whole(tool, draft.blobs))
+                draft.notes.append(note)
+                spelled += [_definition(draft, neutral)] if neutral else []
+    return spelled or None
+
+
+def _instructed(text: str) -> list[JsonObject]:
+    return [{"role": "system", "content": text}] if text.strip() else []
+
+
+def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
+    told: JsonObject = {"name": draft.tool_name(tool.name, None)}
+    if tool.description is not None:
+        told["description"] = tool.description
+    return {"type": "function", "function": {**told, "parameters": tool.input_schema}}
