@@ -1,0 +1,74 @@
+"""The envelope of a Converse answer: all of its body but the content of its message.
+
+Members: docs.aws.amazon.com, "Converse", "ConverseStream", "TokenUsage".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from hansard.adapters.capture.answer import Answer, token_count
+from hansard.domain.head import MOST_TOKENS
+from hansard.domain.jsontext import JsonObject
+
+API: Final = "bedrock-converse"
+"""The name of this wire format, in events and requests."""
+
+AMID_A_BLOCK: Final = frozenset(
+    {
+        *("max_tokens", "model_context_window_exceeded", "content_filtered"),
+        *("guardrail_intervened", "malformed_model_output", "malformed_tool_use"),
+    }
+)
+"""Reasons to stop that may come at any moment, amid a block too."""
+
+_FOR_CALLS: Final = frozenset({"tool_use", "end_turn", "stop_sequence"})
+"""Reasons to stop behind which calls await results: some models end their turn with calls."""
+
+
+def envelope_of(body: JsonObject) -> JsonObject:
+    """Return a body without its message's content."""
+    output, message = _object(body.get("output")), message_of(body)
+    if "content" not in message:
+        return body
+    told = {name: value for name, value in message.items() if name != "content"}
+    return {**body, "output": {**output, "message": told}}
+
+
+def message_of(body: JsonObject) -> JsonObject:
+    """Return the message of a body, or of an envelope; an empty one where it has none."""
+    return _object(_object(body.get("output")).get("message"))
+
+
+def closed(answer: Answer) -> Answer:
+    """Return an answer with what its envelope says of it.
+
+    What was read from a cache, and written to it, is counted beside `inputTokens`; all of these
+    are what the model read.
+    """
+    reason = answer.text("stopReason")
+    taken, given = _tokens(_object(answer.envelope.get("usage")))
+    return replace(
+        answer,
+        stop_reason=reason,
+        input_tokens=taken,
+        output_tokens=given,
+        awaits_results=answer.is_complete and reason in _FOR_CALLS and _calls(answer),
+    )
+
+
+def _calls(answer: Answer) -> bool:
+    return any("toolUse" in block.value for block in answer.blocks)
+
+
+def _tokens(usage: JsonObject) -> tuple[int | None, int | None]:
+    cached = (usage.get("cacheReadInputTokens"), usage.get("cacheWriteInputTokens"))
+    read = [usage.get("inputTokens"), *(0 if count is None else count for count in cached)]
+    counts = [count for count in map(token_count, read) if count is not None]
+    taken = min(sum(counts), MOST_TOKENS) if len(counts) == len(read) else None
+    return taken, token_count(usage.get("outputTokens"))
+
+
+def _object(value: Any) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
