@@ -66,10 +66,9 @@ def amendments(log: Log, stretches: tuple[Stretch, ...]) -> Amendments:
 
 
 def parted(
-    stretches: tuple[Stretch, ...], compaction: Compaction
+    stretches: tuple[Stretch, ...], own: UUID, until: int
 ) -> tuple[tuple[Stretch, ...], tuple[Stretch, ...]]:
-    """Return the stretches that a summary stands for, and those behind them."""
-    own, until = compaction.recorded.conversation_id, compaction.event.until
+    """Return the stretches up to a version of a conversation, and those behind it."""
     before: list[Stretch] = []
     behind: list[Stretch] = []
     for stretch in stretches:

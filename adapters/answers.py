@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+from hansard.adapters.lineage import lineage
 from hansard.adapters.writing import Done, append_to
 from hansard.domain.encoding import decode, encode
 from hansard.domain.errors import IdempotencyMismatch, VersionConflict
 from hansard.domain.head import effect_of
-from hansard.domain.log import Append, Log, NewEvent
+from hansard.domain.log import Append, Log, NewEvent, RecordedEvent
 from hansard.domain.registry import Unrecognised
 
 _TRIES: Final = 16
@@ -35,10 +36,20 @@ def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done
         except IdempotencyMismatch:
             break  # It may be aside already: the reply of the log was lost, and it is tried again.
         last = log.latest(answer.conversation_id, "request", version)
-        if last is None or last.event_id != request:
+        if last is None or last.event_id != request or _is_given_up(log, last, version):
             break
     beside = tuple(_on_line(event, request) for event in answer.events)
     return append_to(log, replace(answer, events=beside, expected_version=None))
+
+
+def _is_given_up(log: Log, request: RecordedEvent, version: int) -> bool:
+    """Whether the main line went on from an earlier place, with no other request as yet."""
+    own = request.conversation_id
+    adopted = log.latest(own, "adopted", version)
+    if adopted is None or adopted.version < request.version:
+        return False
+    kept = (s for s in lineage(log, own, version) if s.conversation_id == own and s.line is None)
+    return not any(s.after < request.version <= s.until for s in kept)
 
 
 def _on_line(drafted: NewEvent, line: UUID) -> NewEvent:

@@ -12,7 +12,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from hansard.domain.errors import InvalidContent
+from hansard.domain.errors import InvalidContent, NothingToSend
+from hansard.domain.head import Head
 
 
 def key_given(given: object) -> str:
@@ -58,6 +59,18 @@ def version_given(given: object) -> int:
 def version_if_given(given: object) -> int | None:
     """Return the version, or None for None; InvalidContent for anything but an integer."""
     return None if given is None else version_given(given)
+
+
+def version_asked(head: Head, at: int | None) -> int:
+    """Return the version that is meant: the last one, or the one that is asked for.
+
+    NothingToSend where nothing was said yet, InvalidContent where there is no such version.
+    """
+    if head.version == 0:
+        raise NothingToSend("nothing was said in this conversation yet: say something first")
+    if at is not None and not 1 <= version_given(at) <= head.version:
+        raise InvalidContent(f"there is no version {at}: the conversation is at {head.version}")
+    return head.version if at is None else at
 
 
 def labels_given(given: object) -> dict[str, str]:

@@ -45,7 +45,8 @@ def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) 
         return _in_window(log, stretches, window, frozenset())
     if found.compaction is None:
         return _with(found, _in_window(log, stretches, window, found.redacted))
-    before, behind = parted(stretches, found.compaction)
+    recorded, event = found.compaction.recorded, found.compaction.event
+    before, behind = parted(stretches, recorded.conversation_id, event.until)
     in_force = _set_in(log, before, found.redacted)
     return _with(found, chain(in_force, _in_window(log, behind, window, found.redacted)))
 
@@ -148,7 +149,12 @@ def _all(log: Log, stretch: Stretch) -> Iterator[Told]:
 
 def _closed(log: Log, stretches: tuple[Stretch, ...]) -> int:
     """Return how many exchanges are closed: all but the last."""
-    return max(0, sum(_exchanges(log, stretch) for stretch in stretches) - 1)
+    return max(0, exchanges_begun(log, stretches) - 1)
+
+
+def exchanges_begun(log: Log, stretches: tuple[Stretch, ...]) -> int:
+    """Return how many exchanges a main line has begun."""
+    return sum(_exchanges(log, stretch) for stretch in stretches)
 
 
 def _exchanges(log: Log, stretch: Stretch) -> int:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import UUID
 
-from hansard.adapters import given
+from hansard.adapters import given, surgery
 from hansard.adapters.arguments import (
     key_given,
     labels_given,
     text_given,
     text_if_given,
+    version_asked,
     version_given,
     version_if_given,
 )
@@ -21,22 +23,12 @@ from hansard.adapters.lineage import Lineages, Stretch
 from hansard.adapters.reading import blob_among, read_through
 from hansard.adapters.results import record_result
 from hansard.adapters.talk_wire import TalkWire
-from hansard.adapters.writing import Done, append_to, stamped
+from hansard.adapters.writing import Done, append_first, append_to, stamped
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
-from hansard.domain.errors import (
-    InvalidContent,
-    NothingToSend,
-    VersionConflict,
-)
 from hansard.domain.events import Event
 from hansard.domain.head import Head
-from hansard.domain.log import (
-    Append,
-    Backend,
-    NewEvent,
-    RecordedEvent,
-)
+from hansard.domain.log import Append, Backend, NewEvent, RecordedEvent
 from hansard.projections.window import Window
 
 if TYPE_CHECKING:
@@ -147,6 +139,43 @@ class Talk:
         why = text_if_given("a reason", reason)
         return self.append(*conversation.redact(self.head(), version_given(version), why))
 
+    def regenerate(self, *, expected_version: int | None = None) -> Done:
+        """Give up the last answer: the next request asks again, byte for byte as before.
+
+        That is all behind the last prompt, or the last results of tools: InvalidContent where
+        something was said since, or nothing was answered. The record keeps what is given up.
+        """
+        expected = version_if_given(expected_version)
+        return surgery.retell(self, surgery.regenerated, expected)
+
+    def edit(
+        self,
+        version: int,
+        text: str | None = None,
+        *,
+        documents: Iterable[GivenDocument] = (),
+        expected_version: int | None = None,
+    ) -> Done:
+        """Put another prompt in the place of the one at a version; what followed it is given up.
+
+        InvalidContent where there is no prompt that is history.
+        """
+        at, expected = version_given(version), version_if_given(expected_version)
+        said = given.prompt(text, documents, self._put)
+        return surgery.retell(self, partial(surgery.edited, version=at, said=said), expected)
+
+    def compact(
+        self, summary: str, *, until: int | None = None, expected_version: int | None = None
+    ) -> Done:
+        """Let your own summary stand, in every request from here on, for all up to a version.
+
+        `until` is not amid an answer or a round of tool calls (InvalidContent); by default it is
+        where the exchanges that are over end. Redact the event to have all back.
+        """
+        at, expected = version_if_given(until), version_if_given(expected_version)
+        said = text_given("a summary", summary)
+        return surgery.retell(self, partial(surgery.compacted, summary=said, until=at), expected)
+
     def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
         """Put a remark beside an event, or beside the whole conversation."""
         about = version_if_given(version)
@@ -174,7 +203,7 @@ class Talk:
         drafted = tuple(self.draft(event, causation_id) for event in said)
         if self._begun:
             return self.append_drafted(drafted, expected_version)
-        return self._append_first(drafted, expected_version)
+        return append_first(self, drafted, expected_version)
 
     def append_drafted(
         self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
@@ -250,7 +279,7 @@ class Talk:
             return ()
         from hansard.adapters.activities import activities
 
-        version = _version(head, at)
+        version = version_asked(head, at)
         return activities(self.backend, self.lineage(version, head))
 
     def request(
@@ -272,7 +301,7 @@ class Talk:
         what was repaired, left out, moved or translated.
         """
         head = self.head()
-        version = _version(head, at)
+        version = version_asked(head, at)
         from hansard.adapters.asking import ask, options_given
 
         options = options_given(
@@ -299,7 +328,7 @@ class Talk:
         Nothing is copied: both share what was said before.
         """
         forked = self._other(key)
-        why, version = text_if_given("a reason", reason), _version(self.head(), at)
+        why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
         forked.append(*decided, expected_version=0)
         return forked
@@ -313,7 +342,7 @@ class Talk:
         that is history no more. Raises UnsupportedClient for anything but a client of the
         `anthropic` or `openai` SDK, sync or async.
         """
-        version = None if after is None else _version(self.head(), after)
+        version = None if after is None else version_asked(self.head(), after)
         return self._wire.record(client, version)
 
     @property
@@ -359,28 +388,6 @@ class Talk:
         """Return the head, as far as decisions need it that only ask for an open conversation."""
         return Head(version=1) if self._begun else self.head()
 
-    def _append_first(self, drafted: tuple[NewEvent, ...], expected_version: int | None) -> Done:
-        """Append as this holder's first; begin the conversation unless someone did before."""
-        start = conversation.start(self.head(), self.key)
-        if not start:
-            return self.append_drafted(drafted, expected_version)
-        begun = (*(self.draft(event) for event in start), *drafted)
-        try:
-            return self.append_drafted(begun, expected_version or 0)
-        except VersionConflict:
-            if expected_version is not None:
-                raise
-            return self.append_drafted(drafted)
-
     @property
     def _put(self) -> PutBlob:
         return lambda chunks: self.backend.put_blob(self.tenant, self.conversation_id, chunks)
-
-
-def _version(head: Head, at: int | None) -> int:
-    """Return the version that is meant: the last one, or the one that is asked for."""
-    if head.version == 0:
-        raise NothingToSend("nothing was said in this conversation yet: say something first")
-    if at is not None and not 1 <= version_given(at) <= head.version:
-        raise InvalidContent(f"there is no version {at}: the conversation is at {head.version}")
-    return head.version if at is None else at

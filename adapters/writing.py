@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from hansard.domain import conversation
 from hansard.domain.draft import Stamp, draft
 from hansard.domain.errors import ConversationForgotten, IdempotencyMismatch, VersionConflict
 from hansard.domain.events import Event
+from hansard.domain.head import Head
 from hansard.domain.header import SALT_SIZE
 from hansard.domain.log import (
     Append,
@@ -48,6 +50,42 @@ def stamped(
         causation_id=causation_id,
     )
     return draft(event, stamp)
+
+
+class Conversation(Protocol):
+    """What is needed of a conversation to begin it; a `Talk` has it."""
+
+    key: str
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        ...
+
+    def draft(self, event: Event) -> NewEvent:
+        """Return an event of this conversation ready for the log."""
+        ...
+
+    def append_drafted(
+        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
+    ) -> Done:
+        """Record drafted events; VersionConflict or IdempotencyMismatch where it cannot be."""
+        ...
+
+
+def append_first(
+    talk: Conversation, drafted: tuple[NewEvent, ...], expected_version: int | None
+) -> Done:
+    """Append as a holder's first; begin the conversation unless someone did before."""
+    start = conversation.start(talk.head(), talk.key)
+    if not start:
+        return talk.append_drafted(drafted, expected_version)
+    begun = (*(talk.draft(event) for event in start), *drafted)
+    try:
+        return talk.append_drafted(begun, expected_version or 0)
+    except VersionConflict:
+        if expected_version is not None:
+            raise
+        return talk.append_drafted(drafted)
 
 
 def append_to(log: Log, append: Append) -> Done:

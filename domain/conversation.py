@@ -15,7 +15,7 @@ from hansard.domain.content import Document, Native, Role, Text, ToolResult
 from hansard.domain.errors import ConversationClosed, InvalidContent
 from hansard.domain.events import Event
 from hansard.domain.head import Head
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition
 
 CANCELLED = "Tool execution was canceled."
 """What stands in for the result of a call that was given up."""
@@ -56,7 +56,9 @@ def instruct(head: Head, content: str | Text | Native) -> tuple[Event, ...]:
     return (events.InstructionsSet(content=content),)
 
 
-def define_tools(head: Head, tools: Iterable[ToolDefinition | Native]) -> tuple[Event, ...]:
+def define_tools(
+    head: Head, tools: Iterable[ToolDefinition | BuiltinTool | Native]
+) -> tuple[Event, ...]:
     """Put other tools in force; no tools at all is a definition too."""
     _must_be_open(head)
     return (events.ToolsDefined(tools=tuple(tools)),)
@@ -86,16 +88,31 @@ def cancel_call(head: Head, call_id: str) -> tuple[events.ToolResultRecorded]:
     )
 
 
+def go_back(head: Head, after: int, as_of: int | None = None) -> tuple[Event, ...]:
+    """Let the main line go on from what it was up to a version, as it stood at another."""
+    _must_be_open(head)
+    return (events.LineAdopted(after=after, as_of=as_of),)
+
+
+def compact(head: Head, summary: str, until: int) -> tuple[Event, ...]:
+    """Let a summary stand for all that was said up to a version."""
+    _must_be_open(head)
+    must_exist(head, until)
+    if not summary.strip():
+        raise InvalidContent("a summary needs words: say what was said")
+    return (events.HistoryCompacted(summary=summary, until=until),)
+
+
 def redact(head: Head, version: int, reason: str | None = None) -> tuple[Event, ...]:
     """Leave the event at a version out of every view from here on."""
-    _must_exist(head, version)
+    must_exist(head, version)
     return (events.ContentRedacted(version=version, reason=reason),)
 
 
 def annotate(head: Head, labels: dict[str, str], version: int | None = None) -> tuple[Event, ...]:
     """Put a remark beside an event, or beside the whole conversation, even a closed one."""
     if version is not None:
-        _must_exist(head, version)
+        must_exist(head, version)
     return (events.AnnotationAdded(labels=labels, version=version),)
 
 
@@ -109,7 +126,8 @@ def _must_be_open(head: Head) -> None:
         raise ConversationClosed("the conversation is closed: start another, or fork it")
 
 
-def _must_exist(head: Head, version: int) -> None:
+def must_exist(head: Head, version: int) -> None:
+    """Raise InvalidContent if the conversation has no event at a version."""
     if not 1 <= version <= head.version:
         raise InvalidContent(
             f"there is no event at version {version}: the conversation is at {head.version}"

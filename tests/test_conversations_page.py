@@ -2,17 +2,32 @@
 
 import contextlib
 import io
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hansard
+from hansard.adapters.demo.openai_scenes import Said
+from hansard.adapters.demo.server import DemoServer
 from tests.test_docs import ROOT, fences
 
 PAGE = ROOT / "docs" / "conversations.md"
 
 
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A model that numbers its answers."""
+    numbers = count(1)
+    with DemoServer((), openai=lambda _api, _body: Said(f"Answer {next(numbers)}.")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "not a key")
+        yield
+
+
+@pytest.mark.usefixtures("model")
 def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program: dict[str, Any] = {}
     monkeypatch.chdir(tmp_path)
@@ -22,6 +37,7 @@ def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             with contextlib.redirect_stdout(printed):
                 exec(compile(fence.text, PAGE.name, "exec"), program)  # noqa: S102 - it is ours
             assert printed.getvalue() == fence.output
+    program["client"].close()
     program["store"].close()
 
 

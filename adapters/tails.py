@@ -1,0 +1,114 @@
+"""The tail of a main line: its last exchange, and how far that has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hansard.adapters.lineage import Stretch
+from hansard.adapters.reading import last_exchange
+from hansard.domain import events
+from hansard.domain.events import Event
+from hansard.domain.head import Head, advance, effect_of
+from hansard.domain.log import Log, Told
+from hansard.domain.registry import Erased, Unrecognised
+from hansard.projections.seen import as_seen
+
+
+@dataclass(slots=True)
+class Tail:
+    """The last exchange: the `prompt` that began it, and what became of it.
+
+    `answer` is the first event of the answer to all that was said before it: its request, if one is
+    recorded. `unanswered` was said after it. `is_out` says that a request has no end yet, nor
+    failed. `open_calls` are those without a result, by id.
+    """
+
+    prompt: Told | None = None
+    answer: Told | None = None
+    unanswered: Told | None = None
+    is_out: bool = False
+    open_calls: Mapping[str, int] = field(default_factory=dict[str, int])
+    has_broken_off: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the exchange was answered, and awaits nothing."""
+        is_answered = self.answer is not None and self.unanswered is None
+        return is_answered and not (self.is_out or self.open_calls or self.has_broken_off)
+
+    def take(self, item: Told, event: Event) -> None:
+        """Take in the next event of the main line."""
+        match event:
+            case events.RequestSent():
+                self._begin(item)
+                self.is_out, self.has_broken_off = True, True
+            case events.ResponseCompleted() | events.ResponseInterrupted():
+                self._speak(item)
+                self.is_out = False
+                self.has_broken_off = isinstance(event, events.ResponseInterrupted)
+            case events.AttemptFailed():
+                self.is_out = False
+            case events.MessageRecorded(role="user"):
+                self.prompt = self.prompt or item
+                self._say(item)
+            case events.MessageRecorded(role="system") | events.ToolResultRecorded():
+                self._say(item)
+            case (
+                events.MessageRecorded()
+                | events.ReasoningRecorded()
+                | events.ToolCallRecorded()
+                | events.ServerToolCallRecorded()
+                | events.ServerToolResultRecorded()
+                | events.CompactionRecorded()
+                | events.OpaqueRecorded()
+            ):
+                self._speak(item)
+            case _:
+                return
+
+    def _begin(self, item: Told) -> None:
+        if self.answer is None or self.unanswered is not None:
+            self.answer, self.unanswered = item, None
+
+    def _speak(self, item: Told) -> None:
+        if not self.is_out:
+            self._begin(item)
+
+    def _say(self, item: Told) -> None:
+        if self.answer is not None:
+            self.unanswered = item
+
+
+def tail_of(log: Log, stretches: tuple[Stretch, ...]) -> Tail:
+    """Return the tail of a main line; reads back to the prompt that began it, no further."""
+    tail = Tail()
+    calls = Head()
+    for item, event in _known(_since_prompt(log, stretches)):
+        tail.take(item, event)
+        calls = advance(calls, effect_of(event))
+    tail.open_calls = calls.open_calls
+    return tail
+
+
+def _since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
+    told: list[Told] = []
+    for stretch in reversed(stretches):
+        told = [*(recorded.told() for recorded in last_exchange(log, stretch)), *told]
+        if any(_is_prompt(event) for _, event in _known(told)):
+            break
+    return told
+
+
+def _is_prompt(event: Event) -> bool:
+    return isinstance(event, events.MessageRecorded) and event.role == "user"
+
+
+def _known(told: Iterable[Told]) -> Iterable[tuple[Told, Event]]:
+    """Yield what this release can read of what is on the main line, as requests saw it."""
+    for item in as_seen(list(told))[0]:
+        if not isinstance(item, Told):
+            continue
+        event = item.event()
+        if not isinstance(event, Unrecognised | Erased) and event.line is None:
+            yield item, event
