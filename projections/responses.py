@@ -91,6 +91,12 @@ class Responses:
         """Return how the last response ended."""
         return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN
 
+    def last_completed(self, api: str) -> ResponseCompleted | None:
+        """Return how the last response ended that came through an API and did not break off."""
+        closings = map(_closing, reversed(self._closings))
+        completed = (one for one in closings if isinstance(one, ResponseCompleted))
+        return next((one for one in completed if one.api == api), None)
+
     def last_with(self, api: str, member: str) -> ResponseCompleted | None:
         """Return how the last whole response of an API ended that has such an object with it.
 

@@ -1,6 +1,6 @@
 """Requests to OpenAI's Chat Completions API and to servers that speak it.
 
-The rules C1 to C14 are listed in docs/rendering.md. Each event is a message of its own and each
+The rules C1 to C15 are listed in docs/rendering.md. Each event is a message of its own and each
 answer one, so that a later request begins with the bytes of the earlier ones.
 """
 

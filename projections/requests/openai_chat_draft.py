@@ -25,7 +25,7 @@ class Draft:
     """What the rules need to know, and the notes on what they did.
 
     `reader` is the model that the request is for, `is_elsewhere` that it is known to be none of
-    OpenAI's own service. `has_decoys` says that members of answers which
+    OpenAI's own service, `is_groq` that Groq is to read it. `has_decoys` says that members of answers which
     say nothing, and which a request does not have, were left out: one note tells of them all.
     """
 
@@ -35,6 +35,7 @@ class Draft:
     reader: Reader
     ids: CallIds
     is_elsewhere: bool
+    is_groq: bool = False
     notes: list[Note] = field(default_factory=list[Note])
     has_decoys: bool = False
 
@@ -101,4 +102,14 @@ class Draft:
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
     """Return the draft of a request for the model that is wished, or that answered last."""
     reader = Reader(options.model or history.responses.last_model(API))
-    return Draft(history, options, blobs, reader, CallIds(reader), reader.is_compatible)
+    ids, is_groq = CallIds(reader), not reader.is_openai and _is_groq(history, options)
+    return Draft(history, options, blobs, reader, ids, reader.is_compatible, is_groq)
+
+
+def _is_groq(history: History, options: Options) -> bool:
+    """Whether Groq answered last, by the member that none but its answers have."""
+    closing = history.responses.last_completed(API)
+    if closing is None or "x_groq" not in closing.envelope:
+        return False
+    sent = history.responses.of(str(closing.response), 0).sent
+    return options.model in (None, closing.model, sent.model if sent else None)

@@ -88,7 +88,7 @@ def with_reasoning(draft: Draft, block: Block, message: JsonObject) -> JsonObjec
     "Missing `reasoning_content` field in the assistant message at message index 2" is what DeepSeek
     says to answers of others; an empty one it takes. What the same model said goes as it came.
     """
-    if not draft.reader.wants_reasoning or not _THOUGHTS_TOLD.isdisjoint(message):
+    if draft.is_groq or not draft.reader.wants_reasoning or not _THOUGHTS_TOLD.isdisjoint(message):
         return message
     made_by = draft.history.responses.model_of(block.response) if block.response else None
     if made_by == draft.reader.model and draft.options.thinking != "drop":
@@ -199,7 +199,9 @@ def _goes(draft: Draft, block: Block, name: str, held: Any) -> bool:
     if name in _THOUGHTS_TOLD and draft.options.thinking == "drop":
         draft.leave_out("thinking", block, "thinking is dropped, as asked")
         return False
-    if name in _ANSWERS_ONLY:
+    if draft.is_groq:
+        goes = False
+    elif name in _ANSWERS_ONLY:
         is_theirs = name == "annotations" and draft.reader.model is not None
         goes = bool(held) and is_theirs and draft.is_kin(block)
     else:
@@ -208,6 +210,8 @@ def _goes(draft: Draft, block: Block, name: str, held: Any) -> bool:
         return True
     if name in _COUNTS or _is_empty(held):
         draft.has_decoys = True
+    elif draft.is_groq:
+        draft.leave_out("C15", block, f"{name}: Groq does not take it back")
     elif name in _ANSWERS_ONLY:
         draft.leave_out("C7", block, f"{name}: a request does not have them")
     else:

@@ -48,6 +48,7 @@ RIGHTLY: Final = {
     "C4": "a message that says nothing is refused",
     "C7": "what an answer has and a request has not: `annotations`, and members that are null",
     "C8": "what one server adds to an answer is read by no other model",
+    "C15": "what Groq adds to an answer it refuses in a request",
     "C11": "a server left the role of its message out; a message has one",
 }
 

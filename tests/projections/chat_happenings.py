@@ -31,7 +31,12 @@ def asks(story: Story, model: str = GPT) -> int:
 
 
 def answers(
-    story: Story, message: JsonObject, *, model: str | None = GPT, stop: str | None = None
+    story: Story,
+    message: JsonObject,
+    *,
+    model: str | None = GPT,
+    stop: str | None = None,
+    **envelope: Any,
 ) -> UUID:
     """Tell that an answer came, and how it ended."""
     response = speaks(story, message, awaited=stop in (None, "tool_calls"))
@@ -42,7 +47,7 @@ def answers(
             api=API,
             model=model,
             stop_reason=reason,
-            envelope={"choices": [{"index": 0, "finish_reason": reason}]},
+            envelope={"choices": [{"index": 0, "finish_reason": reason}], **envelope},
         )
     )
     return response

@@ -191,3 +191,28 @@ def test_elsewhere_the_name_of_who_speaks_stands_before_what_is_said() -> None:
         assert "Ann: mine is blue" in said
         assert said.index("Bob:") < said.index("aGk=") < said.index("mine is red")
         assert rules(request) == {"foreign"}
+
+
+DISTILLED = "deepseek-r1-distill-llama-70b"
+
+
+@pytest.mark.parametrize("model", [DISTILLED, "openai/gpt-oss-120b"])
+def test_what_groq_adds_to_its_answers_does_not_go_back_to_it(model: str) -> None:
+    """ "property 'reasoning' is unsupported, did you mean 'role'?" (gptel#774)."""
+    story = Story()
+    story.user("hi")
+    chat.asks(story, model)
+    said = chat.says("I look.", chat.function("call_1"), reasoning="hm", executed_tools=[{"i": 0}])
+    chat.answers(story, said, model=model, x_groq={"id": "req_1"})
+    chat.gives(story, "call_1")
+    request = chat.chat(story)
+    assert {"reasoning", "executed_tools"}.isdisjoint(request["messages"][1])
+    assert "reasoning_content" not in request["messages"][1]
+    assert rules(request) == {"C15"}
+    assert refused(API, request) == ()
+
+
+def test_another_server_that_answered_the_same_model_gets_its_reasoning_back() -> None:
+    story = answered(chat.says("Hello.", reasoning="hm"), DISTILLED)
+    assert chat.messages(story)[1]["reasoning"] == "hm"
+    assert "reasoning" not in chat.messages(story, asked_of("llama-3.3-70b"))[1]
