@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import unquote
 from uuid import UUID
 
 from hansard.adapters.capture.nesting import read_object
@@ -153,7 +154,7 @@ class Reading:
         return Body(parent, begun_with(outgoing.body, self._whole, *self._running()))
 
     def _read(self, body: bytes) -> Sent:
-        return WIRES[self.outgoing.api].read_request(body, self.outgoing.path)
+        return WIRES[self.outgoing.api].read_request(body, unquote(self.outgoing.path))
 
     @property
     def _blocks(self) -> int:

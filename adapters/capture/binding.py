@@ -79,9 +79,12 @@ class Binding:
     unbound: Unbound = UNBOUND
     after: int | None = None
 
-    def of(self, headers: MutableMapping[str, str]) -> Bound:
-        """Return what binds a call that starts here and now; takes our own header out of it."""
-        header = headers.pop(HEADER, None)
+    def of(self, headers: MutableMapping[str, str], taken_out: str | None = None) -> Bound:
+        """Return what binds a call that starts here and now; takes our own header out of it.
+
+        `taken_out` is that header where it was taken out before.
+        """
+        header = headers.pop(HEADER, None) or taken_out
         recorded = self.recorded
         if header is None and recorded is None:
             around = scope.current()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from hansard.adapters.capture.wire import Kind
 from hansard.adapters.capture.wires import WIRES
@@ -24,13 +25,13 @@ _NONE: Final = Asked("", "none")
 
 
 def endpoint_of(method: str, path: str) -> Asked:
-    """Return what a request is for, by its method and the path of its URL, without the query.
+    """Return what a request is for, by its method and the path of its URL, as it is on the wire.
 
     Gateways put a prefix before the paths that SDKs ask for, and so does Azure: /openai/v1, or
     /openai/deployments/NAME (openai 3.52.0, lib/azure.py). What no API names (count_tokens,
     /responses/*/cancel, embeddings, models, files, images, audio, moderations) passes through.
     """
-    segments = path.strip("/").split("/")
+    segments = [unquote(segment) for segment in path.strip("/").split("/")]
     for api, wire in WIRES.items():
         for endpoint in wire.endpoints:
             if method == endpoint.method and _matches(segments, endpoint.path.split("/")):

@@ -2,8 +2,6 @@
 
 Redirects, hooks, cookies and timeouts are the client's, which stays the same in all but its
 transports.
-
-Imports httpx2, which an SDK brings: only what was given such a client imports this.
 """
 
 from __future__ import annotations
@@ -13,11 +11,14 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-import httpx2
-
 from hansard.adapters.capture.binding import Binding
-from hansard.adapters.capture.transport import AsyncRecordedTransport, RecordedTransport
+from hansard.adapters.capture.transport import take_out_binding, transports_of
 from hansard.adapters.capture.turns import Turns
+
+PACKAGES: Final = ("httpx2", "httpx")
+"""What has HTTP clients whose wire can be recorded."""
+_OF_LOOP: Final = "_client_for_running_loop"
+"""What google-genai 3.4 asks of its async client for the one that has the event loop's connections."""
 
 
 def recorded(client: Any, turns: Turns) -> Any | None:
@@ -28,7 +29,7 @@ def recorded(client: Any, turns: Turns) -> Any | None:
     wrapped = _wrapped(client)
     # A conversation takes over from another.
     origin = client if wrapped is None else wrapped.origin
-    return _like(origin, lambda inner: transport(inner, origin, turns))
+    return _like(origin, lambda inner: transport(inner, origin, turns), turns)
 
 
 def is_recorded(client: Any, binding: Binding) -> bool:
@@ -45,19 +46,13 @@ def is_wrapped(client: Any) -> bool:
 def kinds() -> dict[type[Any], type[Any]]:
     """Return the HTTP clients whose wire can be recorded, and the transport that does it for each.
 
-    Those of httpx are among them once something imported that.
+    Those of httpx2 and of httpx are among them once something imported that.
     """
-    known: dict[type[Any], type[Any]] = {
-        httpx2.Client: RecordedTransport,
-        httpx2.AsyncClient: AsyncRecordedTransport,
-    }
-    if "httpx" in sys.modules:
-        import httpx
-
-        from hansard.adapters.capture import httpx_transport
-
-        known.setdefault(httpx.Client, httpx_transport.HttpxTransport)
-        known.setdefault(httpx.AsyncClient, httpx_transport.AsyncHttpxTransport)
+    known: dict[type[Any], type[Any]] = {}
+    for package in PACKAGES:
+        if (imported := sys.modules.get(package)) is not None:
+            sync, coroutine = transports_of(package)
+            known |= {imported.Client: sync, imported.AsyncClient: coroutine}
     return known
 
 
@@ -67,21 +62,26 @@ def _wrapped(client: Any) -> Any | None:
     return transport if isinstance(transport, tuple(kinds().values())) else None
 
 
-def _like(client: Any, wrap: Callable[[Any], Any]) -> Any:
+def _like(client: Any, wrap: Callable[[Any], Any], turns: Turns) -> Any:
     """Return a copy of a client, with other transports; all else is shared."""
     made = copy.copy(client)
-    _stays_open(made)
+    stays_open(made)
     made._transport = wrap(client._transport)
     made._mounts = {
         pattern: None if inner is None else wrap(inner) for pattern, inner in client._mounts.items()
     }
+    made.build_request = lambda *args, **kwargs: take_out_binding(
+        client.build_request(*args, **kwargs)
+    )
+    if hasattr(client, _OF_LOOP):
+        setattr(made, _OF_LOOP, lambda: recorded(client._client_for_running_loop(), turns))
     return made
 
 
 _KINDS: Final[dict[type[Any], type[Any]]] = {}
 
 
-def _stays_open(made: Any) -> None:
+def stays_open(made: Any) -> None:
     """Keep a copy from closing what it shares when it is dropped, as the SDKs' own clients do."""
     kind = cast("type[Any]", type(made))
     if not hasattr(kind, "__del__"):

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -21,6 +21,7 @@ from hansard.adapters.capture.endpoints import endpoint_of
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.refusals import refusal_of
+from hansard.adapters.capture.sending import MARK, Sending
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.journal import Journal
 from hansard.adapters.recording import Outgoing
@@ -30,19 +31,8 @@ from hansard.domain.errors import HansardError
 
 logger = logging.getLogger("hansard")
 
-_MARK: Final = "hansard.request"
 _FAILED_AT_MOST: Final = 1024
 """How many failed requests are kept in mind: nobody tells that an SDK gave one up."""
-
-
-def is_turn(method: str, path: str, extensions: Mapping[str, Any]) -> bool:
-    """Return whether a request is a turn of a conversation, or goes on for one, redirected."""
-    return _MARK in extensions or endpoint_of(method, path).kind == "turn"
-
-
-def reads_answer(method: str, path: str) -> bool:
-    """Return whether a request reads what an earlier one is answered in the background."""
-    return endpoint_of(method, path).kind == "answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,49 +61,51 @@ class Turns:
         self._failed: deque[tuple[_Tried, _Opened]] = deque(maxlen=_FAILED_AT_MOST)
         self._background: Background[_Opened] = Background()
 
-    def open(
-        self,
-        bound: Bound,
-        path: str,
-        target: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        extensions: MutableMapping[str, Any],
-    ) -> Attempt:
-        """Record a turn's request that is about to be sent to a target (path and query).
+    def attempt(self, bound: Bound, sending: Sending, body: bytes) -> Attempt | None:
+        """Return what records the answer to a request that is about to be sent.
 
-        `extensions` travel with the request through redirects and renewed authentication. Raises
-        the refusal where it cannot be made durable.
+        None where there is nothing to record. Raises the refusal where a turn cannot be made
+        durable.
         """
-        opened: _Opened | None = extensions.get(_MARK)
-        count = request_headers.retry_count(headers)
+        if sending.is_turn:
+            return self._turn(bound, sending, body)
+        return self._reading(bound, sending) if sending.reads_answer else None
+
+    def _turn(self, bound: Bound, sending: Sending, body: bytes) -> Attempt:
+        """Record a turn's request that is about to be sent."""
+        extensions = sending.extensions
+        opened: _Opened | None = extensions.get(MARK)
+        count = request_headers.retry_count(sending.headers)
         if opened is None:
-            api = endpoint_of("POST", path).api
-            outgoing = partial(_outgoing, api, target, headers, body)
+            api = endpoint_of("POST", sending.path).api
+            outgoing = partial(_outgoing, api, sending, body)
             try:
                 opened = self._opened(bound, body, count, outgoing)
             except Exception as exc:
                 raise refusal_of(api)(
                     f"the request was not sent, for it could not be recorded first: {exc}"
                 ) from exc
-            extensions[_MARK] = opened
+            extensions[MARK] = opened
         else:
             opened.journal.resume(opened.begun)
         # Copied: they are set anew for the next attempt.
         credentials = partial(
-            credentials_of, dict(headers), target, body, opened.api, opened.journal.digest
+            credentials_of,
+            dict(sending.headers),
+            sending.target,
+            body,
+            opened.api,
+            opened.journal.digest,
         )
         return self._attempt(opened, body, count, credentials, extensions)
 
-    def reading(
-        self, bound: Bound, path: str, target: str, headers: Mapping[str, str]
-    ) -> Attempt | None:
+    def _reading(self, bound: Bound, sending: Sending) -> Attempt | None:
         """Return what records the answer that a request reads; None where nothing awaits it.
 
         It is the answer of the request that made the response, recorded once all of it is there.
         """
-        read = response_id(path)
-        opened = self._background.awaiting(read) or self._found(bound, path)
+        read = response_id(sending.path)
+        opened = self._background.awaiting(read) or self._found(bound, sending.path)
         if opened is None:
             return None
 
@@ -122,7 +114,9 @@ class Turns:
                 opened.journal.conclude(opened.begun, recording)
 
         begun, api, digest = opened.begun, opened.api, opened.journal.digest
-        credentials = partial(credentials_of, dict(headers), target, b"", api, digest)
+        credentials = partial(
+            credentials_of, dict(sending.headers), sending.target, b"", api, digest
+        )
         return Attempt(WIRES[api], begun.request, begun.line, credentials, close)
 
     def _found(self, bound: Bound, path: str) -> _Opened | None:
@@ -171,7 +165,7 @@ class Turns:
     ) -> Attempt:
         def close(recording: Recording, failed: bool) -> None:
             if closing_of(recording) is not None:
-                extensions.pop(_MARK, None)  # Sent once more, it asks once more.
+                extensions.pop(MARK, None)  # Sent once more, it asks once more.
             if failed:
                 self._may_be_retried(opened, body, count)
             self._background.note(opened, recording)
@@ -203,9 +197,7 @@ def _tried(bound_to: UUID | None, body: bytes, count: int) -> _Tried:
     return bound_to, hashlib.sha256(body).digest(), count
 
 
-def _outgoing(
-    api: str, target: str, headers: Mapping[str, str], body: bytes, journal: Journal
-) -> Outgoing:
+def _outgoing(api: str, sending: Sending, body: bytes, journal: Journal) -> Outgoing:
     """Return what is about to go out, without its secrets.
 
     What it shares with a body that had none is not looked through again.
@@ -215,12 +207,12 @@ def _outgoing(
     clean, places = secrets.cut(read_object(short or body), api, digest)
     if short is not None and places:
         clean, places = secrets.cut(read_object(body), api, digest)
-    account = request_headers.account_in(headers)
+    account = request_headers.account_in(sending.headers, sending.target)
     return Outgoing(
         api=api,
-        endpoint=secrets.cut_url(target, digest),
+        endpoint=secrets.cut_url(sending.target, digest),
         body=jsontext.write(clean) if places else body,
         cut=places,
         account=None if account is None else digest(account).hex(),
-        headers=request_headers.kept(api, headers),
+        headers=request_headers.kept(api, sending.headers),
     )

@@ -8,7 +8,6 @@ different.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import warnings
 from functools import wraps
@@ -17,13 +16,14 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from hansard.adapters.capture import scope
+from hansard.adapters.capture.http_clients import PACKAGES, kinds
 from hansard.adapters.capture.spool import RecordingWarning
 
 _CHOICE: Final = "_transport_for_url"
 
 _NOTHING: Final = (
-    "nothing in this scope is recorded: httpx2 is missing, which the clients of anthropic and "
-    "openai that can be recorded bring along; install one of these"
+    "nothing in this scope is recorded: httpx2 is missing, and httpx, which the clients that can be "
+    "recorded bring along; install one of these"
 )
 
 _installing: Final = threading.Lock()
@@ -33,21 +33,19 @@ _hooked: Final[set[type[Any]]] = set()
 def record_in_scopes() -> None:
     """Have the clients of this process, those to come too, heed scopes; warns where none can.
 
-    That is so without httpx2.
+    That is so where no HTTP client is installed that can be recorded.
     """
     with _installing:
         if _hooked:
             return
-        if find_spec("httpx2") is None:
-            warnings.warn(_NOTHING, RecordingWarning, stacklevel=4)
-            return
-        with contextlib.suppress(ModuleNotFoundError):
-            import_module("httpx")  # So that what imports it later is recorded as well.
-        from hansard.adapters.capture.http_clients import kinds
-
+        for package in PACKAGES:
+            if find_spec(package) is not None:
+                import_module(package)  # So that what imports it later is recorded as well.
         for kind, recorded in kinds().items():
             _hook(kind, recorded)
             _hooked.add(kind)
+        if not _hooked:
+            warnings.warn(_NOTHING, RecordingWarning, stacklevel=4)
 
 
 def _hook(kind: type[Any], recorded: type[Any]) -> None:

@@ -187,6 +187,7 @@ def test_a_scope_that_can_record_nothing_says_so(
 
     monkeypatch.setattr("hansard.adapters.capture.unwrapped._hooked", set[type[Any]]())
     monkeypatch.setattr("hansard.adapters.capture.unwrapped.find_spec", missing)
+    monkeypatch.setattr("hansard.adapters.capture.unwrapped.kinds", dict[type[Any], type[Any]])
     with (
         pytest.warns(hansard.RecordingWarning, match="httpx2 is missing") as said,
         talk.recording(),

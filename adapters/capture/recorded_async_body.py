@@ -1,0 +1,75 @@
+"""The body of a response, recorded as a coroutine reads it; see `recorded_body`.
+
+Imports anyio, which the SDKs that have coroutines bring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Protocol
+
+from hansard.adapters.capture import loop_threads
+from hansard.adapters.capture.answer import Loss
+from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.recorded_body import keep_open
+
+
+class AsyncBody(Protocol):
+    """What comes over the wire, chunk by chunk."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the chunks."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release the connection."""
+        ...
+
+
+class AsyncRecordedBody:
+    """A body that is recorded while it is read; what writes is done off the event loop."""
+
+    def __init__(self, inner: AsyncBody, attempt: Attempt) -> None:
+        """Read a body for its caller and for the record."""
+        keep_open(attempt)
+        self._inner = inner
+        self._attempt = attempt
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the chunks of the body, unchanged."""
+        attempt = self._attempt
+        held: bytes | None = None
+        try:
+            async for chunk in self._inner:
+                if held is not None:
+                    yield held
+                is_last = attempt.feed(chunk)
+                # The end of a body that does not say it is known only when nothing follows.
+                held = None if attempt.is_stream else chunk
+                if is_last:
+                    await loop_threads.done(attempt.finish)
+                if held is None:
+                    yield chunk
+            await self._finish()
+            if held is not None:
+                yield held
+        except Exception:
+            await self._lose("cut")
+            raise
+        except BaseException:
+            await self._lose("abandoned")
+            raise
+
+    async def aclose(self) -> None:
+        """Release the connection; what was not read is recorded as abandoned."""
+        await self._lose("abandoned")
+        await self._inner.aclose()
+
+    async def _finish(self) -> None:
+        if not self._attempt.is_closed:
+            await loop_threads.done(self._attempt.finish)
+
+    async def _lose(self, loss: Loss) -> None:
+        if not self._attempt.is_closed:
+            await loop_threads.done(partial(self._attempt.lose, loss))

@@ -1,0 +1,53 @@
+"""A request on its way out, whatever client sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from hansard.adapters.capture.endpoints import endpoint_of
+
+MARK: Final = "hansard.request"
+"""What a request is marked with that goes on for a turn: redirected, or sent anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A request that is about to be sent; its `target` is the path and the query, as on the wire.
+
+    `extensions` travel with it through redirects, renewed authentication, and retries where its
+    client tells of them.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    extensions: MutableMapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def path(self) -> str:
+        """The path of its URL, as on the wire."""
+        return self.target.partition("?")[0]
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is a turn of a conversation, or reads what an earlier one is answered."""
+        return self.is_turn or self.reads_answer
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it is a turn of a conversation, or goes on for one."""
+        return MARK in self.extensions or endpoint_of(self.method, self.path).kind == "turn"
+
+    @property
+    def reads_answer(self) -> bool:
+        """Whether it reads what an earlier one is answered in the background."""
+        return endpoint_of(self.method, self.path).kind == "answer"
+
+
+def target_of(url: str) -> str:
+    """Return the path and the query of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
