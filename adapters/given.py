@@ -13,13 +13,16 @@ from hansard.domain import jsontext
 from hansard.domain.content import Blob, Document, Native, Text
 from hansard.domain.documents import media_type_of
 from hansard.domain.errors import InvalidContent
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition
+from hansard.projections.apis import known_api
 
 GivenDocument: TypeAlias = Path | bytes | Document
 """A document as callers give it: a file, its bytes, or one that is described already."""
 
-GivenTool: TypeAlias = ToolDefinition | Native | Mapping[str, Any]
+GivenTool: TypeAlias = ToolDefinition | BuiltinTool | Native | Mapping[str, Any]
 """A tool as callers give it: a definition, a mapping of its fields, or one API's own JSON."""
+
+_Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 
 PutBlob: TypeAlias = Callable[[Iterable[bytes]], Blob]
 """Stores bytes and returns their reference."""
@@ -40,8 +43,11 @@ def prompt(text: object, documents: object, put: PutBlob) -> tuple[Text | Docume
     return stored if said is None else (*stored, Text(text=said))
 
 
-def tools(given: object) -> tuple[ToolDefinition | Native, ...]:
-    """Return tools as they are recorded; InvalidContent where one is no neutral definition."""
+def tools(given: object) -> tuple[_Tool, ...]:
+    """Return tools as they are recorded; InvalidContent where one is no neutral definition.
+
+    UnknownApi where the options of a provider's tool are for an API that is none of ours.
+    """
     return tuple(_tool(each) for each in several("tools", given))
 
 
@@ -78,8 +84,11 @@ def result_content(given: Any, put: PutBlob) -> tuple[Text | Document, ...]:
             return (Text(text=jsontext.write(given).decode()),)
 
 
-def _tool(given: object) -> ToolDefinition | Native:
-    if isinstance(given, ToolDefinition | Native):
+def _tool(given: object) -> _Tool:
+    if isinstance(given, BuiltinTool):
+        for api in given.options:
+            known_api(api)
+    if isinstance(given, _Tool):
         return given
     try:
         return ToolDefinition.model_validate(given)
@@ -87,8 +96,9 @@ def _tool(given: object) -> ToolDefinition | Native:
         # The cause would show the tool.
         raise InvalidContent(
             "a tool for any model has `name`, `input_schema` (a JSON Schema object) and perhaps "
-            "`description`, nothing else; give what only one API knows, such as its server tools, "
-            'as hansard.Native(api="anthropic-messages", value={...})'
+            "`description`, nothing else; give a provider's own tool as "
+            'hansard.BuiltinTool(name="web_search"), what only one API knows as '
+            'hansard.Native(api="anthropic-messages", value={...})'
         ) from None
 
 

@@ -8,6 +8,7 @@
     │   ├── InvalidContent          a block, a document or an id that no record can hold
     │   ├── UnknownApi              an API name that is none of ours
     │   ├── NothingToSend           a conversation that has no turn to render
+    │   ├── UnsupportedTool         a provider's tool that another API has not
     │   ├── InvalidExport           a file that `hansard export` did not write
     │   └── UnsupportedClient       an object that is no client whose wire can be recorded
     ├── ConversationNotFound        no conversation has that key or id
@@ -30,6 +31,8 @@
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 class HansardError(Exception):
@@ -54,6 +57,23 @@ class UnknownApi(InvalidInput):
 
 class NothingToSend(InvalidInput):
     """The conversation has no turn that a request could hold."""
+
+
+class UnsupportedTool(InvalidInput):
+    """A tool that providers run themselves, and that this API does not have.
+
+    `tool` and `api` are their names, `able` those of the APIs that have it.
+    """
+
+    def __init__(self, tool: str, api: str, able: Iterable[str]) -> None:
+        """Say which APIs have it."""
+        self.tool = tool
+        self.api = api
+        self.able = tuple(able)
+        others = f"{', '.join(self.able)} can" if self.able else "no API can"
+        super().__init__(
+            f"{api} cannot run {tool!r}: {others}; define other tools with talk.tools([...])"
+        )
 
 
 class InvalidExport(InvalidInput):

@@ -29,7 +29,7 @@ from hansard.domain.content import (
     Value,
 )
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition
 
 
 class OnLine(Value):
@@ -68,9 +68,9 @@ class InstructionsSet(OnLine):
 
 
 class ToolsDefined(OnLine):
-    """The tools in force from here on, in order: neutral ones, and native ones of an API."""
+    """The tools in force from here on, in order: the caller's, providers' own, an API's JSON."""
 
-    tools: tuple[Annotated[ToolDefinition | Native, Discriminator("kind")], ...]
+    tools: tuple[Annotated[ToolDefinition | BuiltinTool | Native, Discriminator("kind")], ...]
 
 
 class MessageRecorded(OnLine):
@@ -353,11 +353,7 @@ class LineAdopted(OnLine):
 
 
 class HistoryCompacted(OnLine):
-    """The caller's own summary stands for the main line up to version `until`, as that was then.
-
-    It is history's first turn from here on; instructions and tools stay in force. Of several the
-    last one counts, as long as nothing up to its `until` was given up and it was not redacted.
-    """
+    """The caller's own summary stands for the main line up to version `until`, as that is here."""
 
     summary: str
     until: int

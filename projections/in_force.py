@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from hansard.domain import events
 from hansard.domain.content import Native, Text
+from hansard.domain.errors import UnsupportedTool
 from hansard.domain.prefix import canonical
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition
 from hansard.projections.neutral import instructions_of, tool_of
+from hansard.projections.requests.builtin_tools import spelled
+
+_Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 
 
 def same_instructions(
@@ -29,14 +35,24 @@ def same_tools(recorded: events.ToolsDefined | None, sent: events.ToolsDefined) 
     )
 
 
-def _is_same_tool(one: ToolDefinition | Native, other: ToolDefinition | Native) -> bool:
+def _is_same_tool(one: _Tool, other: _Tool) -> bool:
+    if isinstance(one, BuiltinTool) and isinstance(other, Native):
+        return _is_spelled(one, other)
     if isinstance(one, Native) and isinstance(other, Native) and one.api == other.api:
         return _is_same(one, other)
     neutral = _definition(one)
     return neutral is not None and neutral == _definition(other)
 
 
-def _definition(tool: ToolDefinition | Native) -> ToolDefinition | None:
+def _is_spelled(tool: BuiltinTool, sent: Native) -> bool:
+    """Whether a request has a provider's tool as it was rendered for its API."""
+    try:
+        return _is_same(spelled(tool, sent.api), sent)
+    except UnsupportedTool:
+        return False
+
+
+def _definition(tool: _Tool) -> ToolDefinition | BuiltinTool | None:
     return tool_of(tool) if isinstance(tool, Native) else tool
 
 

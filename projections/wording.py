@@ -15,7 +15,7 @@ from hansard.domain.content import (
     ToolResult,
     Url,
 )
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition
 from hansard.projections.neutral import instructions_of, neutral_of, tool_of
 
 
@@ -173,13 +173,13 @@ def document(held: Document) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def tool_name(tool: ToolDefinition | Native) -> str:
+def tool_name(tool: ToolDefinition | BuiltinTool | Native) -> str:
     """Return the name of a tool; the type of one that has none."""
     match tool:
         case Native(value=value):
             read = tool_of(tool)
             return read.name if read else str(value.get("name") or value.get("type") or "unnamed")
-        case ToolDefinition():
+        case ToolDefinition() | BuiltinTool():
             return tool.name
 
 

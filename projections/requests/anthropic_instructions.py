@@ -12,6 +12,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.requests.anthropic_draft import Draft
+from hansard.projections.requests.builtin_tools import tools_for
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.tool_names import ANTHROPIC, name_for, renamed
 
@@ -40,7 +41,7 @@ def spell_tools(
 ) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
     spelled: list[JsonObject] = []
-    for tool in tools.tools if tools else ():
+    for tool in tools_for(tools, "anthropic-messages"):
         match tool:
             case ToolDefinition():
                 spelled.append(_definition(draft, tool))

@@ -8,6 +8,7 @@ from hansard.domain.content import Native, Text
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_openai_chat_parts import objects_in
+from hansard.projections.requests.builtin_tools import tools_for
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.openai_chat_draft import Draft
 
@@ -32,7 +33,7 @@ def spell_instructions(draft: Draft) -> list[JsonObject]:
 def spell_tools(draft: Draft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
     spelled: list[JsonObject] = []
-    for tool in draft.history.tools.tools if draft.history.tools else ():
+    for tool in tools_for(draft.history.tools, "openai-chat"):
         match tool:
             case ToolDefinition():
                 spelled.append(_definition(draft, tool))

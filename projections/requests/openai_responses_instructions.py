@@ -11,6 +11,7 @@ from hansard.domain.events import InstructionsSet, ToolsDefined
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_openai_responses import API
+from hansard.projections.requests.builtin_tools import tools_for
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.openai_responses_deferred import load_what_none_searches
 from hansard.projections.requests.openai_responses_draft import Draft
@@ -39,7 +40,7 @@ def spell_tools(
 ) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
     spelled: list[JsonObject] = []
-    for tool in tools.tools if tools else ():
+    for tool in tools_for(tools, API):
         if isinstance(tool, Native) and tool.api == API:
             spelled.append(restore(tool.value, blobs))
             continue

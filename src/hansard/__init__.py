@@ -35,10 +35,11 @@ from hansard.domain.errors import (
     UnknownApi,
     UnsupportedClient,
     UnsupportedFilesystem,
+    UnsupportedTool,
     VersionConflict,
 )
 from hansard.domain.log import Duplicate, Recorded
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition
 from hansard.projections.referee.violation import Violation
 from hansard.projections.server_tools import Activity
 from hansard.projections.window import Window
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Activity",
+    "BuiltinTool",
     "ConversationClosed",
     "ConversationForgotten",
     "ConversationNotFound",
@@ -81,6 +83,7 @@ __all__ = [
     "UnknownApi",
     "UnsupportedClient",
     "UnsupportedFilesystem",
+    "UnsupportedTool",
     "Url",
     "Verdict",
     "VersionConflict",

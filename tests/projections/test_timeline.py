@@ -11,7 +11,6 @@ from hansard.domain import events
 from hansard.domain.content import Blob, Document, Native, Reasoning, Text, ToolCall, ToolResult
 from hansard.domain.draft import Stamp, draft
 from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import RecordedEvent
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.timeline import Row, timeline
@@ -233,51 +232,6 @@ def test_results_find_their_calls() -> None:
     )[2:4]
     assert (second.answers, second.text) == (2, "listen: a bell")
     assert (first.answers, first.text) == (1, "look: a wall")
-
-
-def server_call(api: str, value: JsonObject, name: str) -> Event:
-    return events.ServerToolCallRecorded(
-        response=RESPONSE, index=0, call_id="s", name=name, content=Native(api=api, value=value)
-    )
-
-
-def test_what_a_providers_tool_gave_is_told_with_its_call() -> None:
-    value = {"type": "bash_code_execution_tool_result", "tool_use_id": "s"}
-    ran = {"type": "bash_code_execution_result", "stdout": "a", "stderr": "b", "return_code": 2}
-    call: JsonObject = {
-        "type": "server_tool_use",
-        "id": "s",
-        "name": "bash_code_execution",
-        "input": {},
-    }
-    asked, gave = rows(
-        server_call(API, call, "code_execution"),
-        events.ServerToolResultRecorded(
-            response=RESPONSE, index=1, call_id="s", content=native(**value, content=ran)
-        ),
-    )
-    assert (asked.kind, asked.text) == ("server call", "code_execution {}")
-    assert (gave.speaker, gave.text) == ("provider", "code_execution: a; b; return code 2")
-    assert (gave.marks, gave.answers) == (("error",), 1)
-
-
-def test_an_item_that_holds_its_result_is_two_rows() -> None:
-    url = "data:image/png;base64,AAAA"
-    ran = {
-        "type": "code_interpreter_call",
-        "id": "s",
-        "code": "1+1",
-        "outputs": [{"type": "logs", "logs": "2"}, {"type": "image", "url": url}],
-    }
-    asked, gave = rows(server_call("openai-responses", ran, "code_execution"))
-    assert asked.text == 'code_execution {"code":"1+1"}'
-    assert (gave.text, gave.answers) == ("code_execution: 2; image/png", 1)
-
-
-def test_an_item_that_tells_nothing_of_its_result_is_one_row() -> None:
-    searched = {"type": "web_search_call", "id": "s", "action": {"type": "search", "query": "q"}}
-    (asked,) = rows(server_call("openai-responses", searched, "web_search"))
-    assert asked.text == 'web_search {"type":"search","query":"q"}'
 
 
 def test_every_block_of_a_message_is_a_row_of_its_version() -> None:

@@ -1,0 +1,141 @@
+"""Tools that providers have themselves: each API is told of them in its own spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+import hansard
+from hansard.domain.content import Native
+from hansard.domain.events import ToolsDefined
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tools import BuiltinTool, ToolDefinition
+from hansard.projections.in_force import same_tools
+from hansard.projections.requests.builtin_tools import SPELLINGS, spelled, tools_for
+
+SEARCH = BuiltinTool(name="web_search")
+CLOCK = ToolDefinition(name="clock", input_schema={"type": "object"})
+
+SPELLED: list[tuple[str, str, JsonObject]] = [
+    ("anthropic-messages", "web_search", {"type": "web_search_20250305", "name": "web_search"}),
+    (
+        "anthropic-messages",
+        "tool_search",
+        {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+    ),
+    ("anthropic-messages", "mcp", {"type": "mcp_toolset"}),
+    ("openai-responses", "web_search", {"type": "web_search"}),
+    (
+        "openai-responses",
+        "code_execution",
+        {"type": "code_interpreter", "container": {"type": "auto"}},
+    ),
+    ("openai-responses", "program", {"type": "programmatic_tool_calling"}),
+    ("gemini", "web_search", {"googleSearch": {}}),
+    ("gemini", "web_fetch", {"urlContext": {}}),
+    ("gemini", "code_execution", {"codeExecution": {}}),
+    ("bedrock-converse", "web_search", {"systemTool": {"name": "nova_grounding"}}),
+]
+
+
+@pytest.mark.parametrize(("api", "name", "value"), SPELLED)
+def test_each_api_spells_a_tool_its_own_way(api: str, name: str, value: JsonObject) -> None:
+    assert spelled(BuiltinTool(name=name), api) == Native(api=api, value=value)
+
+
+def test_the_name_of_an_anthropic_tool_is_what_its_calls_say() -> None:
+    search = spelled(BuiltinTool(name="tool_search"), "anthropic-messages").value
+    assert search["type"].startswith(search["name"])
+
+
+def test_a_version_takes_the_place_of_the_date() -> None:
+    tool = BuiltinTool(name="web_search", version="20260209")
+    assert spelled(tool, "anthropic-messages").value["type"] == "web_search_20260209"
+    assert spelled(tool, "openai-responses").value == {"type": "web_search"}
+
+
+def test_options_go_to_their_own_api_alone() -> None:
+    tool = BuiltinTool(name="web_search", options={"anthropic-messages": {"max_uses": 3}})
+    assert spelled(tool, "anthropic-messages").value["max_uses"] == 3
+    assert spelled(tool, "openai-responses").value == {"type": "web_search"}
+    hosted = BuiltinTool(
+        name="code_execution", options={"openai-responses": {"container": "cntr_1"}}
+    )
+    assert spelled(hosted, "openai-responses").value["container"] == "cntr_1"
+
+
+@pytest.mark.parametrize(
+    ("name", "api", "able"),
+    [
+        ("shell", "anthropic-messages", ("openai-responses",)),
+        ("image_generation", "gemini", ("openai-responses",)),
+        ("web_search", "openai-chat", tuple(SPELLINGS)),
+        ("web_search", "ollama", tuple(SPELLINGS)),
+        ("tea", "gemini", ()),
+    ],
+)
+def test_a_tool_that_an_api_has_not_is_refused(name: str, api: str, able: tuple[str, ...]) -> None:
+    with pytest.raises(hansard.UnsupportedTool, match=name) as refused:
+        spelled(BuiltinTool(name=name), api)
+    assert (refused.value.tool, refused.value.api, refused.value.able) == (name, api, able)
+    assert api in str(refused.value)
+    assert all(other in str(refused.value) for other in able)
+
+
+def test_other_tools_are_told_as_they_are() -> None:
+    native = Native(api="openai-chat", value={"type": "function"})
+    defined = ToolsDefined(tools=(CLOCK, SEARCH, native))
+    first, second, third = tools_for(defined, "openai-responses")
+    assert (first, third) == (CLOCK, native)
+    assert second == spelled(SEARCH, "openai-responses")
+    assert list(tools_for(None, "gemini")) == []
+
+
+def test_what_was_rendered_is_what_is_in_force() -> None:
+    defined = ToolsDefined(tools=(SEARCH, CLOCK))
+    sent = ToolsDefined(tools=(spelled(SEARCH, "openai-responses"), CLOCK))
+    assert same_tools(defined, sent)
+    dated = BuiltinTool(name="web_search", version="20260209")
+    assert not same_tools(
+        ToolsDefined(tools=(SEARCH,)), ToolsDefined(tools=(spelled(dated, "anthropic-messages"),))
+    )
+    foreign = Native(api="openai-chat", value={"type": "function"})
+    assert not same_tools(ToolsDefined(tools=(SEARCH,)), ToolsDefined(tools=(foreign,)))
+
+
+def talk() -> hansard.Talk:
+    return hansard.connect("memory://").conversation("talk")
+
+
+def test_a_request_has_the_tools_that_were_given() -> None:
+    asked = talk()
+    asked.tools([SEARCH, CLOCK])
+    asked.user("Look.")
+    told = [tool.get("type") for tool in asked.request("openai-responses")["tools"]]
+    assert told == ["web_search", "function"]
+    assert asked.request("anthropic-messages")["tools"][0]["type"] == "web_search_20250305"
+
+
+def test_a_request_for_an_api_that_has_not_the_tool_is_refused() -> None:
+    asked = talk()
+    asked.tools([SEARCH])
+    asked.user("Look.")
+    with pytest.raises(hansard.UnsupportedTool, match="openai-chat cannot run 'web_search'"):
+        asked.request("openai-chat")
+    asked.tools([])
+    assert "tools" not in asked.request("openai-chat")
+
+
+def test_a_tool_of_another_api_that_was_recorded_is_left_out() -> None:
+    asked = talk()
+    asked.tools([Native(api="gemini", value={"googleSearch": {}}), CLOCK])
+    asked.user("Look.")
+    request = asked.request("openai-chat")
+    assert [tool["function"]["name"] for tool in request["tools"]] == ["clock"]
+    assert [note.deed for note in request.report if note.rule == "foreign"] == ["left out"]
+
+
+def test_options_for_an_api_that_is_none_are_refused() -> None:
+    asked = talk()
+    with pytest.raises(hansard.UnknownApi, match="anthropic"):
+        asked.tools([BuiltinTool(name="web_search", options={"anthropic": {"max_uses": 3}})])
+    assert asked.head().version == 0
