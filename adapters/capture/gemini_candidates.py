@@ -1,0 +1,142 @@
+"""The candidates of a response of Gemini's as an answer: the first one, and its alternatives.
+
+What a reason to finish means: ai.google.dev, "Generating content", `FinishReason`. Candidates are
+samples of the same request; only one of them can be history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+
+from hansard.adapters.capture.answer import Answer, Block, token_count
+from hansard.adapters.capture.gemini_ids import TurnIds
+from hansard.adapters.capture.gemini_parts import (
+    API,
+    grounding_blocks,
+    is_text,
+    kind_of,
+    told_beside,
+)
+from hansard.domain.events import Unfinished
+from hansard.domain.jsontext import JsonObject
+
+_BROKEN: Final = frozenset(
+    {
+        *("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"),
+        *("MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE"),
+    }
+)
+"""Reasons to finish that say that the turn is broken: results of its calls would be refused."""
+
+_STOP: Final = "STOP"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A candidate: its parts, its other members, and whether its last part is amid a call."""
+
+    parts: list[JsonObject]
+    members: JsonObject
+    is_amid_call: bool = False
+
+    @property
+    def stop(self) -> str | None:
+        """Why it finished; None where it did not say."""
+        reason = self.members.get("finishReason")
+        return reason if isinstance(reason, str) and reason else None
+
+
+def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
+    """Return an answer with what its candidates say; the first is the answer.
+
+    Without one it is a prompt that was blocked, and says why.
+    """
+    envelope = answer.envelope
+    first, *others = [_read(candidate, answer) for candidate in candidates] or [answer]
+    taken, given = _tokens(_object(envelope.get("usageMetadata")))
+    return replace(
+        answer,
+        blocks=first.blocks,
+        unfinished=first.unfinished,
+        provider_id=_text(envelope.get("responseId")),
+        model=_text(envelope.get("modelVersion")),
+        stop_reason=first.stop_reason or block_reason(envelope),
+        input_tokens=taken,
+        output_tokens=given,
+        awaits_results=first.awaits_results,
+        alternatives=tuple(others),
+    )
+
+
+def block_reason(envelope: JsonObject) -> str | None:
+    """Return why a prompt was blocked; None where it was not."""
+    return _text(_object(envelope.get("promptFeedback")).get("blockReason"))
+
+
+def told(candidates: Iterable[Candidate]) -> list[JsonObject]:
+    """Return what an envelope says of candidates."""
+    return [told_beside(candidate.members) for candidate in candidates]
+
+
+def _read(candidate: Candidate, answer: Answer) -> Answer:
+    """Return what a candidate says; one that did not say why it finished ends as the answer did."""
+    came_whole = answer.is_complete or candidate.stop is not None
+    parts = _blocks(candidate)
+    broken = _broken(candidate, came_whole=came_whole)
+    whole = tuple(part for part in parts if part.index != broken)
+    calls = any(kind_of(part.value) == "call" for part in whole)
+    return Answer(
+        api=API,
+        blocks=whole,
+        unfinished=tuple(
+            Unfinished(index=part.index, value=part.value, partial="")
+            for part in parts
+            if part.index == broken
+        ),
+        stop_reason=candidate.stop,
+        awaits_results=calls and answer.is_complete and candidate.stop not in _BROKEN,
+        interruption=None if came_whole else answer.interruption,
+        detail=None if came_whole else answer.detail,
+    )
+
+
+def _blocks(candidate: Candidate) -> list[Block]:
+    """Return the parts, and behind them what the candidate says of its grounding."""
+    ids = TurnIds()
+    values = [*candidate.parts, *grounding_blocks(candidate.members)]
+    return [Block(index, value, ids.of(value)) for index, value in enumerate(values)]
+
+
+def _broken(candidate: Candidate, *, came_whole: bool) -> int | None:
+    """Return the index of the part amid which a candidate ended, if there is one.
+
+    Parts come whole, but for a text, and a call that comes piece by piece.
+    """
+    last = len(candidate.parts) - 1
+    if candidate.is_amid_call and candidate.stop != _STOP:
+        return last
+    is_open = not came_whole and last >= 0 and is_text(candidate.parts[-1])
+    return last if is_open else None
+
+
+def _tokens(usage: JsonObject) -> tuple[int | None, int | None]:
+    """Return the tokens that the model read, its tools' included, and those that it wrote."""
+    return (
+        _sum(usage, "promptTokenCount", "toolUsePromptTokenCount"),
+        _sum(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+    )
+
+
+def _sum(usage: JsonObject, *names: str) -> int | None:
+    counts = [count for name in names if (count := token_count(usage.get(name))) is not None]
+    return token_count(sum(counts)) if counts else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _object(value: Any) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}

@@ -1,0 +1,152 @@
+"""What Gemini answers, put together from the chunks of a stream: each has the shape of a response.
+
+The parts of a candidate's chunks follow each other; of all other members the last one stays
+(ai.google.dev, "Generating content", `streamGenerateContent`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from hansard.adapters.capture.answer import Anomaly, Answer, Interruption, named
+from hansard.adapters.capture.failures import error_kind
+from hansard.adapters.capture.gemini_candidates import Candidate, block_reason, completed, told
+from hansard.adapters.capture.gemini_content import Content
+from hansard.adapters.capture.gemini_parts import API
+from hansard.domain.jsontext import JsonObject
+
+_CANDIDATES: Final = "candidates"
+_COUNTS: Final = "usageMetadata"
+"""Of all that was read and written so far; what it counts by changes on the way."""
+
+_APART: Final = frozenset({_CANDIDATES, "error"})
+
+
+class _Growing:
+    """A candidate that grows."""
+
+    __slots__ = ("content", "members")
+
+    def __init__(self) -> None:
+        self.content = Content()
+        self.members: JsonObject = {}
+
+    def candidate(self) -> Candidate:
+        parts = self.content.value()
+        return Candidate(parts, self.members, self.content.is_amid_call)
+
+
+class Chunks:
+    """Takes chunks in; nothing in them makes it raise.
+
+    `error` is what the service said went wrong amid them.
+    """
+
+    __slots__ = ("_anomalies", "_envelope", "_growing", "_has_candidates", "_noted", "error")
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._envelope: JsonObject = {}
+        self._growing: dict[int, _Growing] = {}
+        self._anomalies: list[Anomaly] = []
+        self._noted: set[str] = set()
+        self.error: Any = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all said why they finished; more may follow where a gateway says so too early."""
+        if not self._growing:
+            return block_reason(self._envelope) is not None
+        return all(one.members.get("finishReason") for one in self._growing.values())
+
+    def take(self, chunk: JsonObject, raw: bytes = b"") -> None:
+        """Take the next chunk in; `raw` is what to keep of it where it is not understood."""
+        error = chunk.get("error")
+        if error is not None and self.error is not None:
+            self.note("an error after an error", raw)
+        self.error = error if self.error is None else self.error
+        held = {name: value for name, value in chunk.items() if name not in _APART}
+        if _CANDIDATES in chunk:
+            self._envelope.setdefault(_CANDIDATES, [])
+            self._add(chunk[_CANDIDATES], raw)
+        self._replace(self._envelope, held, raw)
+
+    def note(self, what: str, raw: bytes = b"") -> None:
+        """Note what the API's rules do not know: the first time is enough."""
+        if what not in self._noted:
+            self._noted.add(what)
+            self._anomalies.append(Anomaly(what, raw))
+
+    def answer(self, interruption: Interruption | None, detail: str | None) -> Answer:
+        """Return what the chunks said; `interruption` is why they are not all, if they are not."""
+        candidates = [self._growing[index].candidate() for index in sorted(self._growing)]
+        if self.error is not None:
+            interruption, detail = "error", error_kind(self.error)
+        envelope = dict(self._envelope)
+        if _CANDIDATES in envelope:
+            envelope[_CANDIDATES] = told(candidates)
+        answer = Answer(
+            api=API,
+            envelope=envelope,
+            interruption=interruption,
+            detail=detail,
+            error=self.error,
+            anomalies=tuple(self._anomalies),
+        )
+        return completed(answer, candidates)
+
+    def _add(self, candidates: Any, raw: bytes) -> None:
+        """Take candidates in; one without an index is at its place in the list."""
+        listed = cast("list[Any]", candidates) if isinstance(candidates, list) else []
+        if not isinstance(candidates, list | None):
+            self.note("candidates that are no list", raw)
+        for place, found in enumerate(listed):
+            if not isinstance(found, dict):
+                self.note("a candidate that is no object", raw)
+                continue
+            candidate = cast("JsonObject", found)
+            growing = self._growing.setdefault(_index(candidate, place), _Growing())
+            growing.content.add(candidate.get("content"))
+            for name in sorted(growing.content.odd):
+                self.note(f"a content with an odd {named(name)}", raw)
+            rest = {name: value for name, value in candidate.items() if name != "content"}
+            self._replace(growing.members, rest, raw)
+
+    def _replace(self, held: JsonObject, news: JsonObject, raw: bytes) -> None:
+        """Let the last value of each member stay; note where that says less than the one before."""
+        for name, value in news.items():
+            if name in held and name != _COUNTS and not _includes(value, held[name]):
+                self.note(f"more than one value of {named(name)}", raw)
+                if value in (None, "", [], {}):
+                    continue
+            held[name] = value
+
+
+def _includes(value: Any, earlier: Any) -> bool:
+    """Whether a value says all that an earlier one did; a number may be a count that grew."""
+    match earlier:
+        case None | "":
+            return True
+        case dict():
+            told = cast("JsonObject", earlier)
+            return isinstance(value, dict) and all(
+                name in value and _includes(value[name], held) for name, held in told.items()
+            )
+        case list():
+            return isinstance(value, list) and _goes_on(
+                cast("list[Any]", value), cast("list[Any]", earlier)
+            )
+        case int() | float():
+            return isinstance(value, int | float)
+        case _:
+            return bool(value == earlier)
+
+
+def _goes_on(values: list[Any], earlier: list[Any]) -> bool:
+    both = zip(values, earlier, strict=False)
+    return len(values) >= len(earlier) and all(_includes(value, held) for value, held in both)
+
+
+def _index(candidate: JsonObject, place: int) -> int:
+    index = candidate.get("index")
+    return index if isinstance(index, int) and not isinstance(index, bool) else place

@@ -1,0 +1,62 @@
+"""The ids of the calls and results of one turn of Gemini's model, where its parts have none."""
+
+from __future__ import annotations
+
+from hansard.adapters.capture.gemini_parts import kind_of, member, object_in, text_in
+from hansard.adapters.capture.unnamed_calls import UnnamedCalls
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.server_tools_gemini import called, gave
+
+
+class TurnIds:
+    """Gives ids to the parts of one turn, in order; then to the results of its calls.
+
+    A result of the provider's own tool that names no call is of the last one that has none yet.
+    """
+
+    __slots__ = ("_calls", "_served", "_waiting")
+
+    def __init__(self) -> None:
+        """Begin a turn."""
+        self._calls = UnnamedCalls()
+        self._served = UnnamedCalls()
+        self._waiting: list[str] = []
+
+    def of(self, part: JsonObject) -> str | None:
+        """Return the id of the next part of the model's, if it is a call or a result without one."""
+        match kind_of(part):
+            case "call":
+                return self._called(object_in(part, "functionCall") or {})
+            case "server_call":
+                return self._asked(part)
+            case "server_result":
+                return self._given(part)
+            case _:
+                return None
+
+    def answered(self, response: JsonObject) -> str | None:
+        """Return the id of the call that the next result of the caller's is of, if one waits."""
+        return self._calls.result(text_in(response, "name") or "", text_in(response, "id"))
+
+    def _called(self, call: JsonObject) -> str | None:
+        name, own = text_in(call, "name"), text_in(call, "id")
+        if name is None:
+            return None
+        found = self._calls.call(name, member(call, "args"), own)
+        return found if own is None else None
+
+    def _asked(self, part: JsonObject) -> str | None:
+        asked = called(part)
+        if asked is None:
+            return None
+        found = self._served.call(asked.name, asked.arguments, asked.id or None)
+        self._waiting.append(found)
+        return None if asked.id else found
+
+    def _given(self, part: JsonObject) -> str | None:
+        given = gave(part)
+        own = given.call_id if given else ""
+        if own:
+            self._waiting = [call for call in self._waiting if call != own]
+            return None
+        return self._waiting.pop() if self._waiting else None

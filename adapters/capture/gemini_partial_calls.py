@@ -1,0 +1,171 @@
+"""A call of Gemini's whose arguments arrive piece by piece.
+
+Vertex streams them where `streamFunctionCallArguments` asks for it: the first part of a call has its
+name, the others pieces of values and the JSON paths of where they stand (cloud.google.com, "Function
+calling", "Stream function call arguments"). Put together it is the call that comes without that.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, cast
+
+from hansard.adapters.capture.gemini_parts import has, member, object_in, objects
+from hansard.domain.jsontext import JsonObject
+
+_STEP: Final = re.compile(
+    r"""\.(?P<name>[^.\[\]]+)|\[(?P<index>\d{1,9})\]|\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]"""
+)
+_DEEPEST: Final = 100
+_VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue")
+_NULL: Final = "NULL_VALUE"
+
+
+def is_continued(part: JsonObject) -> bool:
+    """Whether a part says that more of its call follows."""
+    call = object_in(part, "functionCall") or {}
+    return member(call, "willContinue") is True
+
+
+def begins_in_pieces(part: JsonObject) -> bool:
+    """Whether a part begins a call of which the arguments come piece by piece."""
+    call = object_in(part, "functionCall") or {}
+    return "name" in call and (is_continued(part) or member(call, "partialArgs") is not None)
+
+
+class _Place(NamedTuple):
+    """What holds a value, and its name or index there."""
+
+    holder: Any
+    key: str | int
+
+
+class PartialCall:
+    """One call that grows; nothing that arrives makes it raise."""
+
+    __slots__ = ("_args", "_growing", "_part", "is_odd", "is_open")
+
+    def __init__(self, part: JsonObject) -> None:
+        """Begin with the part that has the call's name.
+
+        `is_open` says whether more is to follow, `is_odd` whether a piece was not understood.
+        """
+        self._part = part
+        self._args: JsonObject | None = None
+        self._growing: str | None = None
+        self.is_odd = self.is_open = False
+        call = object_in(part, "functionCall") or {}
+        begun = object_in(call, "args")
+        if begun is not None:
+            self._args = cast("JsonObject", _copied(begun))
+        self._take_pieces(part)
+
+    def add(self, part: JsonObject) -> None:
+        """Take the next part of the call in."""
+        call = object_in(part, "functionCall") or {}
+        beside = {name for name in part if name not in ("functionCall", "function_call")}
+        known = {*("partialArgs", "partial_args", "willContinue", "will_continue")}
+        self.is_odd |= bool(beside) or bool(call.keys() - known)
+        self._take_pieces(part)
+
+    def value(self) -> JsonObject:
+        """Return the call as one part."""
+        name = "functionCall" if "functionCall" in self._part else "function_call"
+        call = object_in(self._part, "functionCall") or {}
+        apart = {*("partialArgs", "partial_args", "willContinue", "will_continue", "args")}
+        whole = {key: held for key, held in call.items() if key not in apart}
+        if self._args is not None:
+            whole["args"] = self._args
+        return {**self._part, name: whole}
+
+    def _take_pieces(self, part: JsonObject) -> None:
+        call = object_in(part, "functionCall") or {}
+        self.is_open = is_continued(part)
+        pieces = member(call, "partialArgs")
+        if not isinstance(pieces, list | None):
+            self.is_odd = True
+            return
+        told = cast("list[Any]", pieces or [])
+        self.is_odd |= len(objects(told)) < len(told)
+        for piece in objects(told):
+            self.is_odd |= not self._take(piece)
+
+    def _take(self, piece: JsonObject) -> bool:
+        """Put a piece in its place; return whether that could be done."""
+        path, values = member(piece, "jsonPath"), [it for it in _VALUES if has(piece, it)]
+        steps = _steps(path) if isinstance(path, str) else None
+        known = 2 + has(piece, "willContinue")
+        if not steps or len(values) != 1 or len(piece) != known:
+            return False
+        told = member(piece, values[0])
+        value = None if told == _NULL else told
+        self._args = {} if self._args is None else self._args
+        place = _place(self._args, steps)
+        if place is None or not _put(place, value, grows=self._growing == path):
+            return False
+        self._growing = path if member(piece, "willContinue") is True else None
+        return True
+
+
+def _steps(path: str) -> list[str | int] | None:
+    """Return the names and indexes of a path; None for one that is not understood."""
+    steps: list[str | int] = []
+    at = 1
+    while path.startswith("$") and at < len(path):
+        found = _STEP.match(path, at)
+        if found is None or len(steps) >= _DEEPEST:
+            return None
+        index = found["index"]
+        steps.append(found["name"] or found["quoted"] or "" if index is None else int(index))
+        at = found.end()
+    return steps or None
+
+
+def _place(args: JsonObject, steps: list[str | int]) -> _Place | None:
+    """Return where a path leads; what is not there yet is made."""
+    holder: Any = args
+    for step, following in pairwise(steps):
+        if not _fits(holder, step):
+            return None
+        empty: Any = [] if isinstance(following, int) else {}
+        if isinstance(step, int):
+            if step == len(holder):
+                holder.append(empty)
+        else:
+            holder.setdefault(step, empty)
+        holder = holder[step]
+    return _Place(holder, steps[-1]) if _fits(holder, steps[-1]) else None
+
+
+def _fits(holder: Any, step: str | int) -> bool:
+    """Whether a value may have a member there: lists grow one by one."""
+    if isinstance(step, int):
+        return isinstance(holder, list) and step <= len(cast("list[Any]", holder))
+    return isinstance(holder, dict)
+
+
+def _put(place: _Place, value: Any, *, grows: bool) -> bool:
+    """Set a value, or go on with the text that is there; return whether nothing else was."""
+    holder, key = place
+    is_new = key == len(holder) if isinstance(key, int) else key not in holder
+    if is_new:
+        if isinstance(key, int):
+            holder.append(value)
+        else:
+            holder[key] = value
+        return True
+    if grows and isinstance(holder[key], str) and isinstance(value, str):
+        holder[key] += value
+        return True
+    return bool(holder[key] == value)
+
+
+def _copied(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _copied(held) for key, held in cast("JsonObject", value).items()}
+        case list():
+            return [_copied(held) for held in cast("list[Any]", value)]
+        case _:
+            return value

@@ -1,0 +1,239 @@
+"""A request to Gemini's API, read from its body, and what it says as events.
+
+Shapes: ai.google.dev, "Generating content", request body; the model stands in the path of the URL.
+A part is a block. Parts stay native, as the program spelled them; a user's text becomes plain text.
+The SDK's chats keep a content for each chunk of a stream (google-genai 3.4.0, `chats.py`), so
+neighbours of the model's are one turn, whose texts go on as they do in a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, cast
+from uuid import UUID
+
+from hansard.adapters.capture.answer import Block
+from hansard.adapters.capture.gemini_ids import TurnIds
+from hansard.adapters.capture.gemini_kinds import event_of
+from hansard.adapters.capture.gemini_parts import API, goes_on, member, object_in, objects
+from hansard.adapters.capture.gemini_service import model_in, streams
+from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.place import Place, Recording, recorded
+from hansard.adapters.capture.sent import Sent
+from hansard.domain.blobs import spill
+from hansard.domain.content import Native, Said, Text
+from hansard.domain.errors import InvalidContent
+from hansard.domain.events import (
+    Event,
+    InstructionsSet,
+    MessageRecorded,
+    ToolResultRecorded,
+    ToolsDefined,
+)
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.prefix import encoded
+from hansard.projections.continuation import Piece
+
+_MODEL: Final = "model"
+_DECLARED: Final = "functionDeclarations"
+_INSTRUCTIONS: Final = "systemInstruction"
+
+
+def read_request(body: bytes, path: str = "", /) -> Sent:
+    """Return what a request's body asks.
+
+    Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
+    """
+    sent = read_object(body)
+    contents = _objects(_listed(sent.get("contents")), "contents")
+    settings = object_in(sent, "generationConfig") or {}
+    most = member(settings, "maxOutputTokens")
+    return Sent(
+        api=API,
+        body=sent,
+        model=model_in(path) or _model(sent.get("model")),
+        stream=streams(path),
+        max_tokens=most if isinstance(most, int) else None,
+        system=_system(member(sent, _INSTRUCTIONS)),
+        tools=_tools(sent.get("tools")),
+        messages=tuple(contents),
+        pieces=tuple(_pieces(contents)),
+    )
+
+
+def said(
+    sent: Sent, new: Sequence[Piece], responses: Iterator[UUID], line: UUID | None = None
+) -> Recording:
+    """Return the events of blocks of a request that the log does not have, in order.
+
+    What the model said was answered elsewhere; its blocks need a response to belong to, and a turn
+    of them takes the next id of `responses`. Its calls are awaited.
+    """
+    turns = _turns(sent.messages)
+    events: list[Event] = []
+    spilled: dict[str, bytes] = {}
+    for (_, role), run in groupby(new, key=lambda piece: (turns[piece.message], piece.role)):
+        told, blobs = _told(role, list(run), responses, line)
+        events.extend(told)
+        spilled.update(blobs)
+    return tuple(events), spilled
+
+
+def instructions(sent: Sent, line: UUID | None = None) -> Recording:
+    """Return the event that puts a request's instructions in force.
+
+    They are a text where they are a single one, else the object {"systemInstruction": ...}.
+    """
+    system: str | JsonObject | None = sent.system
+    if system is None or isinstance(system, str):
+        return (InstructionsSet(content=system or "", line=line),), {}
+    value, spilled = spill(system)
+    return (InstructionsSet(content=Native(api=API, value=value), line=line),), spilled
+
+
+def tools(sent: Sent, line: UUID | None = None) -> Recording:
+    """Return the event that puts a request's `tools` in force: one a function, one a server tool."""
+    values, spilled = spill(sent.tools or [])
+    natives = tuple(Native(api=API, value=value) for value in values)
+    return (ToolsDefined(tools=natives, line=line),), spilled
+
+
+def _told(role: str, run: list[Piece], responses: Iterator[UUID], line: UUID | None) -> Recording:
+    """Return the events of blocks that one speaker says in one turn."""
+    match role:
+        case "assistant":
+            blocks = [Block(index, piece.block, piece.call) for index, piece in enumerate(run)]
+            return recorded(blocks, Place(API, next(responses), line), event_of)
+        case "tool":
+            return _results(run, line)
+        case _:
+            return _prompt(run, line)
+
+
+def _results(run: Sequence[Piece], line: UUID | None) -> Recording:
+    values, spilled = spill([piece.block for piece in run])
+    events = [
+        ToolResultRecorded(call_id=_call_id(piece), content=Native(api=API, value=value), line=line)
+        for piece, value in zip(run, values, strict=True)
+    ]
+    return tuple(events), spilled
+
+
+def _prompt(run: Sequence[Piece], line: UUID | None) -> Recording:
+    values, spilled = spill([piece.block for piece in run])
+    content: tuple[Said, ...] = tuple(
+        _as_text(piece.block) or Native(api=API, value=value)
+        for piece, value in zip(run, values, strict=True)
+    )
+    return (MessageRecorded(role="user", content=content, line=line),), spilled
+
+
+def _as_text(part: JsonObject) -> Text | None:
+    """Return a part that is a text and nothing else."""
+    match part:
+        case {"text": str(text), **rest} if not rest:
+            return Text(text=text)
+        case _:
+            return None
+
+
+def _call_id(piece: Piece) -> str:
+    response = object_in(piece.block, "functionResponse") or {}
+    own = response.get("id")
+    return own if isinstance(own, str) and own else piece.call or ""
+
+
+def _turns(contents: Sequence[JsonObject]) -> list[int]:
+    """Return for each content the place at which its turn begins."""
+    turns: list[int] = []
+    for place, content in enumerate(contents):
+        is_same = place > 0 and _is_model(content) and _is_model(contents[place - 1])
+        turns.append(turns[-1] if is_same else place)
+    return turns
+
+
+def _is_model(content: JsonObject) -> bool:
+    return content.get("role") == _MODEL
+
+
+def _pieces(contents: Sequence[JsonObject]) -> Iterator[Piece]:
+    ids = TurnIds()
+    for is_model, turn in groupby(enumerate(contents), key=lambda it: _is_model(it[1])):
+        placed = [(place, _parts(content)) for place, content in turn]
+        if is_model:
+            ids = TurnIds()
+            for place, part in _joined(placed):
+                call = ids.of(part)
+                yield Piece(place, "assistant", part, encoded("assistant", part), call)
+        else:
+            yield from (_of_caller(place, part, ids) for place, parts in placed for part in parts)
+
+
+def _joined(placed: Sequence[tuple[int, list[JsonObject]]]) -> list[tuple[int, JsonObject]]:
+    """Return the parts of a turn of the model's, each with the place of its content."""
+    joined: list[tuple[int, JsonObject]] = []
+    for place, parts in placed:
+        follows = bool(joined and parts) and goes_on(parts[0], joined[-1][1])
+        if follows:
+            before, part = joined[-1]
+            joined[-1] = (before, {**part, "text": part["text"] + parts[0]["text"]})
+        joined += [(place, part) for part in parts[follows:]]
+    return joined
+
+
+def _of_caller(place: int, part: JsonObject, ids: TurnIds) -> Piece:
+    response = object_in(part, "functionResponse")
+    call = None if response is None else ids.answered(response)
+    role = "user" if call is None else "tool"
+    return Piece(place, role, part, encoded(role, part), call)
+
+
+def _parts(content: JsonObject) -> list[JsonObject]:
+    role = content.get("role")
+    if not isinstance(role, str | None):
+        raise InvalidContent("`role` is no text: a content is said by user or model")
+    return _objects(_listed(content.get("parts")), "parts")
+
+
+def _model(named: Any) -> str | None:
+    return named.removeprefix("models/") if isinstance(named, str) and named else None
+
+
+def _system(told: Any) -> str | JsonObject | None:
+    match told:
+        case None:
+            return None
+        case str():
+            return told
+        case {"parts": [{"text": str(text), **beside}], **rest} if not beside:
+            return {_INSTRUCTIONS: told} if rest.keys() - {"role"} else text
+        case _:
+            return {_INSTRUCTIONS: told}
+
+
+def _tools(told: Any) -> list[JsonObject] | None:
+    """Return the definitions one by one: each function, and each tool of the provider's."""
+    if told is None:
+        return None
+    return [one for tool in _objects(_listed(told), "tools") for one in _apart(tool)]
+
+
+def _apart(tool: JsonObject) -> Iterator[JsonObject]:
+    for name, held in tool.items():
+        if name in (_DECLARED, "function_declarations") and isinstance(held, list):
+            yield from ({_DECLARED: [one]} for one in cast("list[Any]", held))
+        else:
+            yield {name: held}
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, dict) else value
+
+
+def _objects(value: object, name: str) -> list[JsonObject]:
+    """Return a list of objects; InvalidContent where it is none."""
+    listed = cast("list[Any]", value) if isinstance(value, list) else [None]
+    if len(held := objects(listed)) == len(listed):
+        return held
+    raise InvalidContent(f"`{name}` is no list of objects: send it as this API spells it")

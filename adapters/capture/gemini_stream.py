@@ -1,0 +1,93 @@
+"""A streamed answer of Gemini's API, put together from its server-sent events.
+
+Nothing in such a stream says where it ends: its last chunk is the one that nothing follows. All
+candidates have said why they finished then. An error amid it may come as plain JSON, in lines that
+are no event (google-genai 3.4.0, `_api_client.py`, `_iter_response_stream`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hansard.adapters.capture.answer import Answer, Loss
+from hansard.adapters.capture.gemini_body import ended
+from hansard.adapters.capture.gemini_chunks import Chunks
+from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.sse import Decoder
+from hansard.domain.errors import MalformedJson
+from hansard.domain.jsontext import JsonObject
+
+_DATA: Final = b"data:"
+
+
+class ContentStream:
+    """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
+
+    __slots__ = ("_broken", "_chunks", "_decoder", "_since")
+
+    def __init__(self) -> None:
+        """Begin a response."""
+        self._decoder = Decoder()
+        self._chunks = Chunks()
+        self._since: list[bytes] = []
+        self._broken: str | None = None
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether the response is over, which an error tells alone."""
+        events = self._decoder.feed(chunk)
+        if events:
+            self._since = []
+        self._since.append(chunk)
+        for event in events:
+            self._take(event.data)
+        return self._chunks.error is not None
+
+    def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
+        """Return what the response said; `loss` is why, if it did not say why it finished."""
+        self._look_for_error()
+        if self._broken is not None:
+            return self._chunks.answer("malformed", self._broken)
+        if self._chunks.error is not None:
+            return self._chunks.answer(None, None)
+        tail = self._decoder.tail.strip()
+        if not self._chunks.is_over:
+            return self._chunks.answer(loss, detail or _lost(tail))
+        if tail:
+            self._chunks.note("the last event broke off", tail)
+        return ended(self._chunks)
+
+    def _take(self, data: bytes) -> None:
+        try:
+            chunk = read_object(data)
+        except MalformedJson as exc:
+            self._chunks.note("an event that cannot be read", data)
+            self._broken = self._broken or f"an event cannot be read: {exc}"
+            return
+        if self._broken is None:
+            self._chunks.take(chunk, data)
+        else:
+            self._chunks.note("an event after one that cannot be read", data)
+
+    def _look_for_error(self) -> None:
+        """Look for an error that came in lines of its own, behind the last event."""
+        error = _stray(b"".join(self._since))
+        if error is not None and self._chunks.error is None:
+            self._chunks.take(error)
+
+
+def _stray(received: bytes) -> JsonObject | None:
+    """Return the JSON of an error that stands behind the last line of data."""
+    lines = received.replace(b"\r\n", b"\n").split(b"\n")
+    data = [place for place, line in enumerate(lines) if line.startswith(_DATA)]
+    behind = b"\n".join(lines[data[-1] + 1 if data else 0 :]).strip()
+    if not behind.startswith((b"{", b"[")):
+        return None
+    try:
+        found = read_object(behind.removeprefix(b"[").removesuffix(b"]"))
+    except MalformedJson:
+        return None
+    return found if "error" in found else None
+
+
+def _lost(tail: bytes) -> str | None:
+    return f"the last event broke off after {len(tail)} bytes" if tail else None
