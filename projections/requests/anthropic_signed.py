@@ -13,7 +13,14 @@ from itertools import groupby
 
 from hansard.domain.prefix import Prefix
 from hansard.projections.history import Block
-from hansard.projections.requests.anthropic_draft import THINKING, Draft, Message, Piece, message_of
+from hansard.projections.requests.anthropic_draft import (
+    API,
+    THINKING,
+    Draft,
+    Message,
+    Piece,
+    message_of,
+)
 from hansard.projections.requests.request import Options
 from hansard.projections.responses import Response, Responses
 
@@ -34,6 +41,7 @@ class _Signed:
         self._draft = draft
         self._responses = responses
         self._options = options
+        self._readers = _readers(responses, options)
         self._prefix = Prefix(draft.system, draft.tools)
         # Whether thinking was left out before: then an unknown prefix is not this one.
         self._is_broken = False
@@ -79,8 +87,10 @@ class _Signed:
         if block.response is None:
             return "R9", "the thinking is of no recorded response"
         response = self._responses.of(block.response, block.asked)
-        if (other := _other_reader(response, self._options)) is not None:
-            return "R9", other
+        if self._readers.isdisjoint(models := _models_of(response)) and models and self._readers:
+            return "R9", "the thinking is another model's"
+        if _is_anothers(response, self._options):
+            return "R9", "the thinking was made for another account"
         bound = response.sent.prefix if response.sent else None
         if bound is None:
             why = "thinking before it was left out"
@@ -90,12 +100,20 @@ class _Signed:
         return None
 
 
-def _other_reader(response: Response, options: Options) -> str | None:
-    sent, closing = response.sent, response.closing
-    models = {event.model for event in (sent, closing) if event and event.model}
-    if options.model and models and options.model not in models:
-        return "the thinking is another model's"
-    account = sent.account if sent else None
-    if options.account and account and options.account != account:
-        return "the thinking was made for another account"
-    return None
+def _readers(responses: Responses, options: Options) -> frozenset[str]:
+    """Return the names of the model that is to read: the one that is wished, or answered last."""
+    if options.model is not None:
+        return frozenset({options.model})
+    closing = responses.last_completed(API)
+    return _models_of(responses.of(str(closing.response), 0)) if closing else frozenset()
+
+
+def _models_of(response: Response) -> frozenset[str]:
+    """Return the names of the model that answered: as it was asked for, and its own."""
+    told = (response.sent, response.closing)
+    return frozenset(event.model for event in told if event and event.model)
+
+
+def _is_anothers(response: Response, options: Options) -> bool:
+    account = response.sent.account if response.sent else None
+    return None not in (options.account, account) and options.account != account
