@@ -7,11 +7,14 @@ from typing import Final
 
 from hansard.adapters.capture.anthropic_body import read_body
 from hansard.adapters.capture.anthropic_envelope import API
+from hansard.adapters.capture.anthropic_frames import FramedMessageStream
 from hansard.adapters.capture.anthropic_kinds import event_of
+from hansard.adapters.capture.anthropic_paths import ENDPOINTS
 from hansard.adapters.capture.anthropic_requests import instructions, read_request, said, tools
 from hansard.adapters.capture.anthropic_stream import MessageStream
+from hansard.adapters.capture.eventstream import FRAMES
 from hansard.adapters.capture.sse import EVENT_STREAM
-from hansard.adapters.capture.wire import Endpoint, Wire
+from hansard.adapters.capture.wire import Wire
 
 
 def _family() -> type[Exception] | None:
@@ -24,17 +27,14 @@ def _family() -> type[Exception] | None:
 
 WIRE: Final = Wire(
     api=API,
-    streams={EVENT_STREAM: MessageStream},
+    streams={EVENT_STREAM: MessageStream, FRAMES: FramedMessageStream},
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
     said=said,
     instructions=instructions,
     tools=tools,
-    endpoints=(
-        Endpoint("POST", "v1/messages/batches", "later"),
-        Endpoint("POST", "v1/messages", "turn"),
-    ),
+    endpoints=ENDPOINTS,
     told=frozenset(
         {
             "/messages",
@@ -47,6 +47,9 @@ WIRE: Final = Wire(
             "/output_format",
         }
     ),
-    headers=("anthropic-version", "anthropic-beta"),
+    headers=(
+        *("anthropic-version", "anthropic-beta"),
+        *("x-amzn-bedrock-guardrailidentifier", "x-amzn-bedrock-guardrailversion"),
+    ),
     family=_family,
 )

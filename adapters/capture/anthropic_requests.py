@@ -14,6 +14,7 @@ from uuid import UUID
 from hansard.adapters.capture.answer import Block
 from hansard.adapters.capture.anthropic_envelope import API
 from hansard.adapters.capture.anthropic_kinds import event_of
+from hansard.adapters.capture.anthropic_paths import asked_of
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Place, Recording, recorded
 from hansard.adapters.capture.sent import Sent
@@ -31,12 +32,13 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.continuation import Piece, messages_of, pieces
 
 
-def read_request(body: bytes, _path: str = "", /) -> Sent:
-    """Return what a request's body asks.
+def read_request(body: bytes, path: str = "", /) -> Sent:
+    """Return what a request's body asks; on Bedrock and Vertex its path names the model.
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
     sent = read_object(body)
+    asked = asked_of(path)
     model, max_tokens, system = sent.get("model"), sent.get("max_tokens"), sent.get("system")
     if not (system is None or isinstance(system, str | list)):
         raise InvalidContent("`system` is neither a string nor a list: send one of them")
@@ -44,8 +46,8 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
     return Sent(
         api=API,
         body=sent,
-        model=model if isinstance(model, str) else None,
-        stream=sent.get("stream") is True,
+        model=model if isinstance(model, str) else asked.model,
+        stream=asked.stream or sent.get("stream") is True,
         max_tokens=max_tokens if isinstance(max_tokens, int) else None,
         system=system,
         tools=None if sent.get("tools") is None else _objects(sent["tools"], "tools"),

@@ -86,11 +86,16 @@ class MessageStream:
         )
         return closed(answer)
 
+    def take(self, event: ServerSentEvent) -> bool:
+        """Take the next event in, as `feed` does the bytes of several."""
+        self._take(event)
+        return self._over
+
     def _take(self, event: ServerSentEvent) -> None:
         try:
             data = read_object(event.data)
         except MalformedJson as exc:
-            self._give_up(f"an event cannot be read: {exc}", event.data)
+            self.give_up(f"an event cannot be read: {exc}", event.data)
             return
         kind = data.get("type", event.name)
         if self._over:
@@ -113,6 +118,7 @@ class MessageStream:
             case "message_delta":
                 self._envelope = updated(self._envelope, data)
             case "message_stop":
+                self._envelope = updated(self._envelope, data)  # Bedrock counts tokens here.
                 self._stop(raw)
             case "error":
                 self._fail(data)
@@ -124,13 +130,13 @@ class MessageStream:
     def _start(self, data: JsonObject, raw: bytes) -> None:
         message = data.get("message")
         if not isinstance(message, dict):
-            self._give_up("a message_start without a message", raw)
+            self.give_up("a message_start without a message", raw)
         elif not self._started:
             self._begin(cast("JsonObject", message), raw)
         elif cast("JsonObject", message).get("id") == self._envelope.get("id"):
             self._note("a second message_start of the same message", raw)
         else:
-            self._give_up("a message_start of another message", raw)
+            self.give_up("a message_start of another message", raw)
 
     def _begin(self, message: JsonObject, raw: bytes) -> None:
         """Take the first message_start, which may bring whole blocks (deferred tool calls)."""
@@ -140,20 +146,20 @@ class MessageStream:
         blocks = cast("list[Any]", content) if isinstance(content, list) else []
         for index, block in enumerate(blocks):
             if not isinstance(block, dict):
-                self._give_up("a message_start with content that is no block", raw)
+                self.give_up("a message_start with content that is no block", raw)
                 return
             self._whole[index] = cast("JsonObject", block)
 
     def _start_block(self, data: JsonObject, raw: bytes) -> None:
         index, block = _index(data), data.get("content_block")
         if not (self._started and index >= 0 and isinstance(block, dict)):
-            self._give_up("a content_block_start out of place", raw)
+            self.give_up("a content_block_start out of place", raw)
             return
         start = cast("JsonObject", block)
         if index in self._writing and self._writing[index].is_untouched(start):
             self._note("a second content_block_start of the same block", raw)
         elif index in self._writing or index in self._whole:
-            self._give_up("a content_block_start of another block at the same index", raw)
+            self.give_up("a content_block_start of another block at the same index", raw)
         else:
             self._writing[index] = OpenBlock(start)
             self._envelope = with_model(self._envelope, start)
@@ -181,7 +187,7 @@ class MessageStream:
 
     def _stop(self, raw: bytes) -> None:
         if not self._started:
-            self._give_up("a message_stop before any message_start", raw)
+            self.give_up("a message_stop before any message_start", raw)
         elif self._is_amid_a_block():
             reason = named(self._envelope.get("stop_reason"))
             self._interruption = "malformed"
@@ -201,7 +207,7 @@ class MessageStream:
         self._error = data.get("error", data)
         self._detail = error_kind(self._error)
 
-    def _give_up(self, why: str, raw: bytes) -> None:
+    def give_up(self, why: str, raw: bytes) -> None:
         """Keep what is known, and put nothing more in: what follows may belong elsewhere.
 
         What was over, or given up, stays as it was.
