@@ -100,6 +100,11 @@ def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEven
     return recorded
 
 
+def was_asked(log: Log, stretches: tuple[Stretch, ...]) -> bool:
+    """Whether a request was sent on the main line."""
+    return any(_last_request(log, stretch) for stretch in reversed(stretches))
+
+
 def in_force(
     log: Log,
     stretches: tuple[Stretch, ...],
@@ -149,12 +154,7 @@ def _all(log: Log, stretch: Stretch) -> Iterator[Told]:
 
 def _closed(log: Log, stretches: tuple[Stretch, ...]) -> int:
     """Return how many exchanges are closed: all but the last."""
-    return max(0, exchanges_begun(log, stretches) - 1)
-
-
-def exchanges_begun(log: Log, stretches: tuple[Stretch, ...]) -> int:
-    """Return how many exchanges a main line has begun."""
-    return sum(_exchanges(log, stretch) for stretch in stretches)
+    return max(0, sum(_exchanges(log, stretch) for stretch in stretches) - 1)
 
 
 def _exchanges(log: Log, stretch: Stretch) -> int:

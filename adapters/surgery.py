@@ -12,7 +12,6 @@ from uuid import UUID
 
 from hansard.adapters.amendments import parted
 from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import exchanges_begun
 from hansard.adapters.tails import tail_of
 from hansard.adapters.writing import Done
 from hansard.domain import conversation
@@ -79,13 +78,13 @@ def regenerated(talk: Conversation, head: Head) -> tuple[Event, ...]:
     """Return what gives up the last answer: all behind what was said, or what tools gave, before."""
     stretches = talk.lineage(head.version, head)
     tail = tail_of(talk.backend, stretches)
-    if tail.unanswered is not None:
-        version = tail.unanswered.version
+    unanswered = tail.unanswered or (None if tail.answer else tail.prompt)
+    if unanswered is not None:
         raise InvalidContent(
-            f"version {version} was said after the last answer: ask for an answer to that"
+            f"version {unanswered.version} is not answered yet: there is no answer to give up"
         )
     if tail.answer is None:
-        raise InvalidContent("nothing was answered yet: there is no answer to ask for again")
+        raise InvalidContent("nothing was said yet: there is no answer to give up")
     if tail.answer.conversation_id != talk.conversation_id:
         raise InvalidContent(
             "the last answer was given before this conversation was forked: fork "
@@ -147,18 +146,25 @@ def _stretch_of(talk: Conversation, stretches: Sequence[Stretch], version: int) 
 
 def _over(talk: Conversation, stretches: tuple[Stretch, ...], head: Head) -> int:
     """Return the version up to which all exchanges are over: answered, and no call open."""
-    tail = tail_of(talk.backend, stretches)
-    if tail.is_over:
-        return head.version
-    prompt = tail.prompt
-    if prompt is None or exchanges_begun(talk.backend, stretches) < 2:
-        raise InvalidContent("no exchange is over yet: there is nothing to sum up")
-    if prompt.conversation_id != talk.conversation_id:
-        raise InvalidContent(
-            "the exchange that is open was begun before this conversation was forked: wait until "
-            "it is answered"
-        )
-    return prompt.version - 1
+    until = head.version
+    before = stretches
+    tail = tail_of(talk.backend, before)
+    is_over = tail.is_over
+    while not is_over:
+        prompt = tail.prompt
+        if prompt is None:
+            raise InvalidContent("no exchange is over yet: there is nothing to sum up")
+        if prompt.conversation_id != talk.conversation_id:
+            raise InvalidContent(
+                "the exchange that is open was begun before this conversation was forked: wait "
+                "until it is answered"
+            )
+        until = prompt.version - 1
+        before, _ = parted(stretches, talk.conversation_id, until)
+        tail = tail_of(talk.backend, before)
+        # What came of an exchange that others followed is all that will come.
+        is_over = tail.prompt is not None and not (tail.open_calls or tail.is_out)
+    return until
 
 
 def _must_be_between_rounds(talk: Conversation, stretches: tuple[Stretch, ...], until: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import last_exchange
+from hansard.adapters.reading import last_exchange, since_request, was_asked
 from hansard.domain import events
 from hansard.domain.events import Event
 from hansard.domain.head import Head, advance, effect_of
@@ -92,12 +92,16 @@ def tail_of(log: Log, stretches: tuple[Stretch, ...]) -> Tail:
 
 
 def _since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
+    """Return the last exchange; from the last request on, if the prompt was said while that was out."""
     told: list[Told] = []
     for stretch in reversed(stretches):
         told = [*(recorded.told() for recorded in last_exchange(log, stretch)), *told]
         if any(_is_prompt(event) for _, event in _known(told)):
             break
-    return told
+    is_asked = any(isinstance(event, events.RequestSent) for _, event in _known(told))
+    if is_asked or not was_asked(log, stretches):
+        return told
+    return [recorded.told() for recorded in since_request(log, stretches)]
 
 
 def _is_prompt(event: Event) -> bool:

@@ -1,0 +1,412 @@
+"""History surgery: what is asked for again, said otherwise, summed up, and what cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+import hansard
+from hansard.domain.errors import InvalidContent, NothingToSend, VersionConflict
+from tests.adapters.own_history import SPELLINGS, Spelling
+from tests.adapters.retold import Retold
+
+each_api = pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: spelling.api)
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Retold:
+    """Two exchanges, both answered."""
+    told = Retold(tmp_path)
+    told.exchange("u1", "a1")
+    told.exchange("u2", "a2")
+    return told
+
+
+# -- regenerate --------------------------------------------------------------------------------
+
+
+@each_api
+def test_a_regenerated_answer_is_asked_for_with_the_very_bytes(
+    spelling: Spelling, tmp_path: Path
+) -> None:
+    told = Retold(tmp_path, spelling)
+    told.talk.instruct("Be brief.")
+    told.exchange("u1", "a1")
+    told.exchange("u2", "a2")
+    told.talk.regenerate()
+    told.answered("a2b")
+    assert told.bodies[-1] == told.bodies[-2]
+    assert told.said() == ["u1", "a1", "u2", "a2b"]
+
+
+@each_api
+def test_what_came_of_results_is_regenerated_and_the_results_stay(
+    spelling: Spelling, tmp_path: Path
+) -> None:
+    told = Retold(tmp_path, spelling)
+    told.talk.user("u1")
+    told.answered("looking", "call_1")
+    told.talk.tool_result("call_1", "found")
+    told.answered("a1")
+    told.talk.regenerate()
+    told.answered("a1b")
+    assert told.bodies[-1] == told.bodies[-2]
+    assert told.said() == ["u1", "looking", "call call_1", "call_1 gave found", "a1b"]
+
+
+def test_a_regenerated_call_is_open_no_more(told: Retold) -> None:
+    told.talk.user("u3")
+    told.answered("looking", "call_1", "call_2")
+    assert len(told.talk.open_calls()) == 2
+    told.talk.regenerate()
+    assert told.talk.open_calls() == []
+    assert told.said()[-1] == "u3"
+
+
+def test_an_answer_in_several_parts_is_regenerated_as_one(told: Retold) -> None:
+    told.talk.user("u3")
+    told.program.cut(told.send(), "broken off")
+    told.answered("a3")
+    told.talk.regenerate()
+    assert told.said() == ["u1", "a1", "u2", "a2", "u3"]
+
+
+def test_an_answer_is_regenerated_again_and_again(told: Retold) -> None:
+    for number in range(5):
+        told.talk.regenerate()
+        told.answered(f"a2.{number}")
+    assert told.said() == ["u1", "a1", "u2", "a2.4"]
+    assert len(set(told.bodies[1:])) == 1
+
+
+def test_an_answer_that_another_holder_gave_up_meanwhile_is_no_history(told: Retold) -> None:
+    told.talk.user("u3")
+    begun = told.send()
+    told.talk.regenerate()
+    told.program.answer(begun, "too late")
+    assert told.said()[-1] == "u3"
+    told.answered("a3")
+    assert told.said()[-2:] == ["u3", "a3"]
+
+
+def test_an_answer_to_what_was_edited_meanwhile_is_no_history(told: Retold) -> None:
+    version = told.talk.user("u3").last
+    begun = told.send()
+    told.talk.edit(version, "u3b")
+    told.program.answer(begun, "too late")
+    assert told.said()[-1] == "u3b"
+
+
+def test_nothing_is_regenerated_where_something_was_said_since(told: Retold) -> None:
+    version = told.talk.user("u3").last
+    with pytest.raises(InvalidContent, match=f"version {version} is not answered yet"):
+        told.talk.regenerate()
+
+
+def test_nothing_is_regenerated_where_something_was_said_while_the_answer_came(
+    told: Retold,
+) -> None:
+    told.talk.user("u3")
+    begun = told.send()
+    version = told.talk.user("wait").last
+    told.program.answer(begun, "a3")
+    with pytest.raises(InvalidContent, match=f"version {version} "):
+        told.talk.regenerate()
+
+
+def test_nothing_is_regenerated_where_nothing_was_answered(tmp_path: Path) -> None:
+    talk = Retold(tmp_path).talk
+    with pytest.raises(NothingToSend):
+        talk.regenerate()
+    talk.user("u1")
+    with pytest.raises(InvalidContent, match="version 2 is not answered yet"):
+        talk.regenerate()
+
+
+def test_a_fork_does_not_regenerate_what_its_origin_was_answered(told: Retold) -> None:
+    fork = told.talk.fork("fork")
+    with pytest.raises(InvalidContent, match=f"fork {told.talk.conversation_id} at version 6"):
+        fork.regenerate()
+
+
+def test_a_version_that_is_expected_is_no_other(told: Retold) -> None:
+    version = told.talk.head().version
+    with pytest.raises(VersionConflict):
+        told.talk.regenerate(expected_version=version - 1)
+    with pytest.raises(VersionConflict):
+        told.talk.edit(2, "u1b", expected_version=version + 1)
+    with pytest.raises(VersionConflict):
+        told.talk.compact("In short.", expected_version=0)
+    assert told.talk.head().version == version
+
+
+# -- edit --------------------------------------------------------------------------------------
+
+
+@each_api
+def test_an_edited_prompt_is_asked_instead_and_what_followed_is_given_up(
+    spelling: Spelling, tmp_path: Path
+) -> None:
+    told = Retold(tmp_path, spelling)
+    told.exchange("u1", "a1")
+    version = told.exchange("u2", "a2")
+    told.exchange("u3", "a3")
+    told.talk.edit(version, "u2b")
+    told.answered("a2b")
+    assert told.said() == ["u1", "a1", "u2b", "a2b"]
+
+
+def test_an_edit_is_edited_and_so_is_what_was_said_before_it(told: Retold) -> None:
+    edited = told.talk.edit(6, "u2b").last
+    told.answered("a2b")
+    told.talk.edit(edited, "u2c")
+    assert told.said() == ["u1", "a1", "u2c"]
+    told.talk.edit(2, "u1b")
+    assert told.said() == ["u1b"]
+
+
+def test_an_edit_may_bring_documents(told: Retold) -> None:
+    told.talk.edit(
+        6, "see", documents=[hansard.Document(media_type="image/png", url="https://x/y")]
+    )
+    assert "https://x/y" in told.words()
+
+
+@pytest.mark.parametrize("version", [0, -1, 10])
+def test_no_version_is_edited_that_is_not_there(told: Retold, version: int) -> None:
+    with pytest.raises(InvalidContent, match=f"no event at version {version}"):
+        told.talk.edit(version, "x")
+
+
+def test_only_a_prompt_is_edited(told: Retold) -> None:
+    with pytest.raises(InvalidContent, match=r"version 4 is no prompt, but message\.recorded"):
+        told.talk.edit(4, "x")
+    with pytest.raises(InvalidContent, match=r"version 3 is no prompt, but request\.sent"):
+        told.talk.edit(3, "x")
+
+
+def test_what_was_given_up_is_not_edited(told: Retold) -> None:
+    told.talk.edit(2, "u1b")
+    with pytest.raises(InvalidContent, match="not on the main line"):
+        told.talk.edit(6, "x")
+
+
+def test_instructions_that_were_set_later_are_given_up_with_what_followed(told: Retold) -> None:
+    told.talk.instruct("Be loud.")
+    assert told.talk.request(told.api)["system"] == "Be loud."
+    told.talk.edit(6, "u2b")
+    assert "system" not in told.talk.request(told.api)
+
+
+def test_a_closed_conversation_takes_no_surgery(told: Retold) -> None:
+    told.talk.close()
+    with pytest.raises(hansard.ConversationClosed):
+        told.talk.regenerate()
+    with pytest.raises(hansard.ConversationClosed):
+        told.talk.edit(2, "x")
+    with pytest.raises(hansard.ConversationClosed):
+        told.talk.compact("In short.")
+
+
+# -- redact ------------------------------------------------------------------------------------
+
+
+def test_a_redaction_holds_where_what_came_before_it_is_gone_back_to(told: Retold) -> None:
+    told.talk.redact(2)
+    told.talk.edit(6, "u2b")
+    assert "u1" not in told.words()
+    told.answered("a2b")
+    told.talk.regenerate()
+    assert "u1" not in told.words()
+
+
+def test_a_redaction_before_a_window_holds_for_what_the_window_keeps(tmp_path: Path) -> None:
+    told = Retold(tmp_path)
+    told.talk.instruct("Be brief.")
+    told.talk.instruct("The password is 1234.")
+    told.exchange("secret", "a1")
+    told.talk.redact(3)
+    told.talk.redact(4)
+    for number in range(2, 6):
+        told.exchange(f"u{number}", f"a{number}")
+    window = hansard.Window(exchanges=1, step=1, pinned=1)
+    said = told.words(window=window)
+    assert "secret" not in said
+    assert "1234" not in said
+    assert "Be brief." in said
+
+
+# -- compact -----------------------------------------------------------------------------------
+
+
+@each_api
+def test_a_summary_is_the_first_that_the_user_says(spelling: Spelling, tmp_path: Path) -> None:
+    told = Retold(tmp_path, spelling)
+    told.talk.instruct("Be brief.")
+    tool = {"name": "look", "description": "Look.", "input_schema": {"type": "object"}}
+    told.talk.tools([tool])
+    told.exchange("u1", "a1")
+    told.exchange("u2", "a2")
+    told.talk.compact("In short.")
+    told.exchange("u3", "a3")
+    assert told.said() == ["In short.", "u3", "a3"]
+    request = told.talk.request(told.api)
+    assert "compacted" in [note.rule for note in request.report]
+    assert "Be brief." in told.words()
+    assert "look" in str(request["tools"])
+    assert told.words(at=10).count("u1") == 1
+
+
+def test_by_default_a_summary_stands_for_all_exchanges_that_are_over(told: Retold) -> None:
+    told.talk.user("u3")
+    told.talk.compact("In short.")
+    assert told.said() == ["In short.", "u3"]
+    told.answered("looking", "call_1")
+    told.talk.compact("In other words.")
+    assert told.said()[:3] == ["In other words.", "u3", "looking"]
+    told.talk.tool_result("call_1", "found")
+    told.answered("a3")
+    told.talk.compact("All of it.")
+    assert told.said() == ["All of it."]
+
+
+def test_an_exchange_is_not_over_while_its_answer_broke_off(told: Retold) -> None:
+    told.talk.user("u3")
+    told.program.cut(told.send(), "half")
+    told.talk.compact("In short.")
+    assert told.said()[:2] == ["In short.", "u3"]
+
+
+def test_an_exchange_is_over_where_others_followed_though_it_broke_off(told: Retold) -> None:
+    told.talk.user("u3")
+    told.program.cut(told.send(), "half")
+    told.talk.user("u4")
+    told.talk.compact("In short.")
+    assert told.said() == ["In short.", "u4"]
+
+
+def test_a_prompt_that_was_said_amid_an_answer_is_not_parted_from_it(told: Retold) -> None:
+    told.talk.user("u3")
+    begun = told.send()
+    told.talk.user("wait")
+    told.program.answer(begun, "a3")
+    told.talk.compact("In short.")
+    assert told.said() == ["In short.", "u3", "a3", "wait"]
+
+
+def test_where_no_exchange_is_over_there_is_nothing_to_sum_up(tmp_path: Path) -> None:
+    told = Retold(tmp_path)
+    with pytest.raises(NothingToSend):
+        told.talk.compact("In short.")
+    told.talk.user("u1")
+    with pytest.raises(InvalidContent, match="no exchange is over yet"):
+        told.talk.compact("In short.")
+    told.answered("looking", "call_1")
+    with pytest.raises(InvalidContent, match="no exchange is over yet"):
+        told.talk.compact("In short.")
+
+
+def test_a_summary_stands_for_rounds_of_an_exchange_that_is_open(tmp_path: Path) -> None:
+    told = Retold(tmp_path)
+    told.talk.user("u1")
+    for number in range(3):
+        told.answered("looking", f"call_{number}")
+        result = told.talk.tool_result(f"call_{number}", "found").last
+    told.talk.compact("It looked thrice.", until=result)
+    assert told.said() == ["It looked thrice."]
+    told.answered("a1")
+    assert told.said() == ["It looked thrice.", "a1"]
+
+
+def test_no_summary_ends_amid_a_round(told: Retold) -> None:
+    told.talk.user("u3")
+    told.answered("looking", "call_1", "call_2")
+    calls = told.talk.head().version
+    result = told.talk.tool_result("call_1", "found").last
+    for version in (calls, result):
+        with pytest.raises(InvalidContent, match=f"version {version} is amid a round"):
+            told.talk.compact("In short.", until=version)
+    told.talk.compact("In short.", until=told.talk.tool_result("call_2", "found").last)
+
+
+def test_no_summary_ends_amid_an_answer(told: Retold) -> None:
+    for version in (3, 4):
+        with pytest.raises(InvalidContent, match=f"version {version} is amid an answer"):
+            told.talk.compact("In short.", until=version)
+    told.talk.user("u3")
+    sent = told.send()
+    with pytest.raises(InvalidContent, match="amid an answer"):
+        told.talk.compact("In short.", until=told.talk.head().version)
+    told.program.fail(sent)
+    told.talk.compact("It was too long.", until=told.talk.head().version)
+    assert told.said() == ["It was too long."]
+
+
+def test_a_summary_needs_words_and_a_version_that_is_history(told: Retold) -> None:
+    with pytest.raises(InvalidContent, match="needs words"):
+        told.talk.compact("  ")
+    with pytest.raises(InvalidContent, match="no event at version 99"):
+        told.talk.compact("In short.", until=99)
+    with pytest.raises(InvalidContent, match="nothing was said up to version 1"):
+        told.talk.compact("In short.", until=1)
+    told.talk.edit(2, "u1b")
+    with pytest.raises(InvalidContent, match="not on the main line"):
+        told.talk.compact("In short.", until=9)
+
+
+def test_a_summary_that_is_redacted_gives_all_back(told: Retold) -> None:
+    before = told.words()
+    version = told.talk.compact("In short.").last
+    told.talk.redact(version)
+    assert told.words() == before
+
+
+def test_of_two_summaries_the_last_one_counts(told: Retold) -> None:
+    told.talk.compact("In short.", until=5)
+    assert told.said() == ["In short.", "u2", "a2"]
+    version = told.talk.compact("All of it.").last
+    assert told.said() == ["All of it."]
+    told.talk.redact(version)
+    assert told.said() == ["In short.", "u2", "a2"]
+
+
+def test_a_summary_of_what_is_given_up_stands_for_nothing(told: Retold) -> None:
+    told.talk.compact("In short.")
+    told.talk.edit(6, "u2b")
+    assert told.said() == ["u1", "a1", "u2b"]
+
+
+def test_a_summary_holds_where_only_what_is_behind_it_is_given_up(told: Retold) -> None:
+    version = told.talk.user("u3").last
+    told.talk.compact("In short.")
+    told.answered("a3")
+    told.talk.edit(version, "u3b")
+    assert told.said() == ["In short.", "u3b"]
+    told.answered("a3b")
+    told.talk.regenerate()
+    assert told.said() == ["In short.", "u3b"]
+
+
+def test_a_window_counts_the_exchanges_behind_a_summary_and_keeps_it(told: Retold) -> None:
+    told.talk.compact("In short.")
+    for number in range(3, 7):
+        told.exchange(f"u{number}", f"a{number}")
+    said = told.words(window=hansard.Window(exchanges=1, step=1))
+    assert "In short." in said
+    assert [word for word in ("u1", "u2", "u3", "u4", "u5", "u6") if word in said] == ["u5", "u6"]
+    pinned = told.words(window=hansard.Window(exchanges=1, step=1, pinned=1))
+    assert [word for word in ("u2", "u3", "u4", "u5") if word in pinned] == ["u3", "u5"]
+    notes = told.talk.request(told.api, window=hansard.Window(exchanges=1, step=1)).report
+    assert {"compacted", "window"} <= {note.rule for note in notes}
+
+
+def test_a_fork_has_the_summary_of_its_origin_and_may_have_its_own(told: Retold) -> None:
+    before = told.talk.fork("before")
+    told.talk.compact("In short.")
+    fork = told.talk.fork("fork")
+    fork.user("u3")
+    assert "In short." in str(fork.request(told.api)["messages"])
+    assert "u1" not in str(fork.request(told.api)["messages"])
+    assert "u1" in str(before.request(told.api)["messages"])
+    before.compact("In other words.")
+    assert "u1" not in str(before.request(told.api)["messages"])
+    assert told.said() == ["In short."]
