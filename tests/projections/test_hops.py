@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hansard.domain.events import RequestSent, ResponseCompleted, Template
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix, prefix_of
+from hansard.projections.neutral_openai_responses import API as RESPONSES
 from hansard.projections.requests.request import Options, Request
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import (
@@ -46,8 +47,8 @@ READERS = [
     Reader(API, "claude-a", "mine"),
     Reader(API, "claude-b", "mine"),
     Reader(API, "claude-a", "theirs"),
-    Reader(responses.API, "gpt-a", "mine"),
-    Reader(responses.API, "gpt-b", "mine"),
+    Reader(RESPONSES, "gpt-a", "mine"),
+    Reader(RESPONSES, "gpt-b", "mine"),
     Reader("openai-chat", "gpt-c", "mine"),
 ]
 
@@ -94,7 +95,7 @@ def answers(story: Story, reader: Reader, *, thinks: bool, calls: bool) -> str |
         events = [
             event_of_block(response, n, block, awaited=calls) for n, block in enumerate(blocks)
         ]
-    elif reader.api == responses.API:
+    elif reader.api == RESPONSES:
         thought = {**responses.reasoning(at), "encrypted_content": signed}
         items = [thought] if thinks else []
         items += [responses.message(f"answer {at}", at)]
@@ -137,7 +138,7 @@ def signatures(request: Request) -> list[str]:
     if request.api == API:
         blocks = [block for said in request["messages"] for block in said["content"]]
         return [block["signature"] for block in blocks if block["type"] == "thinking"]
-    if request.api == responses.API:
+    if request.api == RESPONSES:
         return [i["encrypted_content"] for i in request["input"] if i.get("type") == "reasoning"]
     return []
 
