@@ -37,7 +37,7 @@ def blocks_of(message: JsonObject, made: UnnamedCalls) -> list[Block]:
     calls = calls_of(message)
     apart = {*thinking, *(() if calls is None else (CALLS,))}
     spoken = {name: value for name, value in message.items() if name not in apart}
-    values = [*([thinking] if thinking else []), spoken, *(calls or [])]
+    values: list[JsonObject] = [*([thinking] if thinking else []), spoken, *(calls or [])]
     return [
         Block(index, value, _call_id(value, made) if is_call(value) else None)
         for index, value in enumerate(values)

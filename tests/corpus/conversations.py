@@ -18,6 +18,7 @@ _ASKED: Final[dict[str, tuple[str, JsonObject]]] = {
     "openai-chat": _CHAT,
     "openai-compatible": _CHAT,
     "openai-responses": ("/v1/responses", {"input": "Hello"}),
+    "ollama": ("/api/chat", {"messages": [{"role": "user", "content": "Hello"}]}),
 }
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from hansard.projections.referee.rules import RULES
 from hansard.projections.referee.violation import Violation, violations
+from hansard.projections.requests.request import Request
 
 
 def refused(api: str, request: Mapping[str, Any]) -> tuple[Violation, ...]:
-    return violations(RULES[api], request)
+    body = request.body if isinstance(request, Request) else request
+    return violations(RULES[api], body)

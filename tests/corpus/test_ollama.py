@@ -1,0 +1,77 @@
+"""The examples of Ollama's own documents go through the capture and back, as they were said."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hansard.adapters.capture.ollama import WIRE
+from tests.corpus.conversations import alone
+from tests.corpus.played import play
+from tests.corpus.table import RecordProperty, report
+from tests.corpus.wire import CORPUS, MISSING, is_there
+from tests.projections.refused import refused
+
+pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
+
+NAME = "ollama/ollama-docs/api-chat-examples.json"
+
+
+def examples(*kinds: str) -> list[Any]:
+    if not is_there():
+        return []
+    found: Any = json.loads((CORPUS / NAME).read_bytes())["examples"]
+    return [each for each in found if each["kind"] in kinds]
+
+
+def body_of(example: Any) -> Any:
+    """A request; one of the documents' holds comments, on lines of their own."""
+    body = example["body"]
+    if not isinstance(body, str):
+        return body
+    kept = [each for each in body.splitlines() if not each.lstrip().startswith("//")]
+    return json.loads("\n".join(kept))
+
+
+def test_every_answer_is_captured_without_loss(record_property: RecordProperty) -> None:
+    blocks = 0
+    for example in examples("response"):
+        stream = WIRE.stream()
+        for line in example["lines"]:
+            stream.feed(json.dumps(line).encode() + b"\n")
+        answer = stream.finish()
+        [line] = example["lines"]
+        message = line.get("message", {})
+        said = [block.value for block in answer.blocks]
+        said += [part.value for part in answer.unfinished]
+        joined: dict[str, Any] = {}
+        for value in said:
+            joined.update({"tool_calls": [value]} if "function" in value else value)
+        assert joined == message
+        assert answer.is_complete == line["done"]
+        blocks += len(said)
+    counts = Counter(files=1, answers=len(examples("response")), blocks=blocks, verbatim=blocks)
+    report(record_property, "captured", counts, "ollama")
+    assert counts["answers"] == 15
+
+
+def test_every_request_says_what_its_messages_say() -> None:
+    for example in examples("request", "request_text"):
+        body = body_of(example)
+        sent = WIRE.read_request(json.dumps(body).encode())
+        assert list(sent.messages) == body["messages"]
+        assert {piece.message for piece in sent.pieces} == set(range(len(body["messages"])))
+
+
+def test_every_answer_goes_back_as_it_came(tmp_path: Path) -> None:
+    for place, example in enumerate(examples("response")):
+        [line] = example["lines"]
+        if not line["done"] or not line.get("message", {}).get("content"):
+            continue
+        played = play([alone("ollama", json.dumps(line).encode())], tmp_path / str(place))
+        played.talk.user("Go on.")
+        request = played.talk.request("ollama")
+        assert request.body["messages"][1] == line["message"]
+        assert refused("ollama", request) == ()
