@@ -23,6 +23,7 @@ from uuid import uuid4
 from hansard.adapters.app import connect
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.binding import Binding
+from hansard.adapters.capture.sending import Sending
 from hansard.adapters.capture.turns import Turns
 from hansard.adapters.store import Store
 from hansard.adapters.talk_wire import TalkWire
@@ -133,8 +134,8 @@ class Program:
 
     def send(self) -> None:
         """Record the request, as one that is about to go out."""
-        path, bound = _PATHS[self.api], self.turns.binding.of({})
-        self.attempt = self.turns.open(bound, path, path, _HEADERS, self.body, {})
+        sending = Sending("POST", _PATHS[self.api], _HEADERS)
+        self.attempt = self.turns.attempt(self.turns.binding.of({}), sending, self.body)
 
     def answer(self, body: bytes) -> None:
         """Record what the last request is answered."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from hansard.adapters.capture.attempt import Attempt
+from hansard.adapters.capture.sending import Sending
 from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.turns import Turns
 from hansard.adapters.capture.wires import WIRES
@@ -95,14 +96,10 @@ def _steps(calls: Iterable[Call], talk: Talk, turns: Turns) -> Iterator[Step]:
 
 def _asked(call: Call, turns: Turns) -> Attempt | None:
     """What reads the answer; None where it is none of a turn."""
-    extensions: dict[str, Any] = {}
-    headers: dict[str, str] = {}
-    bound = turns.binding.of(headers)
-    if call.api:
-        return turns.open(bound, call.path, call.target, headers, call.request, extensions)
-    if call.method == "GET":
-        return turns.reading(bound, call.path, call.target, headers)
-    return None
+    sending = Sending(call.method, call.target, {})
+    if not sending.is_recorded:
+        return None
+    return turns.attempt(turns.binding.of({}), sending, call.request)
 
 
 def _held(event: Event) -> tuple[object, ...]:
