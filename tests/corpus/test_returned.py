@@ -47,6 +47,7 @@ RIGHTLY: Final = {
     "C1": "a call whose result was never recorded gets one that says so",
     "C7": "members of an answer that a request does not have",
     "C8": "reasoning that another model would be asked to read",
+    "C15": "what Groq adds to an answer it refuses in a request",
     "O3": "reasoning of a run whose container has expired",
     "O5": "an id that the service would not take",
     "O9": "what was run in a container that has expired goes as words",
