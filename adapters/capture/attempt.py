@@ -19,7 +19,7 @@ from hansard.adapters.capture.failures import attempt_failed
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.secrets import secrets_of
 from hansard.adapters.capture.sse import BOM, EVENT_STREAM, begins_a_stream
-from hansard.adapters.capture.wire import AnswerStream, Wire
+from hansard.adapters.capture.wire import AnswerStream, OpenEnded, Wire
 from hansard.domain.events import AttemptFailed
 
 _ANSWERED: Final = range(200, 300)
@@ -83,6 +83,12 @@ class Attempt:
     def is_stream(self) -> bool:
         """Whether the body says by itself where it ends."""
         return self._stream is not None
+
+    @property
+    def may_be_over(self) -> bool:
+        """Whether all may have come, which only the end of the body tells: hold the last back."""
+        stream = self._stream
+        return stream is None or (isinstance(stream, OpenEnded) and stream.may_be_over)
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether they end the response, which is not closed yet."""

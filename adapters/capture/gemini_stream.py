@@ -42,6 +42,11 @@ class ContentStream:
             self._take(event.data)
         return self._chunks.error is not None
 
+    @property
+    def may_be_over(self) -> bool:
+        """Whether all candidates have said why they finished."""
+        return self._broken is None and self._chunks.is_over
+
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if it did not say why it finished."""
         self._look_for_error()

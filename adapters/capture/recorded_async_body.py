@@ -46,7 +46,7 @@ class AsyncRecordedBody:
                     yield held
                 is_last = attempt.feed(chunk)
                 # The end of a body that does not say it is known only when nothing follows.
-                held = None if attempt.is_stream else chunk
+                held = chunk if attempt.may_be_over else None
                 if is_last:
                     await loop_threads.done(attempt.finish)
                 if held is None:

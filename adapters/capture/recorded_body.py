@@ -52,7 +52,7 @@ class RecordedBody:
                     yield held
                 is_last = attempt.feed(chunk)
                 # The end of a body that does not say it is known only when nothing follows.
-                held = None if attempt.is_stream else chunk
+                held = chunk if attempt.may_be_over else None
                 if is_last:
                     attempt.finish()
                 if held is None:

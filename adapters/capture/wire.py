@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
 from hansard.adapters.capture.answer import Answer, Loss
@@ -26,6 +26,16 @@ class AnswerStream(Protocol):
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the answer said; `loss` is why, if its last event has not been seen."""
+        ...
+
+
+@runtime_checkable
+class OpenEnded(Protocol):
+    """Reads a streamed answer of which no event says that it is the last one."""
+
+    @property
+    def may_be_over(self) -> bool:
+        """Whether nothing need follow; only the end of the body tells that nothing does."""
         ...
 
 

@@ -233,10 +233,11 @@ def spoken(events: list[Event]) -> Iterator[tuple[str, Any]]:
 
 
 def tools_of(request: JsonObject) -> Iterator[JsonObject]:
+    """The tools of a request one by one: each function, each tool of the service's."""
     for tool in request.get("tools", []):
         for name, held in tool.items():
-            listed = held if name == "functionDeclarations" else []
-            yield from ({name: [one]} for one in listed) if listed else [{name: held}]
+            many: list[Any] = held if name == "functionDeclarations" else [held]
+            yield from ({name: [one]} if many is held else {name: one} for one in many)
 
 
 def restored(events: tuple[Event, ...], blobs: dict[str, bytes]) -> list[Event]:
