@@ -1,13 +1,41 @@
 """History surgery: what is asked for again, said otherwise, summed up, and what cannot be."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hansard
+from hansard.adapters.storage.memory import Memory
 from hansard.domain.errors import InvalidContent, NothingToSend, VersionConflict
+from hansard.domain.log import RecordedEvent, Told
 from tests.adapters.own_history import SPELLINGS, Spelling
 from tests.adapters.retold import Retold
+
+
+class Reads(Memory):
+    """A log that remembers which versions were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read_versions: set[int] = set()
+
+    def read(self, *about: Any, **more: Any) -> Iterator[RecordedEvent]:
+        for event in super().read(*about, **more):
+            self.read_versions.add(event.version)
+            yield event
+
+    def tell(self, *about: Any, **more: Any) -> Iterator[Told]:
+        for event in super().tell(*about, **more):
+            self.read_versions.add(event.version)
+            yield event
+
+    def latest(self, *about: Any, **more: Any) -> RecordedEvent | None:
+        found = super().latest(*about, **more)
+        self.read_versions |= set() if found is None else {found.version}
+        return found
+
 
 each_api = pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: spelling.api)
 
@@ -397,6 +425,21 @@ def test_a_window_counts_the_exchanges_behind_a_summary_and_keeps_it(told: Retol
     assert [word for word in ("u2", "u3", "u4", "u5") if word in pinned] == ["u3", "u5"]
     notes = told.talk.request(told.api, window=hansard.Window(exchanges=1, step=1)).report
     assert {"compacted", "window"} <= {note.rule for note in notes}
+
+
+def test_what_a_summary_stands_for_is_not_read(tmp_path: Path) -> None:
+    log = Reads()
+    told = Retold(tmp_path, backend=log)
+    told.talk.instruct("Be brief.")
+    for number in range(20):
+        told.exchange(f"u{number}", f"a{number}")
+    told.talk.compact("In short.")
+    told.exchange("u20", "a20")
+    for window in (None, hansard.Window(exchanges=5, step=1)):
+        log.read_versions.clear()
+        assert "In short." in told.words(window=window)
+        # The instructions, where the summary ends, it itself, and what came behind it.
+        assert log.read_versions <= {2, 82, *range(83, 88)}
 
 
 def test_a_fork_has_the_summary_of_its_origin_and_may_have_its_own(told: Retold) -> None:
