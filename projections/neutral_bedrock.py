@@ -36,29 +36,31 @@ def neutral(value: JsonObject) -> Block:
             return Reasoning(text="")
         case {"toolUse": {"type": "server_tool_use"}} | {"toolResult": {"type": str()}}:
             return called(value) or gave(value) or _opaque(value)
-        case {"toolUse": {"toolUseId": str(call), "name": str(name), **rest}}:
-            return ToolCall(id=call, name=name, arguments=rest.get("input", {}))
-        case {"toolResult": {"toolUseId": str(call), **rest}}:
-            content = tuple(part for held in objects(rest.get("content")) for part in parts(held))
-            return ToolResult(call_id=call, content=content, is_error=rest.get("status") == "error")
+        case {"toolUse": {"toolUseId": str(call), "name": str(name)}}:
+            return ToolCall(id=call, name=name, arguments=held(value).get("input", {}))
+        case {"toolResult": {"toolUseId": str(call)}}:
+            gives = held(value)
+            content = tuple(part for each in objects(gives.get("content")) for part in parts(each))
+            return ToolResult(call_id=call, content=content, is_error=gives.get("status") == "error")
         case _:
             return document(value) or _opaque(value)
 
 
 def instructions(value: JsonObject) -> str:
     """Return the text of what stands under `system`: `{"system": [...]}`, or one block of it."""
-    said = [document(held) for held in objects(value.get("system", [value]))]
+    said = [document(block) for block in objects(value.get("system", [value]))]
     return "\n\n".join(part.text for part in said if isinstance(part, Text) and part.text)
 
 
 def tool(value: JsonObject) -> ToolDefinition | None:
     """Return the definition of a tool of the caller; None for one that Bedrock runs."""
     match value:
-        case {"toolSpec": {"name": str(name), "inputSchema": {"json": dict() as schema}, **rest}}:
+        case {"toolSpec": {"name": str(name), "inputSchema": {"json": dict()}}}:
+            told = held(value)
             return ToolDefinition(
                 name=name,
-                description=text_or_none(rest.get("description")),
-                input_schema=cast("JsonObject", schema),
+                description=text_or_none(told.get("description")),
+                input_schema=told["inputSchema"]["json"],
             )
         case _:
             return None
@@ -70,9 +72,9 @@ def partial(part: Unfinished) -> JsonObject | None:
         case {"text": str(begun)}:
             text = begun + part.partial
             return {**part.value, "text": text} if text.strip() else None
-        case {"citationsContent": {"content": [{"text": str(begun)}], **rest}}:
+        case {"citationsContent": {"content": [{"text": str(begun)}]}}:
             text = begun + part.partial
-            cited = {"content": [{"text": text}], **rest}
+            cited = {**held(part.value), "content": [{"text": text}]}
             return {"citationsContent": cited} if text.strip() else None
         case _:
             return None

@@ -43,6 +43,7 @@ VIDEOS: Final[Mapping[str, str]] = {
 }
 """Format of a video to its media type; `mpg` is another word for `mpeg`."""
 
+_MEDIA: Final = ("image", "document", "video", "audio")
 _MEDIA_TYPES: Final[Mapping[str, Mapping[str, str]]] = {"document": DOCUMENTS, "video": VIDEOS}
 
 
@@ -51,21 +52,18 @@ def document(value: JsonObject) -> Part | None:
     match value:
         case {"text": str(text)} | {"guardContent": {"text": {"text": str(text)}}}:
             return Text(text=text)
-        case {"guardContent": {"image": dict() as image}}:
-            return _medium("image", image)
-        case {"searchResult": dict() as page}:
-            said = texts(page.get("title"), page.get("source"), texts_in(page.get("content")))
-            return Text(text="\n".join(line.text for line in said))
-        case {"document": dict() as told} if (text := _text_in(told)) is not None:
-            name = text_or_none(told.get("name"))
-            return Text(text=f"{name}\n{text}" if name else text)
-        case (
-            {"image": dict() as medium}
-            | {"document": dict() as medium}
-            | {"video": dict() as medium}
-            | {"audio": dict() as medium}
-        ):
-            return _medium(next(iter(value)), medium)
+        case {"guardContent": {"image": dict()}}:
+            return _medium("image", value["guardContent"]["image"])
+        case {"searchResult": dict()}:
+            page: JsonObject = value["searchResult"]
+            told = texts(page.get("title"), page.get("source"), texts_in(page.get("content")))
+            return Text(text="\n".join(line.text for line in told))
+        case {"document": dict()} if (said := _text_in(value["document"])) is not None:
+            name = text_or_none(value["document"].get("name"))
+            return Text(text=f"{name}\n{said}" if name else said)
+        case {"image": dict()} | {"document": dict()} | {"video": dict()} | {"audio": dict()}:
+            kind = next(kind for kind in _MEDIA if kind in value)
+            return _medium(kind, value[kind])
         case _:
             return None
 
@@ -88,8 +86,8 @@ def _text_in(told: JsonObject) -> str | None:
     match told.get("source"):
         case {"text": str(text)}:
             return text
-        case {"content": [*content]}:
-            return texts_in(content)
+        case {"content": list()}:
+            return texts_in(told["source"]["content"])
         case _:
             return None
 

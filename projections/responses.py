@@ -81,6 +81,12 @@ class Responses:
         """Return the model that the last of so many requests asked; None: nobody told."""
         return _plain_of(self._requests[asked - 1]).get("model") if asked else None
 
+    def last_asked(self, api: str) -> str | None:
+        """Return the model that was asked last through an API; None: nobody told."""
+        requests = map(_plain_of, reversed(self._requests))
+        models = (request.get("model") for request in requests if request.get("api") == api)
+        return next(filter(None, models), None)
+
     def last_model(self, api: str) -> str | None:
         """Return the model that answered last through an API; None: nobody told."""
         closings = map(_plain_of, reversed(self._closings))

@@ -1,0 +1,144 @@
+"""What a message to Bedrock may hold, and how its neighbours stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.neutral_bedrock import held, kind_of
+from hansard.projections.requests.anthropic_draft import Message, Piece, joined, message_of
+from hansard.projections.requests.bedrock_converse_documents import MEDIA
+from hansard.projections.requests.bedrock_converse_draft import Draft
+
+_A_BEGINNING: Final[JsonObject] = {"text": "Go on."}
+_A_WORD: Final[JsonObject] = {"text": "I have the results."}
+_A_LINE: Final[JsonObject] = {"text": "A document:"}
+_APART: Final = frozenset({"document", "video"})
+
+
+def pair_server_tools(draft: Draft, messages: list[Message]) -> list[Message]:
+    """Return the messages without halves of what the service's own tools did (B15)."""
+    whole = _answered(messages)
+    kept: set[str] = set()
+
+    def stays(piece: Piece) -> bool:
+        call = call_of(piece.value)
+        if call is None or (call in whole and call not in kept and not _is_result(piece)):
+            kept.update({call} if call is not None else ())
+            return True
+        if _is_result(piece) and call in kept:
+            kept.discard(call)
+            whole.discard(call)
+            return True
+        half = "call" if _is_result(piece) else "result"
+        draft.leave_out("B15", piece.block, f"what a tool of the service's did has no {half}")
+        return False
+
+    return joined(
+        message_of(message.role, filter(stays, message.pieces))
+        if message.role == "assistant"
+        else message
+        for message in messages
+    )
+
+
+def arranged(draft: Draft, messages: list[Message]) -> list[Message]:
+    """Return the messages as the model takes them, with words of ours where there have to be any."""
+    if draft.kinds.isdisjoint(MEDIA | {"toolResult"}):
+        told = messages
+    else:
+        told = [part for message in messages for part in _apart(draft, message)]
+        told = [_beside_text(draft, message) for message in told]
+    if not told or told[0].role == "user" or draft.model.may_answer_first:
+        return told
+    first = told[0].blocks[0]
+    draft.note(
+        "repaired", "B5", first.version, "a word of the user's stands before the first answer"
+    )
+    return [Message("user", [_A_BEGINNING], [first]), *told]
+
+
+def call_of(value: JsonObject) -> str | None:
+    """Return the id of the call of an own tool of the service's that a block makes or answers."""
+    kind = kind_of(value)
+    is_call = kind == "toolUse" and held(value).get("type") == "server_tool_use"
+    if not is_call and kind != "toolResult":
+        return None
+    call = held(value).get("toolUseId")
+    return call if isinstance(call, str) else ""
+
+
+def _is_result(piece: Piece) -> bool:
+    return kind_of(piece.value) == "toolResult"
+
+
+def _answered(messages: Iterable[Message]) -> set[str]:
+    """Return the ids of the calls that have their result behind them."""
+    waiting: set[str] = set()
+    answered: set[str] = set()
+    for message in messages:
+        for value in message.content if message.role == "assistant" else ():
+            call = call_of(value)
+            if call is None:
+                continue
+            if kind_of(value) == "toolUse":
+                waiting.add(call)
+            elif call in waiting:
+                answered.add(call)
+    return answered
+
+
+def _apart(draft: Draft, message: Message) -> Iterator[Message]:
+    """Yield a message, in two around a word of the assistant's where it may not be one (B9)."""
+    at = _seam(draft, message) if message.role == "user" else None
+    if at is None:
+        yield message
+        return
+    block = message.blocks[at]
+    why = "a word of the assistant's stands between results and what the user says"
+    draft.note("repaired", "B9", block.version, why)
+    yield Message("user", message.content[:at], message.blocks[:at])
+    yield Message("assistant", [_A_WORD], [block])
+    yield Message("user", message.content[at:], message.blocks[at:])
+
+
+def _seam(draft: Draft, message: Message) -> int | None:
+    """Return where a message with results is to be cut; None where it may stay whole.
+
+    What was said at once with a document stays with it.
+    """
+    kinds = list(map(kind_of, message.content))
+    results = next((at for at, kind in enumerate(kinds) if kind != "toolResult"), len(kinds))
+    if not results or results == len(kinds):
+        return None
+    if draft.model.wants_results_alone:
+        return results
+    if not draft.model.wants_documents_apart:
+        return None
+    first = next((at for at, kind in enumerate(kinds) if kind in _APART), None)
+    if first is None:
+        return None
+    while first > results and _is_said_with(message.blocks[first - 1], message.blocks[first]):
+        first -= 1
+    return first
+
+
+def _beside_text(draft: Draft, message: Message) -> Message:
+    """Return a message in which a text stands with its documents (B6)."""
+    kinds = list(map(kind_of, message.content))
+    first = kinds.index("document") if message.role == "user" and "document" in kinds else None
+    if first is None or "text" in kinds[:first]:
+        return message
+    block = message.blocks[first]
+    after = zip(kinds[first:], message.blocks[first:], strict=True)
+    if any(kind == "text" and _is_said_with(other, block) for kind, other in after):
+        return message
+    draft.note("repaired", "B6", block.version, "a line of text stands before the document")
+    pieces = message.pieces
+    return message_of("user", [*pieces[:first], Piece(_A_LINE, block), *pieces[first:]])
+
+
+def _is_said_with(one: Block, other: Block) -> bool:
+    return one.place == other.place and one.mark == other.mark
