@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import sys
+from typing import Final, cast
 
 from hansard.adapters.capture.bedrock_converse_body import read_body
 from hansard.adapters.capture.bedrock_converse_envelope import API
@@ -19,6 +20,17 @@ from hansard.adapters.capture.wire import Endpoint, Wire
 
 _MODELS: Final = ("model/arn:*/*", "model/*")
 """How paths name a model; where the slash of an ARN is not escaped it is a segment more."""
+
+
+def _family() -> type[Exception] | None:
+    if "botocore.exceptions" not in sys.modules:
+        return None
+    from botocore.exceptions import (  # type: ignore[import-untyped]  # It has no stubs.
+        BotoCoreError,  # pyright: ignore[reportMissingTypeStubs]
+    )
+
+    return cast("type[Exception]", BotoCoreError)
+
 
 WIRE: Final = Wire(
     api=API,
@@ -46,4 +58,5 @@ WIRE: Final = Wire(
             "/trace",  # Of an answer: what a guardrail found in what was said.
         }
     ),
+    family=_family,
 )

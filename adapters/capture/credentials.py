@@ -9,11 +9,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from hansard.adapters.capture.clean_frames import clean_frames
+from hansard.adapters.capture.eventstream import holds_frames
 from hansard.adapters.capture.nesting import read, read_object
 from hansard.adapters.capture.secret_names import is_secret, is_secret_parameter
 from hansard.adapters.capture.secrets import (
@@ -33,6 +36,9 @@ _SHORTEST: Final = 8
 """How long a text must be to be looked for: a shorter one is found in half of all words."""
 
 _DATA: Final = b"data:"
+
+_SIGNED_BY: Final = re.compile(r"(?:Credential|Signature)=([^/,\s]+)")
+"""The parts of an AWS signature that are no words (docs.aws.amazon.com, "Signature Version 4")."""
 
 
 class Credentials:
@@ -78,6 +84,8 @@ class Credentials:
 
     def out_of_answer(self, body: bytes, *, streamed: bool) -> bytes:
         """Return the bytes of an answer without the request's secrets, nor any its errors name."""
+        if holds_frames(body):
+            return clean_frames(body, self._in_frame)
         clean = self.out_of_bytes(body)
         if not streamed:
             return self._piece(clean)
@@ -95,8 +103,22 @@ class Credentials:
             case _:
                 return value
 
+    def _in_frame(self, data: bytes, is_error: bool) -> bytes:
+        """Return what a frame holds; an error, as binary streams have them, does not say it is."""
+        clean = self.out_of_bytes(data)
+        if not is_error:
+            return self._piece(clean)
+        try:
+            error = read(clean)
+        except MalformedJson:
+            return self._broken_error(clean)
+        told = self.out_of_error(error)
+        return clean if told == error else jsontext.write(told)
+
     def _line(self, line: bytes) -> bytes:
-        """Return a line of an event stream, which may hold an error."""
+        """Return a line of an event stream, or one that is a value, which may hold an error."""
+        if line.startswith(b"{"):
+            return self._piece(line)
         if not line.startswith(_DATA):
             return line
         data = line.removeprefix(_DATA)
@@ -117,10 +139,23 @@ class Credentials:
     def _broken(self, data: bytes) -> bytes:
         """Return what is no JSON; of an answer that broke off, what was said stays."""
         if data.lstrip().startswith(b"{") and b'"error"' not in data:
-            return data
+            return self._without_beginning(data)
+        return self._broken_error(data)
+
+    def _broken_error(self, data: bytes) -> bytes:
+        data = self._without_beginning(data)
         text = data.decode("utf-8", "surrogateescape")
         clean = cut_broken(text, self._digest)
         return data if clean == text else clean.encode("utf-8", "surrogateescape")
+
+    def _without_beginning(self, data: bytes) -> bytes:
+        """Return bytes without the beginning of a secret, amid which they may have broken off."""
+        for spelling, mark in self._stand_ins.items():
+            secret = spelling.encode("utf-8", "surrogatepass")
+            for length in range(len(secret) - 1, _SHORTEST - 1, -1):
+                if data.endswith(secret[:length]):
+                    return data[:-length] + mark.encode()
+        return data
 
 
 def credentials_of(
@@ -142,6 +177,7 @@ def _in_headers(headers: Mapping[str, str]) -> Iterator[str]:
             yield from (pair.partition("=")[2].strip() for pair in value.split(";"))
         scheme, _, token = value.partition(" ")
         yield token.strip() or scheme
+        yield from _SIGNED_BY.findall(token)
         if scheme.lower() == "basic":
             yield from _in_basic(token)
 

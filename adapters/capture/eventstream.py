@@ -28,6 +28,8 @@ _FIXED: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """How many bytes the value of a header has, by its type; others say their length first."""
 
 _BYTES, _TEXT = 6, 7
+_SHOWING: Final = b"\x0d:message-type\x07\x00"
+"""A header that every frame of AWS's services has, up to the length of its text."""
 
 
 class Header(NamedTuple):
@@ -79,12 +81,17 @@ def failure_of(frame: Frame) -> JsonObject | None:
             return None
 
 
-def begins_with_frames(body: bytes) -> bool:
-    """Return whether a body is one of frames: its first twelve bytes check themselves."""
-    if len(body) < _PRELUDE.size:
-        return False
-    checked = _PRELUDE.size - _CHECKSUM.size
-    return zlib.crc32(body[:checked]) == int.from_bytes(body[checked : _PRELUDE.size])
+def holds_frames(body: bytes) -> bool:
+    """Return whether a body is one of frames: its beginning checks itself, or a header shows it."""
+    return _begins_a_frame(body) or _SHOWING in body
+
+
+def split(data: bytes) -> tuple[bytes, bytes]:
+    """Return what may be the beginning of a frame in two: up to its headers' end, and the rest."""
+    if not _begins_a_frame(data):
+        return b"", data
+    _, headers, _ = _PRELUDE.unpack_from(data)
+    return data[: _PRELUDE.size + headers], data[_PRELUDE.size + headers :]
 
 
 class Decoder:
@@ -144,6 +151,13 @@ class Decoder:
             self.fault = "the headers of a frame cannot be read"
             return None
         return Frame(headers, data[begin:end])
+
+
+def _begins_a_frame(data: bytes) -> bool:
+    checked = _PRELUDE.size - _CHECKSUM.size
+    return len(data) >= _PRELUDE.size and (
+        zlib.crc32(data[:checked]) == int.from_bytes(data[checked : _PRELUDE.size])
+    )
 
 
 def _headers(data: bytes) -> tuple[Header, ...] | None:

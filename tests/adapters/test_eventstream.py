@@ -17,8 +17,8 @@ from hansard.adapters.capture.eventstream import (
     Decoder,
     Frame,
     Header,
-    begins_with_frames,
     failure_of,
+    holds_frames,
     written,
 )
 from tests.bedrock_wire import chunks, error, event, exception, frame
@@ -162,6 +162,6 @@ def test_an_event_is_no_failure() -> None:
 
 def test_a_body_of_frames_is_told_by_its_beginning() -> None:
     data = event("messageStart", {"role": "assistant"})
-    assert begins_with_frames(data)
-    assert not begins_with_frames(data[:11])
-    assert not begins_with_frames(b'{"message": "No."}')
+    assert holds_frames(data)
+    assert not holds_frames(data[:11])
+    assert not holds_frames(b'{"message": "No."}')
