@@ -28,7 +28,9 @@ MODULES: Final = {
     "anthropic-messages": "anthropic_messages",
     "openai-chat": "openai_chat",
     "openai-responses": "openai_responses",
+    "gemini": "gemini",
     "ollama": "ollama",
+    "bedrock-converse": "bedrock_converse",
 }
 """Name of an API to that of its modules."""
 

@@ -12,13 +12,14 @@ from hansard.domain.content import Native
 from hansard.domain.events import ToolsDefined
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral import tool_of
-from hansard.projections.requests.tool_names import LENGTHS, name_for
+from hansard.projections.requests.tool_names import LENGTHS, name_for, name_for_gemini
 
 
 def given_names(defined: ToolsDefined | None) -> Mapping[str, str]:
     """Return the caller's own name of each tool that goes under another one, by that."""
     given = set(_names(defined)) if defined else set[str]()
     spelled = {(name_for(name, longest), name) for name in given for longest in LENGTHS}
+    spelled |= {(name_for_gemini(name), name) for name in given}
     return {other: name for other, name in sorted(spelled) if other not in given}
 
 

@@ -1,4 +1,4 @@
-"""Names of tools as all three services take them: letters, digits, `_` and `-`, not too many.
+"""Names of tools as services take them: letters, digits, `_` and `-`, not too many.
 
 "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the
 pattern '^[a-zA-Z0-9_-]+$'.", and at most 64 of them at OpenAI; "tools.0.custom.name: String should
@@ -22,6 +22,7 @@ LENGTHS: Final = frozenset({OPENAI, ANTHROPIC})
 """The longest names that there are services for."""
 
 _ANEW: Final = re.compile(r"_[0-9a-f]{8}\Z")
+_GEMINI: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _DIGITS: Final = 8
 
@@ -35,13 +36,30 @@ def name_for(given: str, longest: int) -> str:
     """
     if 0 < len(given) <= longest and not _UNFIT.search(given):
         return given
+    return _anew(given, longest)
+
+
+@lru_cache(maxsize=256)
+def name_for_gemini(given: str) -> str:
+    """Return the name under which a tool goes to Gemini, as `name_for` does to others.
+
+    "Invalid function name. Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or
+    contain underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
+    """
+    if _GEMINI.fullmatch(given):
+        return given
+    name = _anew(given, OPENAI - 1)
+    return name if _GEMINI.fullmatch(name) else f"_{name}"
+
+
+def _anew(given: str, longest: int) -> str:
     digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
     spelled = _UNFIT.sub("_", given)[: longest - _DIGITS - 1]
     return f"{spelled}_{digest}" if spelled else f"tool_{digest}"
 
 
 def is_spelled_anew(name: str) -> bool:
-    """Whether a name may be one that `name_for` made."""
+    """Whether a name may be one that was made in place of another."""
     return bool(_ANEW.search(name))
 
 

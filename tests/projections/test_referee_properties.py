@@ -50,6 +50,8 @@ MODELS = {
     "bedrock-converse": ["us.anthropic.claude-sonnet-4-5-20250929-v1:0", "us.amazon.nova-pro-v1:0"],
 }
 MESSAGES = {name: known_api(name).messages for name in APIS}
+# APIs that have neighbours of one role as one message, and the member that holds its blocks.
+JOINED = {"anthropic-messages": "content", "gemini": "parts"}
 # A compaction stands for all that precedes it: its note names them.
 COMPACTED = ("R18", "O10")
 # The rules that change what had been sent, and why they have to.
@@ -210,14 +212,15 @@ def test_a_request_begins_with_every_request_before_it_unless_the_report_says_wh
 def begins_with(now: Request, before: Request) -> bool:
     name = MESSAGES[now.api]
     earlier, later = before[name], now[name]
-    if now.api == "anthropic-messages":
-        earlier, later = spread(earlier), spread(later)
+    if now.api in JOINED:
+        content = JOINED[now.api]
+        earlier, later = spread(earlier, content), spread(later, content)
     return bool(later[: len(earlier)] == earlier)
 
 
-def spread(messages: list[dict[str, object]]) -> list[object]:
+def spread(messages: list[dict[str, object]], content: str) -> list[object]:
     """The blocks of messages, each with its speaker: the service joins neighbours of one role."""
-    return [(each["role"], block) for each in messages for block in each["content"]]  # type: ignore[attr-defined]
+    return [(each["role"], block) for each in messages for block in each[content]]  # type: ignore[attr-defined]
 
 
 def is_explained(now: Request, before: Request, version: int) -> bool:

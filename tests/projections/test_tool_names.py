@@ -11,6 +11,7 @@ from hansard.domain.content import Native
 from hansard.domain.events import ToolCallRecorded, ToolsDefined
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.apis import known_api
 from hansard.projections.neutral_openai_chat import API as CHAT
 from hansard.projections.requests.rendering import APIS
 from hansard.projections.requests.request import Options, Request
@@ -28,6 +29,7 @@ RULES = {
     "openai-chat": "C13",
     "openai-responses": "O7",
     "ollama": "L7",
+    "gemini": "G9",
 }
 
 
@@ -45,17 +47,28 @@ def calls(*names: str) -> Story:
 
 
 def defined(request: Request) -> list[str]:
-    return [tool.get("function", tool)["name"] for tool in request["tools"]]
+    return [each["name"] for tool in request.body["tools"] for each in functions(tool)]
+
+
+def functions(tool: JsonObject) -> list[JsonObject]:
+    declared: list[JsonObject] = tool.get("functionDeclarations", [tool.get("function", tool)])
+    return declared
 
 
 def called(request: Request) -> list[str]:
-    said: list[Any] = request.get("messages") or request["input"]
+    said: list[Any] = request[known_api(request.api).messages]
     found: list[str] = []
     for message in said:
         found += [call["function"]["name"] for call in message.get("tool_calls", [])]
-        parts: list[Any] = [message] if "type" in message else message["content"] or []
+        parts: list[Any] = [message] if "type" in message else content(message)
+        found += [part["functionCall"]["name"] for part in parts if "functionCall" in part]
         found += [part["name"] for part in parts if isinstance(part, dict) and "name" in part]
     return found
+
+
+def content(message: JsonObject) -> list[Any]:
+    held: list[Any] = message.get("parts") or message.get("content") or []
+    return held
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -72,10 +85,10 @@ def test_tools_and_their_calls_have_one_name_that_the_service_takes(api: str) ->
 
 @pytest.mark.parametrize("api", APIS)
 def test_the_report_says_under_which_name_a_tool_goes(api: str) -> None:
-    request = calls("files.read").request(Options(api=api))
+    request = calls("files/read").request(Options(api=api))
     whys = {note.why for note in request.report.of(RULES[api])}
     (name,) = defined(request)
-    assert whys == {f"the service does not take the name 'files.read': the tool goes as {name!r}"}
+    assert whys == {f"the service does not take the name 'files/read': the tool goes as {name!r}"}
 
 
 def test_a_name_that_anthropic_takes_may_be_too_long_for_openai() -> None:

@@ -1,0 +1,181 @@
+"""The model's turns as parts: its own as they came, others' in neutral form, calls signed.
+
+"Function call is missing a thought_signature in functionCall parts. This is required for tools to
+work correctly". The first call of each step is to bear one: its own, or, where no model of Gemini's
+made it, the word that the service's documents give for that case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, Final, assert_never, cast
+
+from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.neutral_gemini_parts import (
+    CALL,
+    RECORD_ONLY,
+    RESPONSE,
+    SIGNATURE,
+    is_held_by_the_service,
+    is_signed,
+    is_thought,
+    kind_of,
+    member,
+    object_in,
+    without,
+)
+from hansard.projections.requests.document_tags import words_for
+from hansard.projections.requests.foreign import arguments_of, goes_on, told_of
+from hansard.projections.requests.gemini_draft import Draft
+
+UNSIGNED: Final = "skip_thought_signature_validator"
+"""What stands for the signature of a call that no model of Gemini's made.
+
+ai.google.dev, "Thought signatures", on histories that come from another model.
+"""
+
+
+def parts_spoken(
+    draft: Draft, blocks: Iterable[Block], answered: Container[int | None]
+) -> list[JsonObject]:
+    """Return the parts of one turn of the model's; `answered` are the calls that have a result."""
+    parts: list[JsonObject] = []
+    before: Block | None = None
+    is_signed_so_far = not draft.reader.wants_signatures
+    for block in blocks:
+        if block.mark in ("call", "unawaited"):
+            if block.call not in answered:
+                draft.leave_out("G1", block, "the call has no result")
+                continue
+            called = _call(draft, block)
+            parts.append(called if is_signed_so_far else _signed(draft, block, called))
+            is_signed_so_far = True
+        elif (value := draft.own(block)) is not None:
+            part = own_part(draft, block, value)
+            parts += [] if part is None else [part]
+        elif parts and goes_on(before, block):
+            said = "".join(_texts(draft, block))
+            parts[-1] = {"text": f"{parts[-1]['text']}{said}"}
+        else:
+            parts += [{"text": text} for text in _texts(draft, block)]
+        before = block
+    return parts
+
+
+def own_part(draft: Draft, block: Block, value: JsonObject) -> JsonObject | None:
+    """Return a part of this API's that is no call, as it may go; None where it may not."""
+    kind = kind_of(value)
+    if kind in RECORD_ONLY:
+        draft.leave_out("G11", block, "what is told of grounding is no part of a request")
+        return None
+    if kind in (CALL, RESPONSE):
+        draft.leave_out("G1", block, "a call, or a result, that was not recorded as one")
+        return None
+    if is_held_by_the_service(value):
+        why = "refers to a file that the provider keeps: it may be gone"
+        draft.note("noted", "G16", block.version, why)
+    part = _unsigned_where_refused(draft, block, value)
+    if part is not None and not _says_something(part):
+        draft.leave_out("G6", block, "a part that holds nothing")
+        return None
+    return part
+
+
+def _unsigned_where_refused(draft: Draft, block: Block, value: JsonObject) -> JsonObject | None:
+    """Return a part without the signature that would be refused; a thought goes not at all."""
+    if not is_signed(value) and not is_thought(value):
+        return value
+    objection = draft.objection(block)
+    if objection is None:
+        return value
+    draft.leave_out(objection.rule, block, objection.why)
+    return None if is_thought(value) else without(value, SIGNATURE)
+
+
+def _says_something(part: JsonObject) -> bool:
+    """Whether a part holds anything: an empty text does if it is signed."""
+    kind = kind_of(part)
+    if kind != "text":
+        return kind is not None and member(part, kind) is not None
+    return isinstance(part["text"], str) and (part["text"] != "" or is_signed(part))
+
+
+def _call(draft: Draft, block: Block) -> JsonObject:
+    """Return the part of a call, and keep it for its result."""
+    value = draft.own(block)
+    call = object_in(value, CALL) if value is not None else None
+    if value is not None and call is not None:
+        part = _unsigned_where_refused(draft, block, value) or value
+        part = _with_arguments(draft, block, part, call)
+        draft.calls[block.call] = object_in(part, CALL) or {}
+        return part
+    # An id goes only to who gave it: "Unknown name \"id\" at 'contents[1].parts[0].function_call':
+    # Cannot find field." is what Vertex says to any, and results are found by their order.
+    name = draft.tool_name(block.name or "", block.version)
+    made: JsonObject = {"name": name, "args": _object(draft, block, _arguments(draft, block))}
+    draft.calls[block.call] = made
+    return {CALL: made}
+
+
+def _with_arguments(draft: Draft, block: Block, part: JsonObject, call: JsonObject) -> JsonObject:
+    """Return a call of this API's, its arguments an object or absent."""
+    arguments = member(call, "args")
+    if arguments is None or isinstance(arguments, dict):
+        return part
+    told = {**without(call, "args"), "args": _object(draft, block, arguments)}
+    return {**without(part, CALL), CALL: told}
+
+
+def _arguments(draft: Draft, block: Block) -> Any:
+    if (native := draft.foreign(block)) is None:
+        return block.plain.get("arguments", {})
+    arguments, note = arguments_of(native, block)
+    draft.notes.append(note)
+    return arguments
+
+
+def _object(draft: Draft, block: Block, arguments: Any) -> JsonObject:
+    if isinstance(arguments, dict):
+        return cast("JsonObject", arguments)
+    draft.note("translated", "G8", block.version, "the arguments of a call are an object")
+    return {"arguments": arguments}
+
+
+def _signed(draft: Draft, block: Block, part: JsonObject) -> JsonObject:
+    """Return the first call of a step with a signature."""
+    if is_signed(part):
+        return part
+    draft.note("repaired", "G4", block.version, f"the call bears no signature: {UNSIGNED!r} does")
+    return {**without(part, SIGNATURE), SIGNATURE: UNSIGNED}
+
+
+def _texts(draft: Draft, block: Block) -> Iterator[str]:
+    """Yield what a block that is not of this API says."""
+    if (native := draft.foreign(block)) is not None:
+        told, note = told_of(native, block)
+        draft.notes.append(note)
+        texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
+    else:
+        texts = _neutral_texts(draft, block)
+    for text in texts:
+        if text.strip():
+            yield text
+        else:
+            draft.leave_out("G6", block, "blank text")
+
+
+def _neutral_texts(draft: Draft, block: Block) -> list[str]:
+    content = block.content
+    match content:
+        case Text():
+            return [content.text]
+        case Document():
+            draft.leave_out("document", block, "no document is said by the model")
+            return [words_for(content)]
+        case Native() | Reasoning() | ToolCall() | ToolResult():
+            draft.leave_out("foreign", block, f"a {content.kind} that no answer of Gemini's made")
+            return []
+        case _:
+            assert_never(content)
