@@ -340,7 +340,7 @@ class Talk:
         elsewhere; a scope does not. What a request goes on from is told from its messages; where
         you know it, `after` is the version that the first one goes on from, and what came after
         that is history no more. Raises UnsupportedClient for anything but a client of the
-        `anthropic` or `openai` SDK, sync or async.
+        `anthropic`, `openai`, `google-genai`, `ollama` or `boto3` SDK, sync or async.
         """
         version = None if after is None else version_asked(self.head(), after)
         return self._wire.record(client, version)

@@ -24,7 +24,7 @@ from hansard.domain.events import AttemptFailed
 
 _ANSWERED: Final = range(200, 300)
 _REDIRECTED: Final = range(300, 400)
-_REQUEST_IDS: Final = ("request-id", "x-request-id")
+_REQUEST_IDS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
 
 logger = logging.getLogger("hansard")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Final, cast
 
 from hansard.adapters.capture.binding import Binding
@@ -70,12 +71,20 @@ def _like(client: Any, wrap: Callable[[Any], Any], turns: Turns) -> Any:
     made._mounts = {
         pattern: None if inner is None else wrap(inner) for pattern, inner in client._mounts.items()
     }
-    made.build_request = lambda *args, **kwargs: take_out_binding(
-        client.build_request(*args, **kwargs)
-    )
+    made.build_request = _building(client.build_request)
     if hasattr(client, _OF_LOOP):
         setattr(made, _OF_LOOP, lambda: recorded(client._client_for_running_loop(), turns))
     return made
+
+
+def _building(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what builds requests without our header in them."""
+
+    @wraps(build)
+    def built(*args: Any, **kwargs: Any) -> Any:
+        return take_out_binding(build(*args, **kwargs))
+
+    return built
 
 
 _KINDS: Final[dict[type[Any], type[Any]]] = {}

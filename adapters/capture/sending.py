@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Generator, Mapping, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -11,6 +13,8 @@ from hansard.adapters.capture.endpoints import endpoint_of
 
 MARK: Final = "hansard.request"
 """What a request is marked with that goes on for a turn: redirected, or sent anew."""
+
+_CALL: ContextVar[MutableMapping[str, Any] | None] = ContextVar("hansard.call", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,25 @@ class Sending:
     def reads_answer(self) -> bool:
         """Whether it reads what an earlier one is answered in the background."""
         return endpoint_of(self.method, self.path).kind == "answer"
+
+
+@contextmanager
+def one_call() -> Generator[None]:
+    """Say that all which is sent within are attempts of one request.
+
+    For SDKs whose requests do not tell which attempt they are.
+    """
+    token = _CALL.set({})
+    try:
+        yield
+    finally:
+        _CALL.reset(token)
+
+
+def extensions_of_call(own: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Return what travels with a request: its own, unless its client told of the call."""
+    call = _CALL.get()
+    return own if call is None else call
 
 
 def target_of(url: str) -> str:

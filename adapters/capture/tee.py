@@ -6,11 +6,12 @@ wrapped ones share everything with the client that was given.
 
 from __future__ import annotations
 
+import copy
 import sys
-from collections.abc import Iterable
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
 
-from hansard.adapters.capture import anthropic_messages, openai_chat, openai_responses
 from hansard.adapters.capture.binding import Binding
 from hansard.adapters.capture.request_headers import account_in
 from hansard.adapters.capture.turns import Turns
@@ -18,56 +19,143 @@ from hansard.domain.errors import UnsupportedClient
 
 ClientT = TypeVar("ClientT")
 
+_KINDS: Final = (
+    "anthropic.Anthropic, openai.OpenAI, google.genai.Client, ollama.Client or "
+    'boto3.client("bedrock-runtime")'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sdk:
+    """The clients of an SDK: how one is recorded, and the account that it sends under.
+
+    `apis` are those that it speaks.
+    """
+
+    apis: tuple[str, ...]
+    record: Callable[[Any, Binding], Any]
+    account: Callable[[Any], str | None]
+
 
 def record(client: ClientT, binding: Binding) -> ClientT:
     """Return a client of the same type; what crosses its wire is recorded where it is bound.
 
     The client that was given stays as it is, and shares its connections with the new one. Raises
-    UnsupportedClient for anything but a client of the `anthropic` or `openai` SDK, sync or async,
-    Azure's included.
+    UnsupportedClient for anything but a client of the `anthropic`, `openai`, `google-genai`,
+    `ollama` or `boto3` SDK, sync or async, those for Azure, Vertex and Bedrock included.
     """
-    if "anthropic" in sys.modules:
-        from anthropic import Anthropic, AsyncAnthropic
+    sdk = next((found for kinds, found in _sdks() if isinstance(client, kinds)), None)
+    if sdk is None:
+        raise UnsupportedClient(
+            f"the wire of {type(client).__module__}.{type(client).__qualname__} cannot be "
+            f"recorded: give an {_KINDS}, sync or async"
+        )
+    recorded = sdk.record(client, binding)
+    account = None if binding.recorded is None else sdk.account(client)
+    if binding.recorded is not None and account is not None:
+        for api in sdk.apis:
+            binding.recorded.expect(api, account)
+    return cast("ClientT", recorded)
 
-        if isinstance(client, Anthropic | AsyncAnthropic):
-            return cast("ClientT", _recorded(client, binding, (anthropic_messages.WIRE.api,)))
+
+def _sdks() -> Iterator[tuple[tuple[type[Any], ...], _Sdk]]:
+    """Yield what is known of the SDKs that something imported, by the types of their clients."""
+    if "anthropic" in sys.modules:
+        from anthropic._base_client import AsyncAPIClient, SyncAPIClient
+
+        yield (SyncAPIClient, AsyncAPIClient), _Sdk(("anthropic-messages",), _stainless, _key_of)
     if "openai" in sys.modules:
         from openai import AsyncOpenAI, OpenAI
 
-        from hansard.adapters.capture import websockets
+        yield (OpenAI, AsyncOpenAI), _Sdk(("openai-chat", "openai-responses"), _openai, _key_of)
+    if "google.genai" in sys.modules:
+        from google.genai import client as genai
 
-        if isinstance(client, OpenAI | AsyncOpenAI):
-            websockets.warn_of_connections()
-            apis = (openai_chat.WIRE.api, openai_responses.WIRE.api)
-            return cast("ClientT", _recorded(client, binding, apis))
-    raise UnsupportedClient(
-        f"the wire of {type(client).__module__}.{type(client).__qualname__} cannot be recorded: "
-        "give an anthropic.Anthropic or openai.OpenAI, sync or async"
-    )
+        from hansard.adapters.capture import genai_client
+
+        yield (genai.Client, genai.AsyncClient), _Sdk(("gemini",), _genai, genai_client.account_of)
+    if "ollama" in sys.modules:
+        import ollama
+
+        yield (ollama.Client, ollama.AsyncClient), _Sdk(("ollama",), _ollama, _sent_key_of)
+    if (botocore := sys.modules.get("botocore.client")) is not None:
+        from hansard.adapters.capture import botocore_client
+
+        apis = ("bedrock-converse", "anthropic-messages")
+        yield (botocore.BaseClient,), _Sdk(apis, _botocore, botocore_client.account_of)
 
 
-def _recorded(client: Any, binding: Binding, apis: Iterable[str]) -> Any:
+def _stainless(client: Any, binding: Binding) -> Any:
     """Return an SDK's client around the same HTTP client, with its transports wrapped."""
+    wrapped = _http(client._client, binding)
+    return client if wrapped is None else client.with_options(http_client=wrapped)
+
+
+def _openai(client: Any, binding: Binding) -> Any:
+    from hansard.adapters.capture import websockets
+
+    websockets.warn_of_connections()
+    return _stainless(client, binding)
+
+
+def _genai(client: Any, binding: Binding) -> Any:
+    from hansard.adapters.capture import genai_client, websockets
+
+    websockets.warn_of_live()
+    return genai_client.recorded(client, binding)
+
+
+def _ollama(client: Any, binding: Binding) -> Any:
+    wrapped = _http(client._client, binding)
+    if wrapped is None:
+        return client
+    made = copy.copy(client)
+    made._client = wrapped
+    return made
+
+
+def _botocore(client: Any, binding: Binding) -> Any:
+    from hansard.adapters.capture import botocore_client
+
+    service = client.meta.service_model.service_name
+    if service != botocore_client.SERVICE:
+        raise UnsupportedClient(
+            f"a client of {service} holds no conversations: give one of {botocore_client.SERVICE}"
+        )
+    return botocore_client.recorded(client, binding)
+
+
+def _http(inner: Any, binding: Binding) -> Any | None:
+    """Return an HTTP client with its transports wrapped; None where that one is, bound like that."""
     from hansard.adapters.capture import http_clients
 
-    account = _account(client)
-    if binding.recorded is not None and account is not None:
-        for api in apis:
-            binding.recorded.expect(api, account)
-    inner = client._client
     if http_clients.is_recorded(inner, binding):
-        return client
+        return None
     wrapped = http_clients.recorded(inner, Turns(binding))
     if wrapped is None:
         raise UnsupportedClient(
             f"the client sends through {type(inner).__module__}.{type(inner).__qualname__}, "
             "whose wire cannot be recorded: give it a client of httpx2 or httpx, or none"
         )
-    return client.with_options(http_client=wrapped)
+    return wrapped
 
 
-def _account(client: Any) -> str | None:
+def _key_of(client: Any) -> str | None:
     """Return what tells a client's account; None where it asks for its key anew for each call."""
     headers: dict[str, Any] = {**client.auth_headers, **client.default_headers}
-    given = {name.lower(): value for name, value in headers.items() if isinstance(value, str)}
-    return account_in(given)
+    signing = getattr(client, "aws_access_key", None)
+    return account_in(_lower(headers)) or (signing if _lasts(client, signing) else None)
+
+
+def _lasts(client: Any, signing: object) -> bool:
+    """Whether a key id of AWS's is one that a client signs with, and goes on to."""
+    keys = (getattr(client, name, None) for name in ("aws_session_token", "api_key"))
+    return isinstance(signing, str) and not any(keys)
+
+
+def _sent_key_of(client: Any) -> str | None:
+    return account_in(_lower(client._client.headers))
+
+
+def _lower(headers: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items() if isinstance(value, str)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.recorded_body import Body, RecordedBody
-from hansard.adapters.capture.sending import Sending
+from hansard.adapters.capture.sending import Sending, extensions_of_call
 from hansard.adapters.capture.turns import Turns
 from hansard.adapters.journals import HEADER
 
@@ -139,7 +139,8 @@ def _taken_out(request: httpx2.Request) -> str | None:
 
 def _sending(request: httpx2.Request) -> Sending:
     target = request.url.raw_path.decode("ascii")
-    return Sending(request.method, target, request.headers, request.extensions)
+    extensions = extensions_of_call(request.extensions)
+    return Sending(request.method, target, request.headers, extensions)
 
 
 def _loaded(response: httpx2.Response) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
 from weakref import WeakSet
@@ -14,9 +15,10 @@ from hansard.adapters.capture.spool import RecordingWarning
 _QUERY: Final = "_websocket_query_params"
 """What openai 3.52 asks of a client for each websocket that it opens, realtime or responses."""
 
+_LIVE: Final = "_hansard"
 _installing: Final = threading.Lock()
 _warned: Final[WeakSet[Any]] = WeakSet()
-"""The HTTP clients whose users were told."""
+"""What sends for the clients whose users were told."""
 
 
 def warn_of_connections() -> None:
@@ -26,22 +28,45 @@ def warn_of_connections() -> None:
     with _installing:
         query = getattr(BaseClient, _QUERY, None)
         if query is not None and not hasattr(query, "__wrapped__"):
-            setattr(BaseClient, _QUERY, _warning(query))
+            setattr(BaseClient, _QUERY, _warning(query, _is_recorded))
 
 
-def _warning(query: Any) -> Any:
+def warn_of_live() -> None:
+    """Have google-genai's clients warn when one that is recorded, or in a scope, goes live."""
+    from google.genai.live import AsyncLive
+
+    from hansard.adapters.capture import genai_client
+
+    with _installing:
+        if not hasattr(AsyncLive.connect, _LIVE):
+            warning = _warning(AsyncLive.connect, genai_client.is_recorded)
+            setattr(warning, _LIVE, True)
+            vars_of: Any = AsyncLive
+            vars_of.connect = warning
+
+
+def _is_recorded(client: Any) -> bool:
     from hansard.adapters.capture import http_clients
 
-    @wraps(query)
-    def asked(client: Any, *args: Any, **kwargs: Any) -> Any:
-        http = client._client
-        if http not in _warned and (http_clients.is_wrapped(http) or scope.current() is not None):
-            _warned.add(http)
+    return http_clients.is_wrapped(client._client)
+
+
+def _warning(opening: Any, is_recorded: Callable[[Any], bool]) -> Any:
+    @wraps(opening)
+    def opened(client: Any, *args: Any, **kwargs: Any) -> Any:
+        sends = _sends(client)
+        if sends not in _warned and (is_recorded(client) or scope.current() is not None):
+            _warned.add(sends)
             warnings.warn(
                 "what goes over a websocket is not recorded: call the API over HTTP instead",
                 RecordingWarning,
                 stacklevel=2,
             )
-        return query(client, *args, **kwargs)
+        return opening(client, *args, **kwargs)
 
-    return asked
+    return opened
+
+
+def _sends(client: Any) -> Any:
+    """Return what a client sends through: its parts share it."""
+    return client._api_client if hasattr(client, "_api_client") else client._client

@@ -16,11 +16,13 @@ class Replaying:
         self._replies = iter(replies)
         self._lock = Lock()
         self.received: list[str] = []
+        self.requests: list[Received] = []
         self.url = ""
 
     def reply(self, received: Received) -> Reply:
         with self._lock:
             self.received.append(f"{received.method} {received.path}")
+            self.requests.append(received)
             return next(self._replies)
 
 

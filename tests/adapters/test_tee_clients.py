@@ -12,7 +12,6 @@ from typing import Any, cast
 import anthropic
 import httpx2
 import pytest
-from anthropic.lib.bedrock import AnthropicBedrock
 
 from hansard.adapters.capture.tee import record
 from hansard.adapters.demo.server import DemoServer
@@ -58,9 +57,8 @@ def test_the_same_type_comes_back(recorded: Recorded, kind: type[Any]) -> None:
         object(),
         "client",
         httpx2.Client(),
-        AnthropicBedrock(aws_region="us-east-1", aws_access_key="a", aws_secret_key="b"),
     ],
-    ids=["object", "text", "http client", "bedrock"],
+    ids=["object", "text", "http client"],
 )
 def test_what_is_no_client_of_the_sdk_is_refused(recorded: Recorded, thing: object) -> None:
     with pytest.raises(UnsupportedClient, match=r"give an anthropic\.Anthropic"):

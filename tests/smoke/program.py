@@ -9,11 +9,16 @@ import hansard
 
 # These need an extra, which the plain wheel does not bring; httpx comes with the client that uses it.
 EXTRAS = {
+    "aiohttp",
     "anthropic",
     "anyio",
+    "boto3",
+    "botocore",
     "cryptography",
+    "google",
     "httpx",
     "httpx2",
+    "ollama",
     "openai",
     "psycopg",
     "psycopg_pool",
