@@ -1,0 +1,158 @@
+"""The commands that keep a store: their arguments and their help; the other files do the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hansard.adapters.cli.options import AsJson, DryRun, KeptAs, Key, KeyOfHistory, Url, readable
+from hansard.adapters.cli.program import opened
+
+
+def forget(
+    context: typer.Context,
+    key: Key,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase what was said in a conversation, for good.
+
+    Texts, documents and the key go; that something was recorded, and its digest, stay: the log
+    still verifies. Forks of it stay (`hansard conversations` marks them), and their requests repeat
+    it: forget them too. Backups are not reached, nor what a provider keeps.
+
+    Example: `hansard forget support/4711`
+    """
+    from hansard.adapters.cli.forgetting import forget
+
+    with opened(context, url) as store:
+        forget(store, key, sure=yes, as_json=as_json)
+
+
+def verify(
+    context: typer.Context,
+    key: Annotated[
+        str | None,
+        typer.Argument(help="The conversation's key, or its id.", show_default="the whole store"),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that the store still holds what it committed to.
+
+    Every digest and leaf, every document, the order of positions and versions, and where each
+    conversation stands. Exit code 1 if something does not hold. Piped: conversation, version,
+    fault.
+
+    Example: `hansard verify`
+    """
+    from hansard.adapters.cli.verifying import verify
+
+    with opened(context, url) as store:
+        if not verify(store, key, as_json=as_json):
+            raise typer.Exit(1)
+
+
+def sweep(
+    context: typer.Context,
+    older_than: Annotated[
+        float, typer.Option(min=0, metavar="HOURS", help="Spare what came since.")
+    ] = 24,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete documents that no event refers to.
+
+    They stay where a program ended between storing a document and saying what it belongs to.
+    Run it now and then; what may still be on its way is spared.
+
+    Example: `hansard sweep --older-than 48`
+    """
+    from hansard.adapters.cli.sweeping import sweep
+
+    with opened(context, url) as store:
+        sweep(store, older_than, as_json=as_json)
+
+
+def export(
+    context: typer.Context,
+    key: Key,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", dir_okay=False, metavar="FILE", help="Write to a file."),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a conversation as JSON lines: the exact bytes of its events and documents.
+
+    Example: `hansard export support/4711 -o 4711.jsonl`
+    """
+    from hansard.adapters.cli.transfer import export_to
+
+    with opened(context, url) as store:
+        export_to(store, key, output, as_json=as_json)
+
+
+def import_(
+    context: typer.Context,
+    file: Annotated[
+        Path,
+        typer.Argument(callback=readable, help="`-`: standard input."),
+    ],
+    new_key: Annotated[
+        str | None, typer.Option("--as", metavar="KEY", help="Give an export another key.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Verify an export, and record nothing.")
+    ] = False,
+    api: KeptAs = None,
+    key: KeyOfHistory = None,
+    dry_run: DryRun = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record what `hansard export` wrote, event by event as it was.
+
+    All of the file is verified first. Importing it again changes nothing.
+
+    With `--api`: the messages that another program kept, as JSON or JSON lines, in SQLite sessions
+    of the OpenAI Agents SDK, or in the log of `llm`. What is dubious is said on standard error.
+    Piped: key, outcome, events, how many are new, how many doubts, why it was refused; exit code 1
+    if one was.
+
+    Example: `hansard import 4711.jsonl --url postgresql://me@host/talks`
+
+    Example: `hansard import messages.json --api openai-chat --key support/4711`
+    """
+    from hansard.adapters.cli import transfer
+
+    if api is not None and (check or new_key is not None):
+        raise typer.BadParameter("--check and --as are for exports: use --dry-run and --key")
+    if api is None and (dry_run or key is not None):
+        raise typer.BadParameter("--dry-run and --key go with --api: use --check and --as")
+    if api is not None:
+        from hansard.adapters.cli.histories import Wish, import_histories
+
+        wish = Wish(api, file, key, dry_run=dry_run, as_json=as_json)
+        if not import_histories(url or context.obj, wish):
+            raise typer.Exit(1)
+        return
+    if check:
+        transfer.check_file(file, as_json=as_json)
+        return
+    with opened(context, url, made=True) as store:
+        transfer.import_from(store, file, new_key, as_json=as_json)
+
+
+def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
+    """Bring a store of an older Hansard to this one's schema; it only adds.
+
+    Example: `hansard migrate --url postgresql://owner@host/talks`
+    """
+    from hansard.adapters.cli.migrating import migrate
+
+    migrate(url or context.obj, as_json=as_json)

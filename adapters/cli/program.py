@@ -1,0 +1,70 @@
+"""The program `hansard`: what stands before any command, and the store that one works on.
+
+Nothing is imported here that only one command needs, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from hansard.adapters.cli.options import Url
+
+if TYPE_CHECKING:
+    from hansard.adapters.store import Store
+
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+_ABOUT: Final = """The verbatim record of what agents said and did.
+
+What a command writes is drawn on a terminal; piped (or with NO_COLOR) it is a line a thing, its
+columns between tabs; with `--json` it is JSON. `--url` goes before or after the command.
+
+`hansard demo` shows all of it, with no key and nothing to set up.
+"""
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from hansard import __version__
+
+        typer.echo(f"hansard {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=_ABOUT)
+def hansard(
+    context: typer.Context,
+    url: Url = None,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    """Remember where the store is, for the command that follows."""
+    context.obj = url
+
+
+@contextmanager
+def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Generator[Store]:
+    """Open the store; only a command that writes makes one."""
+    from hansard.adapters.app import connect, is_there
+    from hansard.domain.errors import StorageUnavailable
+
+    place = url or context.obj
+    if not made and not is_there(place):
+        raise StorageUnavailable(
+            "there is no store: name one with --url or HANSARD_URL, or see `hansard demo --keep`"
+        )
+    with connect(place) as store:
+        yield store
