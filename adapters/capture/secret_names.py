@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-HEADERS: Final = frozenset({"/tools/*/headers"})
+HEADERS: Final = frozenset(
+    {"/tools/*/headers", "/tools/*/mcpServers/*/streamableHttpTransport/headers"}
+)
 """Where the headers stand that a request lends to a server: all of them are secret."""
 
 _WORDS: Final = frozenset({"auth", "bearer", "jwt", "oauth", "passphrase", "pwd"})
@@ -47,6 +49,8 @@ def is_secret(name: str) -> bool:
     match last:
         case "tokens":
             return bool(before) and before[-1] in _TOKEN_HOLDERS
+        case "string":  # Vertex AI's `apiKeyString`.
+            return is_secret("-".join(before))
         case _ if last in _QUALIFIED or last == "keys":
             return bool(before) and before[-1] not in _OPEN
         case _:
