@@ -57,7 +57,7 @@ class Answer:
     otherwise than `id` and `model`, `provider_id` and `model` name them. `awaits_results` says that the caller is to
     answer the calls in it. `alternatives` are further samples of the same request: blocks, how each
     ended, and nothing that all of them share. `ran` are the ids of calls that look like the
-    caller's, but whose results the provider itself gave: they await none.
+    caller's, but whose results the provider itself gave, or takes no more: they await none.
     """
 
     api: str

@@ -64,6 +64,7 @@ def closed(answer: Answer) -> Answer:
 
     Results are awaited only of a complete answer that stopped for its calls. Those of a turn that
     paused are not: it goes back as it is, to be continued, and a result after it would be refused.
+    Nor are those of calls whose model declined to go on before another took over.
     """
     reason = answer.text("stop_reason")
     taken, given = tokens(answer.envelope)
@@ -73,7 +74,17 @@ def closed(answer: Answer) -> Answer:
         input_tokens=taken,
         output_tokens=given,
         awaits_results=answer.is_complete and reason == "tool_use",
+        ran=_declined(answer),
     )
+
+
+def _declined(answer: Answer) -> frozenset[str]:
+    """Return the ids of calls before the last fallback ("Refusals and fallback": drop them)."""
+    values = [block.value for block in answer.blocks]
+    kinds = [value.get("type") for value in values]
+    last = max((place for place, kind in enumerate(kinds) if kind == "fallback"), default=0)
+    ids = (value.get("id") for value in values[:last] if value.get("type") == "tool_use")
+    return frozenset(call for call in ids if isinstance(call, str))
 
 
 def _merged(known: JsonObject, news: JsonObject) -> JsonObject:

@@ -38,7 +38,7 @@ def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Eve
                 call_id=call,
                 name=name,
                 content=native,
-                awaited=place.awaited,
+                awaited=place.awaited and call not in place.ran,
                 line=line,
             )
         case {"type": "server_tool_use" | "mcp_tool_use"} if (asked := called(value)) and asked.id:

@@ -164,6 +164,12 @@ def test_results_are_awaited_of_calls_that_the_answer_stopped_for() -> None:
     assert awaited(said) == [True, True]
 
 
+def test_no_result_is_awaited_of_a_call_whose_model_declined_to_go_on() -> None:
+    seam = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}, "trigger": None}
+    said = message(call(1), seam, call(2), stop_reason="tool_use")
+    assert awaited(said) == [False, True]
+
+
 def test_a_call_beside_a_server_tool_in_flight_is_awaited() -> None:
     server: JsonObject = {
         "type": "server_tool_use",
