@@ -15,12 +15,17 @@ from tests.adapters.command import PROGRAM, Command, Done, ended, in_process, ru
 KEY = "support/4711"
 COMMANDS = (
     "check-request",
+    "compact",
     "conversations",
     "demo",
+    "edit",
     "export",
     "forget",
+    "fork",
     "import",
     "migrate",
+    "redact",
+    "regenerate",
     "replay",
     "request",
     "show",

@@ -34,6 +34,8 @@ def documents(done: Done) -> list[dict[str, Any]]:
 def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path) -> None:
     url = demo.document["url"]
     file, copy = str(folder / "talk.jsonl"), f"sqlite:///{folder / 'copy.db'}"
+    shown = documents(run("show", KEY, "--json", "--url", url))
+    prompt = next(str(event["version"]) for event in shown if event["type"] == "message.recorded")
     runs = {
         "conversations": run("conversations", "--json", "--url", url),
         "show KEY": run("show", KEY, "--json", "--url", url),
@@ -49,10 +51,15 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         ),
         "import --api API FILE": run(
             *("import", "-", "--api", "openai-chat", "--key", "kept", "--json", "--url", copy),
-            given='[{"role": "user", "content": "Hello"}]',
+            given='[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]',
         ),
         "verify [KEY]": run("verify", KEY, "--json", "--url", url),
         "sweep": run("sweep", "--json", "--url", url),
+        "fork KEY NEW_KEY": run("fork", KEY, "fork", "--json", "--url", copy),
+        "compact KEY SUMMARY": run("compact", KEY, "It is late.", "--json", "--url", copy),
+        "regenerate KEY": run("regenerate", "kept", "--json", "--url", copy),
+        "edit KEY VERSION TEXT": run("edit", KEY, prompt, "And now?", "--json", "--url", copy),
+        "redact KEY VERSION": run("redact", KEY, prompt, "--json", "--url", copy),
         "forget KEY": run("forget", KEY, "--yes", "--json", "--url", copy),
         "migrate": run("migrate", "--json", "--url", url),
         "demo": demo,

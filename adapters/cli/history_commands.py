@@ -1,0 +1,116 @@
+"""The commands that change what the history is: their arguments and their help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hansard.adapters.cli.options import AsJson, At, Key, Url, readable
+from hansard.adapters.cli.program import opened
+
+Reason = Annotated[str | None, typer.Option(help="Why, in words.")]
+Version = Annotated[int, typer.Argument(min=1, help="The version of the event.")]
+
+
+def fork(
+    context: typer.Context,
+    key: Key,
+    new_key: Annotated[str, typer.Argument(help="The key of the fork.")],
+    at: At = None,
+    reason: Reason = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a conversation that goes on from another one; nothing is copied.
+
+    Example: `hansard fork support/4711 support/4711/tried-otherwise --at 17`
+    """
+    from hansard.adapters.cli import retelling
+
+    with opened(context, url) as store:
+        retelling.fork(store, key, new_key, at=at, reason=reason, as_json=as_json)
+
+
+def regenerate(context: typer.Context, key: Key, url: Url = None, as_json: AsJson = False) -> None:
+    """Give up the last answer: the next request asks again, byte for byte as before.
+
+    All behind the last prompt, or the last results of tools. `hansard show --lines` still has it.
+
+    Example: `hansard regenerate support/4711`
+    """
+    from hansard.adapters.cli import retelling
+
+    with opened(context, url) as store:
+        retelling.regenerate(store, key, as_json=as_json)
+
+
+def edit(
+    context: typer.Context,
+    key: Key,
+    version: Version,
+    text: Annotated[str, typer.Argument(help="The prompt instead; `-`: standard input.")],
+    document: Annotated[
+        list[Path] | None, typer.Option(help="A file that comes with it; may be repeated.")
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put another prompt in the place of one; what followed it is given up, not lost.
+
+    Example: `hansard edit support/4711 12 "Can it come on Saturday?"`
+    """
+    from hansard.adapters.cli import retelling
+
+    documents = [readable(path) for path in document or ()]
+    with opened(context, url) as store:
+        retelling.edit(store, key, version, text, documents, as_json=as_json)
+
+
+def compact(
+    context: typer.Context,
+    key: Key,
+    summary: Annotated[str, typer.Argument(help="Your summary; `-`: standard input.")],
+    until: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="VERSION",
+            help="The last that it stands for.",
+            show_default="the end of the exchanges that are over",
+        ),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let your own summary stand for what was said, in every request from here on.
+
+    Redact it to have all back.
+
+    Example: `hansard compact support/4711 "The parcel is late." --until 17`
+    """
+    from hansard.adapters.cli import retelling
+
+    with opened(context, url) as store:
+        retelling.compact(store, key, summary, until=until, as_json=as_json)
+
+
+def redact(
+    context: typer.Context,
+    key: Key,
+    version: Version,
+    reason: Reason = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Leave an event out of every request from here on; the record keeps it.
+
+    `hansard forget` erases what was said.
+
+    Example: `hansard redact support/4711 12`
+    """
+    from hansard.adapters.cli import retelling
+
+    with opened(context, url) as store:
+        retelling.redact(store, key, version, reason=reason, as_json=as_json)
