@@ -81,10 +81,11 @@ class ContentStream:
 
 
 def _stray(received: bytes) -> JsonObject | None:
-    """Return the JSON of an error that stands behind the last line of data."""
-    lines = received.replace(b"\r\n", b"\n").split(b"\n")
+    """Return the JSON of an error that stands behind the last event, and the last line of data."""
+    text = received.replace(b"\r\n", b"\n").replace(b"\r", b"\n").strip()
+    lines = text.rpartition(b"\n\n")[2].split(b"\n")
     data = [place for place, line in enumerate(lines) if line.startswith(_DATA)]
-    behind = b"\n".join(lines[data[-1] + 1 if data else 0 :]).strip()
+    behind = b"\n".join(lines[data[-1] + 1 if data else 0 :])
     if not behind.startswith((b"{", b"[")):
         return None
     try:

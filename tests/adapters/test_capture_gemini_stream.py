@@ -11,6 +11,7 @@ from tests.gemini_wire import (
     answer,
     call,
     candidate,
+    chunks,
     event,
     failure,
     said,
@@ -242,11 +243,9 @@ class TestErrors:
     ) -> None:
         spelled = json.dumps([self.ERROR] if listed else self.ERROR, indent=indent)
         stray = (spelled + end).encode()
-        before = streamed([text("a")], stop=None)
-        for told in (
-            fed(before + stray).finish(),
-            fed(before, *(bytes([one]) for one in stray)).finish(),
-        ):
+        wire = streamed([text("a")], stop=None) + stray
+        for size in (1, 7, 64, len(wire)):
+            told = fed(*chunks(wire, [size])).finish()
             assert (told.interruption, told.error) == ("error", self.ERROR["error"])
 
     def test_an_error_in_a_body_is_one_whatever_its_status(self) -> None:
