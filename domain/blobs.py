@@ -6,6 +6,7 @@ window; as a blob it is stored once in its conversation and read when a request 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
@@ -25,10 +26,14 @@ def blob_of(data: bytes) -> Blob:
     return Blob(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
 
 
-def spill(value: Any) -> tuple[Any, dict[str, bytes]]:
-    """Return the value with long strings replaced by references, and those strings by digest."""
+def spill(value: Any, decoded: Mapping[str, bytes] | None = None) -> tuple[Any, dict[str, bytes]]:
+    """Return the value with long strings replaced by references, and those strings by digest.
+
+    `decoded` holds bytes that are stored as such, by their standard base64 (RFC 4648): a long
+    string that is it refers to them.
+    """
     spilled: dict[str, bytes] = {}
-    return _spill(value, spilled), spilled
+    return _spill(value, spilled, decoded or {}), spilled
 
 
 def referenced(value: Any) -> Iterator[Blob]:
@@ -51,7 +56,7 @@ def restore(value: Any, blobs: Mapping[str, bytes]) -> Any:
         case {"$hansard.blob": str() as digest}:
             if digest not in blobs:
                 raise CorruptRecord("a blob that an event refers to is missing")
-            return blobs[digest].decode("utf-8", "surrogatepass")
+            return _text_of(blobs[digest], cast("dict[str, Any]", value).get("as"))
         case {"$hansard.escaped": dict()}:
             return _restore_members(cast("dict[str, Any]", value[ESCAPE]), blobs)
         case dict():
@@ -71,25 +76,35 @@ def _restore_members(value: dict[str, Any], blobs: Mapping[str, bytes]) -> dict[
     return {key: restore(item, blobs) for key, item in value.items()}
 
 
-def _spill(value: Any, spilled: dict[str, bytes]) -> Any:
+def _text_of(data: bytes, form: Any) -> str:
+    """Return the string that bytes stand for, in the form that its reference says."""
+    if form == "base64":
+        return base64.b64encode(data).decode("ascii")
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _spill(value: Any, spilled: dict[str, bytes], decoded: Mapping[str, bytes]) -> Any:
     match value:
         case str() if len(value) > LIMIT // 4:
-            return _spill_text(value, spilled)
+            return _spill_text(value, spilled, decoded)
         case dict():
             members = {
-                key: _spill(item, spilled) for key, item in cast("dict[str, Any]", value).items()
+                key: _spill(item, spilled, decoded)
+                for key, item in cast("dict[str, Any]", value).items()
             }
             return {ESCAPE: members} if REFERENCE in members or ESCAPE in members else members
         case list():
-            return [_spill(item, spilled) for item in cast("list[Any]", value)]
+            return [_spill(item, spilled, decoded) for item in cast("list[Any]", value)]
         case _:
             return value
 
 
-def _spill_text(text: str, spilled: dict[str, bytes]) -> Any:
+def _spill_text(text: str, spilled: dict[str, bytes], decoded: Mapping[str, bytes]) -> Any:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= LIMIT:
         return text
+    told = {} if text not in decoded else {"as": "base64"}
+    data = decoded.get(text, data)
     blob = blob_of(data)
     spilled[blob.sha256] = data
-    return {REFERENCE: blob.sha256, "size": blob.size}
+    return {REFERENCE: blob.sha256, "size": blob.size, **told}

@@ -157,12 +157,13 @@ class OpaqueRecorded(OnLine):
 
 
 class DocumentExtracted(OnLine):
-    """A document found in a message or a tool result, stored once, to travel on its own."""
+    """A document found in what was said or given; `api` says whose own JSON holds it as well."""
 
     document: Document
     version: int | None = None
     call_id: str | None = None
     tool_name: str | None = None
+    api: str | None = None
 
 
 class LiteralSpan(Value):
@@ -250,8 +251,7 @@ class RequestSent(OnLine):
     the answer are bound to. `history` is the digest of the messages alone and `blocks` how many
     blocks they have: a later request that begins with the same ones goes on from this one.
     `account` is a keyed digest, never the key. `seen` is the last version of this conversation that
-    the messages reflect; absent, all that came before. What the caller said in between comes after
-    the response.
+    the messages reflect (absent: all); what the caller said in between comes after the response.
     """
 
     seen: int | None = None

@@ -50,7 +50,8 @@ class Block:
     (docs/format.md); `spilled` says that strings of it may be in blobs. `response` is the id of the
     answer it belongs to, as text. `asked` is how many requests were sent before it (`Responses.of`
     takes both). `call` numbers the calls of a history, from 1: a call and its result have the same
-    number, id and name of the tool.
+    number, id and name of the tool. `made_by` is the API whose tool made a document: its own JSON
+    holds that, in an answer before.
     """
 
     version: int
@@ -64,6 +65,7 @@ class Block:
     call_id: str | None = None
     name: str | None = None
     is_error: bool = False
+    made_by: str | None = None
 
     @property
     def place(self) -> Place:

@@ -102,7 +102,7 @@ class Rounds:
             self._release()
         if self._calls and not self._goes_on():
             self._settle()
-        if not self._said and not self._results:
+        if all(block.made_by for block in self._said) and not self._results:
             self.has_prefills = True
         self._is_out = True
 

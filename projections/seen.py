@@ -73,7 +73,7 @@ def _is_said(event: Event | Unrecognised | Erased) -> bool:
     match event:
         case events.MessageRecorded():
             return event.line is None and event.role != "assistant"
-        case events.ToolResultRecorded() | events.DocumentExtracted():
+        case events.ToolResultRecorded() | events.DocumentExtracted(api=None):
             return event.line is None
         case _:
             return False
@@ -89,6 +89,7 @@ def _is_answered(event: Event | Unrecognised | Erased) -> bool:
             | events.ServerToolResultRecorded()
             | events.CompactionRecorded()
             | events.OpaqueRecorded()
+            | events.DocumentExtracted()
             | events.ResponseCompleted()
             | events.ResponseInterrupted()
         ):

@@ -275,9 +275,10 @@ class _Fold:
 
     def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
         document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
-        asked = len(self._requests)
+        asked, api = len(self._requests), plain.get("api")
         found = Block(
-            version, self._at, document, spilled, None, asked, "document", None, call_id, name
+            *(version, self._at, document, spilled, None, asked, "document", None, call_id, name),
+            made_by=api,
         )
         self._rounds.say(found)
 

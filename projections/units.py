@@ -134,6 +134,9 @@ def _documents(document: content.Document) -> Iterator[str]:
         yield _text(url)
     else:
         data = url.partition(",")[2]
+        if data.startswith(_ENCODED_MARK):
+            yield base64.b64decode(data).decode().removeprefix(_MARK)
+            return
         yield f"base64:{_text(data)}"
         if not data.startswith(_MARK):
             try:
@@ -155,6 +158,8 @@ def _speaker(role: str) -> str:
 
 
 _MARK: Final = "\x1fblob:"
+_ENCODED_MARK: Final = base64.b64encode(_MARK.encode()).decode()
+"""Stands before a digest of bytes that were given in base64: its length is one of whole groups."""
 
 
 class _Marks(Mapping[str, bytes]):

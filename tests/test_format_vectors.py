@@ -29,6 +29,7 @@ VALUES: dict[str, type[BaseModel]] = {
     "tool call": content.ToolCall,
     "tool result": content.ToolResult,
     "tool definition": tools.ToolDefinition,
+    "builtin tool": tools.BuiltinTool,
     "template": events.Template,
     "literal span": events.LiteralSpan,
     "content span": events.ContentSpan,

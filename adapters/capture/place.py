@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 from uuid import UUID
 
 from hansard.adapters.capture.answer import Block
-from hansard.domain.blobs import spill
-from hansard.domain.content import Native
+from hansard.adapters.capture.pictures import Picture, Pictures, decoded
+from hansard.domain.blobs import blob_of, spill
+from hansard.domain.content import Blob, Native
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
 
@@ -38,13 +39,28 @@ EventOf: TypeAlias = Callable[[int, JsonObject, Native, Place], Event]
 
 
 def recorded(blocks: Iterable[Block], place: Place, event_of: EventOf) -> Recording:
-    """Return one event a block, its long strings moved to blobs."""
+    """Return one event a block, its long strings moved to blobs; after it the pictures in it."""
     events: list[Event] = []
     spilled: dict[str, bytes] = {}
+    pictures = Pictures(place.api)
     for block in blocks:
-        value, blobs = spill(block.value)
-        native = Native(api=place.api, value=value)
         here = place if block.call is None else replace(place, call=block.call)
-        events.append(event_of(block.index, block.value, native, here))
+        event, blobs = _recorded(block, here, event_of)
+        if found := pictures.of(event, block.value):
+            event, blobs = _recorded(block, here, event_of, decoded(found))
+            blobs.update((blob.sha256, data) for blob, data in map(_stored, found))
+        events += [event, *(picture.event for picture in found)]
         spilled.update(blobs)
     return tuple(events), spilled
+
+
+def _recorded(
+    block: Block, place: Place, event_of: EventOf, held: Mapping[str, bytes] | None = None
+) -> tuple[Event, dict[str, bytes]]:
+    value, blobs = spill(block.value, held)
+    native = Native(api=place.api, value=value)
+    return event_of(block.index, block.value, native, place), blobs
+
+
+def _stored(picture: Picture) -> tuple[Blob, bytes]:
+    return blob_of(picture.data), picture.data

@@ -11,6 +11,7 @@ from typing import Final
 
 from hansard.projections.apis import MODULES, known_api
 from hansard.projections.history import History
+from hansard.projections.requests.made_documents import without_own
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.responses import Item
 from hansard.projections.turns import history
@@ -44,7 +45,7 @@ def render(
     """
     renderer = known_api(options.api).render
     folded = events if isinstance(events, History) else history(events)
-    return renderer(folded, options, blobs)
+    return renderer(without_own(folded, options.api), options, blobs)
 
 
 @cache

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import base64
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.blobs import ESCAPE, LIMIT, REFERENCE, referenced, restore, spill
+from hansard.domain.blobs import ESCAPE, LIMIT, REFERENCE, blob_of, referenced, restore, spill
 from hansard.domain.content import Native
 from hansard.domain.draft import blobs_of
 from hansard.domain.errors import CorruptRecord
@@ -33,6 +34,23 @@ def test_a_long_string_leaves_a_reference() -> None:
     spilled, blobs = spill({"data": LONG})
     (digest,) = blobs
     assert spilled == {"data": {REFERENCE: digest, "size": LIMIT + 1}}
+
+
+@given(st.binary(min_size=1, max_size=LIMIT), st.integers(min_value=1, max_value=3))
+def test_base64_of_bytes_that_are_stored_refers_to_them(data: bytes, times: int) -> None:
+    stored = data + bytes(LIMIT)
+    text = base64.b64encode(stored).decode()
+    value = {"images": [text] * times, "other": text + "\n"}
+    spilled, blobs = spill(value, {text: stored})
+    reference = {REFERENCE: blob_of(stored).sha256, "size": len(stored), "as": "base64"}
+    assert spilled["images"] == [reference] * times
+    assert blobs[blob_of(stored).sha256] == stored
+    assert restore(spilled, blobs) == value
+    assert {blob.sha256 for blob in referenced(spilled)} == set(blobs)
+
+
+def test_a_short_string_stays_whatever_it_is_the_base64_of() -> None:
+    assert spill({"data": "AAAA"}, {"AAAA": bytes(3)}) == ({"data": "AAAA"}, {})
 
 
 def test_a_short_string_stays() -> None:

@@ -1,0 +1,257 @@
+"""Pictures that providers' tools made: recorded beside their blocks, told to other APIs."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+from uuid_utils.compat import uuid7
+
+import hansard
+from hansard.adapters.capture.answer import Answer, Block
+from hansard.adapters.capture.answer_events import events_of
+from hansard.domain import jsontext
+from hansard.domain.blobs import LIMIT, blob_of, restore
+from hansard.domain.content import Native
+from hansard.domain.events import (
+    DocumentExtracted,
+    EncodedSpan,
+    Event,
+    LiteralSpan,
+    MessageRecorded,
+    ServerToolCallRecorded,
+)
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.continuation import Piece
+from hansard.projections.sources import sources_in
+from hansard.projections.template import split
+from hansard.projections.units import unit_of, unit_of_piece
+
+RESPONSES = "openai-responses"
+SMALL = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
+LARGE = SMALL + bytes(i % 251 for i in range(LIMIT))
+
+
+def drawn(data: bytes | str, **members: str) -> JsonObject:
+    result = data if isinstance(data, str) else base64.b64encode(data).decode()
+    item = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": result}
+    return {**item, **members}
+
+
+def plotted(data: bytes) -> JsonObject:
+    url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    outputs = [{"type": "logs", "logs": "done"}, {"type": "image", "url": url}]
+    return {"type": "code_interpreter_call", "id": "ci_1", "code": "plot()", "outputs": outputs}
+
+
+def recorded(
+    *blocks: JsonObject, api: str = RESPONSES
+) -> tuple[tuple[Event, ...], dict[str, bytes]]:
+    told = Answer(
+        api=api,
+        envelope={},
+        blocks=tuple(Block(index, value) for index, value in enumerate(blocks)),
+    )
+    events, spilled = events_of(told, response=uuid7())
+    return events[:-1], spilled
+
+
+def pictures(events: tuple[Event, ...]) -> list[DocumentExtracted]:
+    return [event for event in events if isinstance(event, DocumentExtracted)]
+
+
+@pytest.fixture
+def talk() -> Iterator[hansard.Talk]:
+    yield hansard.connect("memory://").conversation("talk")
+
+
+def answer(talk: hansard.Talk, *blocks: JsonObject, api: str = RESPONSES) -> UUID:
+    response = uuid7()
+    told = Answer(
+        api=api,
+        envelope={},
+        blocks=tuple(Block(index, value) for index, value in enumerate(blocks)),
+    )
+    events, spilled = events_of(told, response=response)
+    for data in spilled.values():
+        talk.backend.put_blob(talk.tenant, talk.conversation_id, (data,))
+    talk.append(*events)
+    return response
+
+
+def test_a_picture_stands_right_after_the_block_that_holds_it() -> None:
+    said: JsonObject = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+    (call, picture, _), spilled = recorded(drawn(SMALL), said)
+    assert isinstance(call, ServerToolCallRecorded)
+    assert isinstance(picture, DocumentExtracted)
+    document = picture.document
+    assert (document.media_type, document.name) == ("image/png", "image_0.png")
+    assert document.blob == blob_of(SMALL)
+    assert spilled == {blob_of(SMALL).sha256: SMALL}
+    assert (picture.call_id, picture.tool_name, picture.api) == (
+        "ig_1",
+        "image_generation",
+        RESPONSES,
+    )
+
+
+def test_pictures_of_an_answer_are_numbered() -> None:
+    second = {**drawn(b"GIF89a", output_format="gif"), "id": "ig_2"}
+    events, _ = recorded(drawn(SMALL), plotted(SMALL + b"1"), second)
+    named = [(it.document.name, it.call_id, it.tool_name) for it in pictures(events)]
+    assert named == [
+        ("image_0.png", "ig_1", "image_generation"),
+        ("image_1.png", "ci_1", "code_execution"),
+        ("image_2.gif", "ig_2", "image_generation"),
+    ]
+
+
+def test_a_large_picture_is_stored_once_and_comes_back_as_it_was() -> None:
+    item = drawn(LARGE)
+    (call, picture), spilled = recorded(item)
+    assert isinstance(call, ServerToolCallRecorded)
+    blob = blob_of(LARGE)
+    assert spilled == {blob.sha256: LARGE}
+    assert call.content.value["result"] == {
+        "$hansard.blob": blob.sha256,
+        "size": blob.size,
+        "as": "base64",
+    }
+    assert restore(call.content.value, spilled) == item
+    assert isinstance(picture, DocumentExtracted)
+    assert picture.document.blob == blob
+
+
+def test_base64_that_is_not_the_standard_one_comes_back_as_it_was() -> None:
+    data = LARGE + bytes((1 - len(LARGE)) % 3)
+    standard = base64.b64encode(data).decode().rstrip("=")
+    assert len(data) % 3 == 1
+    item = drawn(f"{standard[:-1]}{chr(ord(standard[-1]) + 1)}==")
+    (call, picture), spilled = recorded(item)
+    assert isinstance(call, ServerToolCallRecorded)
+    assert "as" not in call.content.value["result"]
+    assert restore(call.content.value, spilled) == item
+    assert isinstance(picture, DocumentExtracted)
+    assert picture.document.blob == blob_of(data)
+
+
+@pytest.mark.parametrize("result", ["not base64!", "", None])
+def test_what_is_no_picture_is_none(result: str | None) -> None:
+    events, _ = recorded({**drawn(SMALL), "result": result})
+    assert pictures(events) == []
+
+
+def test_pictures_of_code_are_stored_in_both_spellings() -> None:
+    item = plotted(LARGE)
+    (call, picture), spilled = recorded(item)
+    assert isinstance(call, ServerToolCallRecorded)
+    assert restore(call.content.value, spilled) == item
+    assert isinstance(picture, DocumentExtracted)
+    assert picture.document.blob is not None
+    assert spilled[picture.document.blob.sha256] == LARGE
+
+
+def test_a_picture_beside_code_of_geminis_is_of_the_code() -> None:
+    code = {"executableCode": {"id": "c", "code": "plot()", "language": "PYTHON"}}
+    shown = {"inlineData": {"mimeType": "image/png", "data": base64.b64encode(LARGE).decode()}}
+    events, spilled = recorded(code, shown, api="gemini")
+    (picture,) = pictures(events)
+    assert (picture.call_id, picture.tool_name) == ("c", "code_execution")
+    message = events[1]
+    assert isinstance(message, MessageRecorded)
+    (native,) = message.content
+    assert isinstance(native, Native)
+    assert restore(native.value, spilled) == shown
+    assert spilled == {blob_of(LARGE).sha256: LARGE}
+
+
+def test_a_picture_that_a_program_sends_back_is_known_again() -> None:
+    shown = {"inlineData": {"mimeType": "image/png", "data": base64.b64encode(LARGE).decode()}}
+    (message, _), _ = recorded(shown, api="gemini")
+    assert isinstance(message, MessageRecorded)
+    (native,) = message.content
+    assert isinstance(native, Native)
+    assert native.value["inlineData"]["data"]["as"] == "base64"
+    sent = unit_of_piece("gemini", Piece(0, "assistant", shown, json.dumps(shown).encode()))
+    held = unit_of("assistant", native)
+    assert sent.says == held.says
+
+
+def test_a_request_refers_to_the_picture_by_its_bytes(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    answer(talk, drawn(LARGE))
+    request = talk.request(RESPONSES)
+    body = jsontext.write(dict(request))
+    known = sources_in(event.told() for event in talk.read())
+    template, spilled = split(body, known=known)
+    assert EncodedSpan(blob=blob_of(LARGE)) in template.spans
+    assert spilled == {}
+    assert len(body) - sum(len(s.text) for s in template.spans if isinstance(s, LiteralSpan)) > (
+        len(LARGE)
+    )
+
+
+def test_its_own_api_is_not_sent_the_picture_again(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    answer(talk, drawn(LARGE))
+    talk.user("Thanks.")
+    told = talk.request(RESPONSES)["input"]
+    assert told == [
+        {"role": "user", "content": "Draw."},
+        drawn(LARGE),
+        {"role": "user", "content": "Thanks."},
+    ]
+
+
+def test_another_api_sees_the_picture_in_the_users_turn(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    answer(talk, drawn(LARGE))
+    talk.user("Thanks.")
+    *_, (role, content) = [
+        (message["role"], message["content"])
+        for message in talk.request("anthropic-messages")["messages"]
+    ]
+    assert role == "user"
+    tag = next(part["text"] for part in content if "tool-name" in part.get("text", ""))
+    assert 'tool-name="image_generation" tool-call-id="ig_1"' in tag
+    assert 'filename="image_0.png"' in tag
+    (image,) = [part for part in content if part["type"] == "image"]
+    assert base64.b64decode(image["source"]["data"]) == LARGE
+    assert content[-1] == {"type": "text", "text": "Thanks."}
+
+
+def test_an_api_without_pictures_is_told_of_it(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    answer(talk, drawn(SMALL))
+    talk.user("Thanks.")
+    request = talk.request("openai-chat", model="deepseek-chat")
+    assert "document" in {note.rule for note in request.report}
+    assert "image_0.png" in str(request["messages"])
+
+
+def test_later_requests_begin_with_the_earlier_ones(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    answer(talk, drawn(LARGE))
+    talk.user("Thanks.")
+    for api, member in (("anthropic-messages", "messages"), (RESPONSES, "input")):
+        before = talk.request(api, at=talk.head().version)[member]
+        version = talk.head().version
+        answer(talk, {"type": "message", "role": "assistant", "content": "Welcome."})
+        talk.user("Bye.")
+        assert talk.request(api)[member][: len(before)] == before
+        assert talk.request(api, at=version)[member] == before
+
+
+def test_a_picture_at_the_end_is_no_turn_for_its_own_api(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    answer(talk, drawn(SMALL))
+    answer(talk, {"type": "message", "role": "assistant", "content": "There."})
+    told = talk.request(RESPONSES)["input"]
+    assert [item.get("type", item.get("role")) for item in told] == [
+        "user",
+        "image_generation_call",
+        "message",
+    ]
