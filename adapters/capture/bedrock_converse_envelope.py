@@ -15,15 +15,13 @@ from hansard.domain.jsontext import JsonObject
 API: Final = "bedrock-converse"
 """The name of this wire format, in events and requests."""
 
-AMID_A_BLOCK: Final = frozenset(
-    {
-        *("max_tokens", "model_context_window_exceeded", "content_filtered"),
-        *("guardrail_intervened", "malformed_model_output", "malformed_tool_use"),
-    }
+AMID_A_BLOCK: Final = (
+    *("max_tokens", "model_context_window_exceeded", "content_filtered"),
+    *("guardrail_intervened", "malformed_model_output", "malformed_tool_use"),
 )
 """Reasons to stop that may come at any moment, amid a block too."""
 
-_FOR_CALLS: Final = frozenset({"tool_use", "end_turn", "stop_sequence"})
+_FOR_CALLS: Final = ("tool_use", "end_turn", "stop_sequence")
 """Reasons to stop behind which calls await results: some models end their turn with calls."""
 
 
