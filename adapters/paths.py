@@ -11,12 +11,14 @@ from itertools import chain, islice
 from typing import Final
 from uuid import UUID
 
+from hansard.adapters.amendments import amendments
 from hansard.adapters.lineage import BEGINNING, Lineages, Stretch
-from hansard.adapters.reading import events_in, on_main
+from hansard.adapters.reading import events_for, events_in, on_main
 from hansard.adapters.side_lines import SideLine, SideLines, line_of
 from hansard.domain.events import Event
 from hansard.domain.log import Log, RecordedEvent, Told
 from hansard.domain.registry import Erased, Unrecognised
+from hansard.projections.omissions import amended, as_compacted
 from hansard.projections.recorded_units import RecordedUnit, recorded_units
 from hansard.projections.seen import as_seen
 from hansard.projections.sources import Source, sources_in
@@ -139,6 +141,17 @@ class Paths:
             (*first.sources, *last.sources),
         )
 
+    def compacted(self, path: Path) -> PathRead | None:
+        """Return what a path says where a summary stands for its beginning; None where none does."""
+        if amendments(self._log, path.stretches).compaction is None:
+            return None
+        told = [
+            item for item in events_for(self._log, path.stretches, None) if line_of(item) is None
+        ]
+        compaction = amended(told).compaction
+        ordered = told if compaction is None else as_compacted(told, compaction)
+        return self._read_told([item for item in ordered if isinstance(item, Told)])
+
     def _all(self, stretches: Sequence[Stretch]) -> Iterator[RecordedEvent]:
         return chain.from_iterable(self._in(stretch) for stretch in stretches)
 
@@ -160,7 +173,9 @@ class Paths:
         return known if stretch.line is None else on_main(known, stretch)
 
     def _read(self, recorded: Iterable[RecordedEvent]) -> PathRead:
-        told = [event.told() for event in recorded if line_of(event) is None]
+        return self._read_told([event.told() for event in recorded if line_of(event) is None])
+
+    def _read_told(self, told: list[Told]) -> PathRead:
         ordered = [self._here(item) for item in as_seen(told)[0] if isinstance(item, Told)]
         requests = [
             (item.version, UUID(bytes=item.event_id))

@@ -155,8 +155,7 @@ class Relating:
     def _aligned(self) -> Related:
         """Return how the request goes on from the line that it shares most with."""
         best: tuple[Path, PathRead, Alignment] | None = None
-        for path in self._candidates():
-            read = self._paths.read(path, len(self._asked.pieces))
+        for path, read in self._candidates():
             found = align(self._compared.units(), read.units, read.gap)
             if found.how != "apart" and (best is None or found.tells_more_than(best[2])):
                 best = path, read, found
@@ -175,7 +174,15 @@ class Relating:
         count = len(self._compared.units()) - len(said)
         return found.weight == count and all(piece.role != _MODEL for piece in said)
 
-    def _candidates(self) -> Iterator[Path]:
+    def _candidates(self) -> Iterator[tuple[Path, PathRead]]:
+        """Yield the paths that a request may go on from, the main line as it is told first."""
+        main = self._paths.main()
+        if (compacted := self._paths.compacted(main)) is not None:
+            yield main, compacted
+        for path in self._lines():
+            yield path, self._paths.read(path, len(self._asked.pieces))
+
+    def _lines(self) -> Iterator[Path]:
         yield self._paths.main()
         recent = self._compared.last_events()
         given_up = [event.version - 1 for event in recent if event.type == "line.adopted"]

@@ -17,7 +17,7 @@ from hansard.domain.events import (
     ResponseCompleted,
     ResponseInterrupted,
 )
-from hansard.domain.log import RecordedEvent
+from hansard.domain.log import RecordedEvent, Told
 
 _REMEMBERED: Final = 64
 # Bodies are canonical (docs/format.md): that of an event on a side line begins so.
@@ -152,7 +152,7 @@ def closing_of(recorded: RecordedEvent) -> ResponseCompleted | ResponseInterrupt
     return event if isinstance(event, ResponseCompleted | ResponseInterrupted) else None
 
 
-def line_of(recorded: RecordedEvent) -> UUID | None:
+def line_of(recorded: RecordedEvent | Told) -> UUID | None:
     """Return the side line that an event is on, without reading all that it says."""
     body = recorded.body or b""
     if not body.startswith(_LINE):

@@ -8,7 +8,9 @@ from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from hansard.domain import events
+from hansard.domain.content import Text
 from hansard.domain.events import Event
+from hansard.projections.omissions import SUMMARY
 from hansard.projections.unfinished import text_blocks
 from hansard.projections.units import Unit, unit_of
 
@@ -18,7 +20,8 @@ class RecordedUnit(NamedTuple):
 
     A line that is cut after version `until` keeps it whole, the end of its response included.
     `may_miss` says that a request may go on without it: its response did not come whole, or it is
-    what programs leave out of an answer, reasoning and what the provider's own tools did.
+    what programs leave out, reasoning and what the provider's own tools did, or the caller's own
+    summary of what they repeat.
     """
 
     unit: Unit
@@ -63,6 +66,9 @@ class _Fold:
                 self._open += [_at(version, unit_of("assistant", said)) for said in event.content]
             case events.MessageRecorded():
                 self._say(_at(version, unit_of(event.role, said)) for said in event.content)
+            case events.HistoryCompacted(summary=summary, until=until):
+                unit = unit_of("user", Text(text=SUMMARY + summary))
+                self._say([_at(until, unit)._replace(may_miss=True)])
             case events.ToolResultRecorded():
                 unit = unit_of("tool", event.content)._replace(result_of=event.call_id)
                 self._say([_at(version, unit)])

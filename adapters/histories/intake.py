@@ -32,7 +32,7 @@ _METADATA: Final = {"source": "import"}
 _BESIDE: Final = frozenset(
     {
         *("conversation.started", "instructions.set", "tools.defined"),
-        *("annotation.added", "content.redacted"),
+        *("annotation.added", "content.redacted", "history.compacted"),
     }
 )
 """What may stand between the events of a history without making it another one."""

@@ -119,6 +119,7 @@ def test_where_no_exchange_is_over_there_is_nothing_to_sum_up(tmp_path: Path) ->
 def test_a_summary_stands_for_rounds_of_an_exchange_that_is_open(tmp_path: Path) -> None:
     told = Retold(tmp_path)
     told.talk.user("u1")
+    result = 0
     for number in range(3):
         told.answered("looking", f"call_{number}")
         result = told.talk.tool_result(f"call_{number}", "found").last
@@ -208,6 +209,23 @@ def test_a_window_counts_the_exchanges_behind_a_summary_and_keeps_it(told: Retol
     assert [word for word in ("u2", "u3", "u4", "u5") if word in pinned] == ["u3", "u5"]
     notes = told.talk.request(told.api, window=hansard.Window(exchanges=1, step=1)).report
     assert {"compacted", "window"} <= {note.rule for note in notes}
+
+
+@each_api
+def test_a_program_that_goes_on_from_a_list_with_the_summary_says_nothing_twice(
+    spelling: Spelling, tmp_path: Path
+) -> None:
+    told = Retold(tmp_path, spelling)
+    told.exchange("u1", "a1")
+    told.exchange("u2", "a2")
+    told.talk.compact("In short.")
+    key = "input" if told.api == "openai-responses" else "messages"
+    history = list(told.talk.request(told.api)[key])
+    program = told.program
+    for number in (3, 4):
+        history = program.ask([*history, *program.user(f"u{number}")], f"a{number}")
+    assert told.said() == ["In short.", "u3", "a3", "u4", "a4"]
+    assert [said.rpartition("\n")[2] for said in program.said()] == ["u1", "u2", "u3", "u4"]
 
 
 def test_what_a_summary_stands_for_is_not_read(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from hansard.domain.errors import InvalidContent, NothingToSend, VersionConflict
 from tests.adapters.own_history import SPELLINGS, Spelling
 from tests.adapters.retold import Retold
 
-
 each_api = pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: spelling.api)
 
 

@@ -117,7 +117,7 @@ def test_a_redacted_summary_gives_back_the_thinking_that_was_signed_before_it() 
 
 def test_a_tool_loop_goes_on_behind_a_summary() -> None:
     story = Story()
-    story.user("q1")
+    result = story.user("q1")
     for number in range(2):
         story.ask()
         story.answer(tool_use(f"toolu_{number}"), stop="tool_use")
