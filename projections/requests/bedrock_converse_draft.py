@@ -29,8 +29,8 @@ class Draft:
     """The messages so far, the instructions and tools, and what was done to get there.
 
     `model` is the one that the request is for. `kinds` are those of all blocks that were spelled,
-    but for plain text, and "first" for what only the beginning of a request may be. `called` are
-    the names of the tools that were called, in order.
+    but for plain text. `called` are the names of the tools that were called, in order. `has_gaps`
+    says that of a turn nothing went.
     """
 
     history: History
@@ -44,6 +44,7 @@ class Draft:
     notes: list[Note] = field(default_factory=list[Note])
     kinds: set[str] = field(default_factory=set[str])
     called: dict[str, None] = field(default_factory=dict[str, None])
+    has_gaps: bool = False
     _makers: dict[int, Model] = field(default_factory=dict[int, Model])
 
     def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:

@@ -17,7 +17,8 @@ def mended(draft: Draft, messages: list[Message]) -> list[Message]:
     "messages: final assistant content cannot end with trailing whitespace"; nor may its last block
     be reasoning.
     """
-    if not draft.history.has_prefills and messages[-1].role != "assistant":
+    may_be_mixed = draft.history.has_prefills or draft.has_gaps
+    if not may_be_mixed and messages[-1].role != "assistant":
         return messages
     kept = list(messages)
     asked_after = _NEVER

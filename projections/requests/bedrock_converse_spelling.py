@@ -50,6 +50,8 @@ class Speller:
             content.append(value)
             spelled.append(block)
             self._draft.kinds.add(kind_of(value))
+        if not content:
+            self._draft.has_gaps = True
         return Message(role, content, spelled)
 
     def _spelled(self, turn: Turn, answered: set[int | None]) -> list[tuple[Block, JsonObject]]:

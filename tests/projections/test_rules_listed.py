@@ -23,7 +23,7 @@ def noted() -> set[str]:
 def rules_in(tree: ast.AST) -> Iterator[str]:
     """The rules that calls name outright, and all that look like a provider's."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and re.fullmatch(r"[RCOG]\d+", str(node.value)):
+        if isinstance(node, ast.Constant) and re.fullmatch(r"[RCOGB]\d+", str(node.value)):
             yield str(node.value)
         if isinstance(node, ast.Call):
             place = PLACES.get(name_of(node.func))
@@ -63,3 +63,7 @@ def test_every_rule_of_the_responses_api_is_listed() -> None:
 
 def test_every_rule_of_gemini_is_listed() -> None:
     assert {rule for rule in listed() if rule[0] == "G"} == {f"G{n}" for n in range(1, 19)}
+
+
+def test_every_rule_of_bedrock_is_listed() -> None:
+    assert {rule for rule in listed() if rule[0] == "B"} == {f"B{n}" for n in range(1, 18)}

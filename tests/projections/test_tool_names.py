@@ -30,6 +30,7 @@ RULES = {
     "openai-responses": "O7",
     "ollama": "L7",
     "gemini": "G9",
+    "bedrock-converse": "B11",
 }
 
 
@@ -47,11 +48,13 @@ def calls(*names: str) -> Story:
 
 
 def defined(request: Request) -> list[str]:
-    return [each["name"] for tool in request.body["tools"] for each in functions(tool)]
+    config = request.body.get("toolConfig", request.body)
+    return [each["name"] for tool in config["tools"] for each in functions(tool)]
 
 
 def functions(tool: JsonObject) -> list[JsonObject]:
-    declared: list[JsonObject] = tool.get("functionDeclarations", [tool.get("function", tool)])
+    one: JsonObject = tool.get("toolSpec") or tool.get("function") or tool
+    declared: list[JsonObject] = tool.get("functionDeclarations", [one])
     return declared
 
 
@@ -61,7 +64,8 @@ def called(request: Request) -> list[str]:
     for message in said:
         found += [call["function"]["name"] for call in message.get("tool_calls", [])]
         parts: list[Any] = [message] if "type" in message else content(message)
-        found += [part["functionCall"]["name"] for part in parts if "functionCall" in part]
+        for kind in ("functionCall", "toolUse"):
+            found += [part[kind]["name"] for part in parts if kind in part]
         found += [part["name"] for part in parts if isinstance(part, dict) and "name" in part]
     return found
 
