@@ -51,7 +51,7 @@ MODELS = {
 }
 MESSAGES = {name: known_api(name).messages for name in APIS}
 # APIs that have neighbours of one role as one message, and the member that holds its blocks.
-JOINED = {"anthropic-messages": "content", "gemini": "parts"}
+JOINED = {"anthropic-messages": "content", "bedrock-converse": "content", "gemini": "parts"}
 # A compaction stands for all that precedes it: its note names them.
 COMPACTED = ("R18", "O10")
 # The rules that change what had been sent, and why they have to.
