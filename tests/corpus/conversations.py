@@ -18,6 +18,14 @@ _ASKED: Final[dict[str, tuple[str, JsonObject]]] = {
     "openai-chat": _CHAT,
     "openai-compatible": _CHAT,
     "openai-responses": ("/v1/responses", {"input": "Hello"}),
+    "gemini": (
+        "/v1beta/models/gemini-3-flash-preview:generateContent",
+        {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]},
+    ),
+    "bedrock": (
+        "/model/us.amazon.nova-pro-v1:0/converse",
+        {"messages": [{"role": "user", "content": [{"text": "Hello"}]}]},
+    ),
     "ollama": ("/api/chat", {"messages": [{"role": "user", "content": "Hello"}]}),
 }
 

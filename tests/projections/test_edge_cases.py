@@ -1,7 +1,7 @@
 """The nastiest sequences that providers give and take: each by number, and what must come of it.
 
-The numbers are those of the list that this was built from; 17 and 19 are of other APIs. What
-stands elsewhere is named by file and test. Recordings are looked for beside samples of our own.
+The numbers are those of the list that this was built from. What stands elsewhere is named by file
+and test. Recordings are looked for beside samples of our own.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ ROOT: Final = Path(__file__).parents[2]
 HERE: Final = "tests/projections/test_edge_cases.py"
 _SIGNED: Final = "tests/projections/test_anthropic_signed.py"
 _ITEMS: Final = "tests/projections/test_openai_responses_reasoning.py"
+_PARTS: Final = "tests/projections/test_edge_cases_native_parts.py"
+_CONTAINERS: Final = "tests/projections/test_anthropic_containers.py"
+_PAIRS: Final = "tests/projections/test_anthropic_server_tools.py"
+_RAN: Final = "tests/projections/test_openai_responses_server_tools.py"
+_HOPS: Final = "tests/projections/test_hops.py"
 _STREAM: Final = "tests/adapters/test_capture_openai_responses_stream.py"
 
 CASES: Final = {
@@ -70,17 +75,56 @@ CASES: Final = {
     ),
     15: ("nulls", HERE, "test_case_15_absent_is_not_null"),
     16: ("deltas of compatible servers", HERE, "test_case_16_nothing_is_said_twice"),
+    17: (
+        "signed parts",
+        _PARTS,
+        "test_case_17_parts_go_back_as_they_came",
+    ),
     18: ("a hop to another provider", HERE, "test_case_18_ids_are_mapped_alike_and_for_good"),
+    19: (
+        "lossy decoders",
+        _PARTS,
+        "test_case_19_a_member_that_no_sdk_knows_goes_back",
+    ),
     20: ("history surgery", HERE, "test_case_20_marks_do_not_add_up"),
 }
 
 
+ALSO: Final = {
+    1: [(_PAIRS, "test_a_result_may_come_in_the_response_after_the_pause")],
+    2: [(_PAIRS, "test_a_server_call_in_flight_is_lost_when_the_user_speaks_too_early")],
+    10: [
+        (_CONTAINERS, "test_code_in_flight_goes_until_its_container_has_expired"),
+        (_RAN, "test_code_goes_as_words_once_its_container_is_gone"),
+    ],
+    13: [(_ITEMS, "test_what_came_of_redacted_reasoning_goes_without_ids")],
+    14: [(_ITEMS, "test_reasoning_of_others_is_left_out_with_the_ids_of_what_came_of_it")],
+    17: [(_PARTS, "test_case_17_recorded_parts_go_back_as_they_came")],
+    18: [
+        (_HOPS, "test_what_a_reader_signed_comes_back_to_it_and_to_no_other"),
+        (_HOPS, "test_thinking_stands_behind_the_very_prefix_it_was_signed_under"),
+    ],
+    19: [(_PARTS, "test_case_19_tools_go_along_wherever_the_history_has_calls")],
+    20: [
+        (_SIGNED, "test_the_last_compaction_stands_for_all_before_it"),
+        ("tests/projections/test_turns.py", "test_a_refused_response_is_no_part_of_the_history"),
+        (
+            "tests/projections/test_anthropic_pairs.py",
+            "test_an_id_that_is_used_again_becomes_another",
+        ),
+        ("tests/adapters/test_own_history.py", "test_an_edit_after_an_edit_is_nested"),
+    ],
+}
+"""What else of a case is tested, and where."""
+
+
 def test_every_case_is_tested_where_it_is_said_to_be() -> None:
-    assert list(CASES) == [*range(1, 17), 18, 20]
-    for number, (_, path, name) in CASES.items():
-        tree = ast.parse((ROOT / path).read_text())
-        tests = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        assert name in tests, number
+    assert list(CASES) == [*range(1, 21)]
+    for number, (_, *first) in CASES.items():
+        for path, name in [tuple(first), *ALSO.get(number, [])]:
+            tree = ast.parse((ROOT / path).read_text())
+            tests = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+            assert name in tests, number
 
 
 def next_request(played: Played, api: str) -> Request:
