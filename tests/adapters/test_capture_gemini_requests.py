@@ -145,8 +145,11 @@ class TestSaid:
         assert found == events(body(answered(*parts)))
 
     def test_snake_case_is_read_alike(self) -> None:
-        spelled = {"function_call": {"name": "look", "args": {}}, "thought_signature": SIGNATURE}
-        answer = {"function_response": {"name": "look", "response": {}}}
+        spelled: JsonObject = {
+            "function_call": {"name": "look", "args": {}},
+            "thought_signature": SIGNATURE,
+        }
+        answer: JsonObject = {"function_response": {"name": "look", "response": {}}}
         asked, given = told(model(spelled), user(answer))
         (own,) = events(body(answered(signed(call()))))
         assert (asked.call_id, given.call_id) == (own.call_id, own.call_id)
