@@ -8,7 +8,7 @@ the token: what the answer said so far is not sent (google-genai, generate_conte
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from hansard.domain.events import ResponseCompleted, ResponseInterrupted
 from hansard.projections.history import Block, History
@@ -53,4 +53,4 @@ def _token(closing: ResponseCompleted | ResponseInterrupted | None) -> str | Non
     if not candidates or member(candidates[0], "finishReason") not in _GOES_ON:
         return None
     token: Any = member(candidates[0], "continuationToken")
-    return cast("str", token) if isinstance(token, str) and token else None
+    return token if isinstance(token, str) and token else None

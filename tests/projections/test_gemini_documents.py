@@ -1,0 +1,125 @@
+"""Documents in Gemini's requests: what it reads, and where a function's files go."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+
+from hansard.domain.content import Document, Text, ToolResult
+from hansard.domain.events import ToolResultRecorded
+from hansard.domain.jsontext import JsonObject
+from tests.projections import gemini_happenings as gemini
+from tests.projections.gemini_happenings import GEMINI, OLDER, call, of_user, response, signed
+from tests.projections.happenings import Story, document, rules
+
+DIGEST = "ab" * 32
+DATA = b"\xff\xd8\xff"
+BLOBS = {DIGEST: DATA}
+ENCODED = b64encode(DATA).decode()
+TAG = '<document tool-name="look_up" tool-call-id="x" document-short-id="abababab" filename="a" />'
+PREAMBLE = "Documents extracted from tool call results:"
+
+
+def inline(media_type: str) -> JsonObject:
+    return {"inlineData": {"mimeType": media_type, "data": ENCODED}}
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    ["image/jpeg", "image/heic", "application/pdf", "audio/mpeg", "audio/wav", "video/mp4"],
+)
+def test_what_the_service_reads_goes_with_its_bytes(media_type: str) -> None:
+    story = Story()
+    story.user(document("a", f"{media_type}; x=y", DIGEST))
+    assert gemini.contents(story, blobs=BLOBS) == [of_user(inline(media_type))]
+
+
+@pytest.mark.parametrize("media_type", ["image/gif", "application/zip", "application/msword"])
+def test_what_it_does_not_read_goes_in_words(media_type: str) -> None:
+    story = Story()
+    story.user(document("a", media_type, DIGEST))
+    words = f"[The document a ({media_type}) cannot be shown here.]"
+    assert gemini.contents(story, blobs=BLOBS) == [of_user(words)]
+    assert rules(gemini.gemini(story, blobs=BLOBS)) == {"document"}
+
+
+def test_a_text_goes_as_text() -> None:
+    story = Story()
+    story.user(document("a.md", "text/markdown", DIGEST))
+    assert gemini.contents(story, blobs={DIGEST: b"# A"}) == [of_user("a.md\n# A")]
+
+
+@pytest.mark.parametrize(
+    ("document", "part"),
+    [
+        (
+            Document(media_type="image/png", url="https://example.com/a"),
+            {"fileData": {"mimeType": "image/png", "fileUri": "https://example.com/a"}},
+        ),
+        (
+            Document(media_type="video/*", url="https://youtu.be/x"),
+            {"fileData": {"fileUri": "https://youtu.be/x"}},
+        ),
+        (
+            Document(media_type="application/octet-stream", url="https://youtu.be/x"),
+            {"fileData": {"fileUri": "https://youtu.be/x"}},
+        ),
+        (
+            Document(media_type="image/gif", url="https://example.com/a.gif"),
+            {"text": "[The document (image/gif) cannot be shown here.]"},
+        ),
+        (
+            Document(media_type="image/png", url=f"data:image/png;base64,{ENCODED}"),
+            inline("image/png"),
+        ),
+    ],
+)
+def test_a_file_on_the_web_goes_by_its_address(document: Document, part: JsonObject) -> None:
+    story = Story()
+    story.user(document)
+    assert gemini.contents(story) == [of_user(part)]
+
+
+def with_picture(said: str = "see") -> Story:
+    story = Story()
+    story.user("hi")
+    gemini.answers(story, signed(call(id="x")), model=None)
+    picture = document("a", "image/jpeg", DIGEST)
+    result = ToolResult(call_id="x", content=(Text(text=said), picture))
+    story.happen(ToolResultRecorded(call_id="x", content=result))
+    return story
+
+
+def test_a_file_of_a_result_goes_within_it_where_the_model_reads_it_there() -> None:
+    contents = gemini.contents(with_picture(), gemini.asked_of(GEMINI), blobs=BLOBS)
+    (part,) = contents[-1]["parts"]
+    assert part["functionResponse"]["response"] == {"result": "see"}
+    assert part["functionResponse"]["parts"] == [inline("image/jpeg")]
+
+
+def test_a_file_alone_needs_no_words() -> None:
+    contents = gemini.contents(with_picture(" "), gemini.asked_of(GEMINI), blobs=BLOBS)
+    (part,) = contents[-1]["parts"]
+    assert part["functionResponse"]["response"] == {}
+
+
+@pytest.mark.parametrize("model", [None, OLDER])
+def test_else_it_follows_behind_its_tag(model: str | None) -> None:
+    *_, result, after = gemini.contents(with_picture(), gemini.asked_of(model), blobs=BLOBS)
+    told = response({"result": f"see\n{TAG}"}, id="x")
+    assert result == of_user(told)
+    assert after == of_user(f"{PREAMBLE}\n{TAG}", inline("image/jpeg"))
+    assert "G13" in rules(gemini.gemini(with_picture(), gemini.asked_of(model), blobs=BLOBS))
+
+
+def test_a_part_of_a_result_goes_as_it_came_unless_the_model_is_older() -> None:
+    story = Story()
+    story.user("hi")
+    gemini.answers(story, signed(call()))
+    part = response("see", parts=[inline("image/jpeg")])
+    gemini.gives(story, gemini.call_ids(story)[0], part)
+    assert gemini.contents(story)[-1] == of_user(part)
+    *_, result, after = gemini.contents(story, gemini.asked_of(OLDER))
+    assert result == of_user(response("see"))
+    assert after["parts"][1] == inline("image/jpeg")
