@@ -38,15 +38,20 @@ class Media:
         """Return a document as the user's; words where the model does not read it."""
         value = spell_document(file, self._draft.blobs)
         if value is not None and self.reads(value):
-            return self._named(block, value)
+            return self._named(block, value, file.name)
         return self._told(block, file)
 
-    def in_result(self, block: Block, value: JsonObject) -> JsonObject | None:
-        """Return a block as a part of a result; None where the model does not read it there."""
+    def in_result(
+        self, block: Block, value: JsonObject, file: Document | None = None
+    ) -> JsonObject | None:
+        """Return a block as a part of a result; None where the model does not read it there.
+
+        `file` is the document that it was made of, if it was.
+        """
         model, kind = self._draft.model, kind_of(value)
         if kind not in model.reads_in_results or (model.vendor and is_in_s3(value, kind)):
             return None
-        return self._named(block, value)
+        return self._named(block, value, file.name if file else None)
 
     def reads(self, value: JsonObject) -> bool:
         """Whether the model reads a block as the user's."""
@@ -76,15 +81,14 @@ class Media:
         self._draft.leave_out("document", block, f"the model does not read {file.media_type}")
         return {"text": words_for(file)}
 
-    def _named(self, block: Block, value: JsonObject) -> JsonObject:
-        """Return the block of a file under a name that no other has (B7)."""
+    def _named(self, block: Block, value: JsonObject, given: str | None = None) -> JsonObject:
+        """Return the block of a file under a name that no other has (B7), if not as `given`."""
         if kind_of(value) != "document":
             return value
         told = held(value)
-        given: Any = told.get("name")
-        name = self._names.of(given)
-        if name == given:
-            return value
-        why = f"the document goes under the name {name!r}"
-        self._draft.note("translated", "B7", block.version, why)
-        return {"document": {**told, "name": name}}
+        before: Any = told.get("name")
+        name = self._names.of(before)
+        if name != (given or before):
+            why = f"the document goes under the name {name!r}"
+            self._draft.note("translated", "B7", block.version, why)
+        return value if name == before else {"document": {**told, "name": name}}

@@ -103,7 +103,7 @@ class Results:
         part: Document | None = None,
     ) -> JsonObject:
         """Return a file of a result: there, behind a tag among what follows it, or in words."""
-        if (told := self._media.in_result(block, value)) is not None:
+        if (told := self._media.in_result(block, value, part)) is not None:
             return told
         found = part or document(value)
         if not isinstance(found, Document) or not self._media.reads(value):
