@@ -1,0 +1,303 @@
+"""What a recorded client promises, of the clients of each SDK: the same rules for all of them."""
+
+import asyncio
+import re
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+import hansard
+from hansard.adapters.demo.connection import Reply
+from hansard.adapters.demo.scenes import Stall
+from hansard.adapters.journals import HEADER
+from hansard.domain.events import AttemptFailed, ResponseCompleted, ResponseInterrupted
+from tests.adapters.recorded_calls import known, requests_of
+from tests.adapters.replaying_server import Replaying, replaying
+from tests.adapters.sdk_calls import BUSY, KEY, OLLAMA, SDKS, Asked, Sdk
+
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class Aiohttp:DeprecationWarning")
+"""google-genai's own, of aiohttp."""
+
+SAID = ["message.recorded", "request.sent"]
+ANSWERED = [*SAID, "message.recorded", "response.completed"]
+ASKED_WITH_HEADERS = [sdk for sdk in SDKS if sdk not in OLLAMA]
+VERTEX = [sdk for sdk in SDKS if "vertex" in sdk.name]
+RETRYING = [sdk for sdk in SDKS if sdk not in OLLAMA]
+"""Ollama's clients give no headers with a call, and try nothing again."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[hansard.Store]:
+    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def talk(store: hansard.Store) -> hansard.Talk:
+    return store.conversation("talk")
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as running:
+        yield running
+
+
+@pytest.fixture(params=SDKS, ids=str)
+def sdk(request: pytest.FixtureRequest) -> Sdk:
+    assert isinstance(request.param, Sdk)
+    return request.param
+
+
+@contextmanager
+def serving(sdk: Sdk, runner: asyncio.Runner, *replies: Reply) -> Generator[tuple[Replaying, Any]]:
+    """A server with these answers, and a client that asks it; nobody recorded that."""
+    with replaying(*replies) as server:
+        client = sdk.made(server.url.removesuffix("/v1"))
+        try:
+            yield server, client
+        finally:
+            sdk.closes(client, runner)
+
+
+def types(talk: hansard.Talk) -> list[str]:
+    return [recorded.type for recorded in talk.since(1)]
+
+
+# -- what is recorded ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["client", "scope"])
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+def test_a_call_is_recorded(
+    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk, way: str, streams: bool
+) -> None:
+    answer = sdk.streamed if streams else sdk.whole
+    with serving(sdk, runner, answer) as (server, plain):
+        if way == "client":
+            told = sdk.asks(talk.record(plain), runner, Asked(streams))
+        else:
+            with talk.recording():
+                told = sdk.asks(plain, runner, Asked(streams))
+    assert "".join(told) == "Hello!"
+    assert len(told) > 1 or not streams
+    assert types(talk) == ANSWERED
+    assert len(server.requests) == 1
+
+
+def test_a_recorded_client_within_a_scope_is_recorded_once(
+    store: hansard.Store, talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    with serving(sdk, runner, sdk.whole) as (_, plain):
+        client = talk.record(plain)
+        with store.conversation("scope").recording():
+            sdk.asks(client, runner, Asked())
+    assert types(talk) == ANSWERED
+    assert types(store.conversation("scope")) == []
+
+
+def test_the_client_that_was_given_stays_unrecorded(
+    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    with serving(sdk, runner, sdk.whole, sdk.whole) as (_, plain):
+        recorded = talk.record(plain)
+        sdk.asks(plain, runner, Asked())
+        assert types(talk) == []
+        sdk.asks(recorded, runner, Asked())
+    assert isinstance(recorded, type(plain))
+    assert types(talk) == ANSWERED
+
+
+def test_the_one_client_that_is_recorded_may_be_all_that_is_kept(
+    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    with replaying(sdk.whole, sdk.streamed) as server:
+        client = talk.record(sdk.made(server.url.removesuffix("/v1")))
+        try:
+            assert sdk.asks(client, runner, Asked()) == ["Hello!"]
+            assert "".join(sdk.asks(client, runner, Asked(streams=True))) == "Hello!"
+        finally:
+            sdk.closes(client, runner)
+
+
+def test_a_client_is_wrapped_once_for_a_conversation(
+    store: hansard.Store, talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    other = store.conversation("other")
+    with serving(sdk, runner, sdk.whole) as (_, plain):
+        client = talk.record(plain)
+        assert talk.record(client) is client
+        sdk.asks(other.record(client), runner, Asked())
+    assert types(talk) == []
+    assert types(other) == ANSWERED
+
+
+def test_streamed_and_whole_answers_are_recorded_alike(
+    store: hansard.Store, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    said: list[Any] = []
+    for streams, answer in ((False, sdk.whole), (True, sdk.streamed)):
+        talk = store.conversation(f"talk-{streams}")
+        with serving(sdk, runner, answer) as (_, plain):
+            sdk.asks(talk.record(plain), runner, Asked(streams))
+        message, closing = [known(event) for event in talk.since(0)][-2:]
+        assert isinstance(closing, ResponseCompleted)
+        said.append((getattr(message, "content", None), closing.stop_reason))
+    assert said[0] == said[1]
+
+
+# -- whose call it is ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sdk", ASKED_WITH_HEADERS, ids=str)
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+def test_the_header_binds_a_call_and_is_neither_signed_nor_sent(
+    store: hansard.Store, talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk, streams: bool
+) -> None:
+    answer = sdk.streamed if streams else sdk.whole
+    with serving(sdk, runner, answer) as (server, plain):
+        sdk.asks(store.record(plain, unbound="refuse"), runner, Asked(streams, talk.headers))
+    assert types(talk) == ANSWERED
+    [received] = server.requests
+    assert HEADER not in received.headers
+    assert HEADER not in received.headers.get("authorization", "")
+
+
+@pytest.mark.parametrize(
+    "sdk", [sdk for sdk in SDKS if "bedrock" in sdk.name or "boto" in sdk.name]
+)
+def test_all_that_is_signed_is_sent(
+    store: hansard.Store, talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    with serving(sdk, runner, sdk.whole) as (server, plain):
+        sdk.asks(store.record(plain), runner, Asked(False, talk.headers))
+    [received] = server.requests
+    signed = re.search(r"SignedHeaders=([^,]+)", received.headers["authorization"])
+    assert signed is not None
+    assert set(signed[1].split(";")) <= received.headers.keys()
+
+
+def test_the_key_of_a_client_is_known_before_it_calls(
+    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    """What is bound to another account than this one is left out of what is rendered for it."""
+    with serving(sdk, runner, sdk.whole) as (_, plain):
+        client = talk.record(plain)
+        wire: Any = vars(talk)["_wire"]
+        before = wire.account(sdk.api)
+        sdk.asks(client, runner, Asked())
+    [sent] = requests_of(talk)
+    assert before == sent.account
+    assert (sent.account is None) == (sdk in OLLAMA or sdk in VERTEX)
+
+
+# -- what fails ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+def test_a_call_that_cannot_be_recorded_is_refused_in_the_sdks_own_family(
+    store: hansard.Store, runner: asyncio.Runner, sdk: Sdk, streams: bool
+) -> None:
+    with serving(sdk, runner) as (server, plain):
+        client = store.record(plain, unbound="refuse")
+        with pytest.raises(hansard.NotRecorded, match="bound to no conversation") as refused:
+            sdk.asks(client, runner, Asked(streams))
+    assert isinstance(refused.value, sdk.family)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("sdk", RETRYING, ids=str)
+def test_what_the_sdk_tries_again_is_an_attempt_of_one_request(
+    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    with serving(sdk, runner, BUSY, sdk.whole) as (server, plain):
+        assert sdk.asks(talk.record(plain), runner, Asked()) == ["Hello!"]
+    assert len(server.requests) == 2
+    assert types(talk) == [*SAID, "attempt.failed", "message.recorded", "response.completed"]
+    failed = [known(event) for event in talk.since(0) if event.type == "attempt.failed"]
+    assert isinstance(failed[0], AttemptFailed)
+    assert failed[0].status == BUSY.status
+
+
+def test_an_error_is_recorded_and_reaches_the_caller(
+    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    wrong = Reply(400, {"content-type": "application/json"}, b'{"error":{"message":"Wrong."}}')
+    with serving(sdk, runner, wrong) as (_, plain), pytest.raises(Exception) as error:
+        sdk.asks(talk.record(plain), runner, Asked())
+    assert not isinstance(error.value, hansard.NotRecorded)
+    assert types(talk) == [*SAID, "attempt.failed"]
+
+
+def test_a_service_that_is_not_there_is_a_failed_attempt(
+    talk: hansard.Talk, runner: asyncio.Runner
+) -> None:
+    sdk = OLLAMA[0]
+    with serving(sdk, runner) as (server, _):
+        url = server.url
+    client = talk.record(sdk.made(url.removesuffix("/v1")))
+    with pytest.raises(ConnectionError):
+        sdk.asks(client, runner, Asked())
+    sdk.closes(client, runner)
+    assert types(talk) == [*SAID, "attempt.failed"]
+
+
+@pytest.mark.parametrize("sdk", [sdk for sdk in SDKS if sdk not in (*OLLAMA, *VERTEX)], ids=str)
+def test_no_key_is_stored(
+    store: hansard.Store, runner: asyncio.Runner, tmp_path: Path, sdk: Sdk
+) -> None:
+    leaks = Reply(400, {"content-type": "application/json"}, f'{{"error":"{KEY}"}}'.encode())
+    with serving(sdk, runner, leaks, sdk.whole) as (_, plain):
+        client = store.conversation("talk").record(plain)
+        with pytest.raises(Exception, match=r"canary|400"):
+            sdk.asks(client, runner, Asked())
+        sdk.asks(client, runner, Asked())
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or KEY.encode() not in path.read_bytes()
+
+
+# -- streams ---------------------------------------------------------------------------------
+
+
+def stalled(reply: Reply, release: Event) -> Reply:
+    """A reply whose last event is not there before it is released."""
+    return replace(reply, faults=(Stall(len(reply.body) - 20, release),))
+
+
+def test_the_end_of_a_stream_is_handed_on_when_it_is_durable(
+    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+) -> None:
+    seen: list[list[str]] = []
+    release = Event()
+
+    def look() -> None:
+        seen.append(types(talk))
+        release.set()
+
+    with serving(sdk, runner, stalled(sdk.streamed, release)) as (_, plain):
+        sdk.asks(talk.record(plain), runner, Asked(streams=True, each=look))
+    assert seen[0] == SAID
+    assert seen[-1] == ANSWERED
+
+
+def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(talk: hansard.Talk, sdk: Sdk) -> None:
+    class Left(Exception):
+        pass
+
+    def leave() -> None:
+        raise Left
+
+    with (
+        asyncio.Runner() as own,
+        serving(sdk, own, stalled(sdk.streamed, Event())) as (_, plain),
+        pytest.raises(Left),
+    ):
+        sdk.asks(talk.record(plain), own, Asked(streams=True, each=leave))
+    closing = known(talk.since(0)[-1])
+    assert isinstance(closing, ResponseInterrupted)
+    assert closing.reason == "abandoned"
