@@ -56,6 +56,8 @@ class AsyncRecordedBody:
                 yield held
         except Exception:
             await self._lose("cut")
+            if held is not None:
+                yield held
             raise
         except BaseException:
             await self._lose("abandoned")

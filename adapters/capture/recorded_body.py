@@ -62,6 +62,8 @@ class RecordedBody:
                 yield held
         except Exception:
             attempt.lose("cut")
+            if held is not None:
+                yield held
             raise
         except BaseException:
             abandon(attempt)
