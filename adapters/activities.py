@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import blob_among, events_for
+from hansard.adapters.reading import blob_among, told_whole
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Native
 from hansard.domain.log import Backend
@@ -20,4 +20,4 @@ def activities(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[Activi
         held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
         return Native(api=native.api, value=restore(native.value, held))
 
-    return activity(events_for(backend, stretches, None), whole)
+    return activity(told_whole(backend, stretches), whole)

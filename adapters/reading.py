@@ -51,6 +51,12 @@ def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) 
     return _with(found, chain(in_force, _in_window(log, behind, window, found.redacted)))
 
 
+def told_whole(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[Told]:
+    """Return all events of a main line, what a summary stands for too, and what is redacted of it."""
+    found = replace(amendments(log, stretches), compaction=None)
+    return _with(found, chain.from_iterable(_all(log, stretch) for stretch in stretches))
+
+
 def _with(found: Amendments, read: Iterable[Told]) -> Iterator[Told]:
     """Return what was read behind what amends it and was not read."""
     told = list(read)

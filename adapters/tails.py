@@ -84,14 +84,14 @@ def tail_of(log: Log, stretches: tuple[Stretch, ...]) -> Tail:
     """Return the tail of a main line; reads back to the prompt that began it, no further."""
     tail = Tail()
     calls = Head()
-    for item, event in _known(_since_prompt(log, stretches)):
+    for item, event in _known(since_prompt(log, stretches)):
         tail.take(item, event)
         calls = advance(calls, effect_of(event))
     tail.open_calls = calls.open_calls
     return tail
 
 
-def _since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
+def since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
     """Return the last exchange; from the last request on, if the prompt was said while that was out."""
     told: list[Told] = []
     for stretch in reversed(stretches):

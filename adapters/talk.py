@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from hansard.adapters.capture.spool import Spool
+    from hansard.projections.history import Turn
     from hansard.projections.requests.request import Options, Request
     from hansard.projections.server_tools import Activity
 
@@ -45,8 +46,7 @@ class Talk:
     """One conversation. Cheap to make; safe to share between threads.
 
     Nothing is kept but its id and what it goes on from: every question is answered from the log.
-    What renders and records is imported when it is first asked for: most importers of Hansard
-    need neither at once.
+    What renders and records is imported when it is first asked for.
     """
 
     def __init__(
@@ -59,10 +59,7 @@ class Talk:
         actor: str | None = None,
         journals: Journals | None = None,
     ) -> None:
-        """Hold the conversation of a key; `actor` is a keyed digest in hex.
-
-        Its journal is among `journals`, which all holders share that are to share it.
-        """
+        """Hold the conversation of a key; `actor` is a keyed digest in hex, `journals` are shared."""
         self.key = key_given(key)
         self.tenant = tenant
         self.backend = backend
@@ -238,6 +235,16 @@ class Talk:
         """Return the events after a version, in order: only what is new."""
         return list(self.read(after=version_given(version)))
 
+    def turns(self, *, since: int = 0, at: int | None = None) -> tuple[Turn, ...]:
+        """Return what the history says, by turns: all, or only what is new since a version.
+
+        All results of a round are in one turn of the user's, in the order of their calls. `at` is
+        the version to tell it at. Each block has its `content`, as it came, and its `version`.
+        """
+        from hansard.adapters.news import turns_since
+
+        return turns_since(self.backend, self._main_line(at), version_given(since))
+
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events with after < version <= until, in order."""
         self._spool.settle(self.backend)
@@ -274,13 +281,9 @@ class Talk:
 
         `at` is the version to tell it at. Pictures and texts are whole.
         """
-        head = self.head()
-        if head.version == 0:
-            return ()
         from hansard.adapters.activities import activities
 
-        version = version_asked(head, at)
-        return activities(self.backend, self.lineage(version, head))
+        return activities(self.backend, self._main_line(at))
 
     def request(
         self,
@@ -323,10 +326,7 @@ class Talk:
         return request_of(self.backend, self.lineage(version), options)
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
-        """Return a new conversation that goes on from this one, as it stands or stood at `at`.
-
-        Nothing is copied: both share what was said before.
-        """
+        """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
         forked = self._other(key)
         why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
@@ -349,8 +349,7 @@ class Talk:
     def headers(self) -> dict[str, str]:
         """What binds one call of a recorded client to this conversation, whatever else does.
 
-        Give it as the call's `extra_headers`. It is taken out before anything is sent, and never
-        stored.
+        Give it as the call's `extra_headers`. It is taken out before anything is sent.
         """
         return self._wire.headers()
 
@@ -359,9 +358,8 @@ class Talk:
 
         That is the calls of clients that nobody recorded, such as a framework makes its own, and
         those of `store.record(client)`; not those of a client that was recorded for a conversation.
-        Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads and
-        executors do where they run in `contextvars.copy_context()`. In a generator a scope holds
-        while that runs, not in what consumes it.
+        Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads do
+        where they run in `contextvars.copy_context()`. In a generator it holds while that runs.
         """
         return self._wire.scope()
 
@@ -377,6 +375,11 @@ class Talk:
             actor=self._actor,
             journals=self.journals,
         )
+
+    def _main_line(self, at: int | None) -> tuple[Stretch, ...]:
+        """Return what the main line is made of, or was at a version; nothing before it began."""
+        head = self.head()
+        return self.lineage(version_asked(head, at), head) if head.version else ()
 
     def _found(self) -> UUID | None:
         """Return the conversation's id if it has one by now: another holder may have begun it."""
