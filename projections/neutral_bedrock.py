@@ -19,6 +19,14 @@ from hansard.projections.server_tools_bedrock import called, gave
 
 API: Final = "bedrock-converse"
 
+_KINDS: Final = frozenset(
+    {
+        *("text", "image", "document", "video", "audio", "searchResult", "citationsContent"),
+        *("toolUse", "toolResult", "toolAddition", "toolRemoval"),
+        *("reasoningContent", "guardContent", "cachePoint"),
+    }
+)
+
 
 def neutral(value: JsonObject) -> Block:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs.
@@ -41,7 +49,9 @@ def neutral(value: JsonObject) -> Block:
         case {"toolResult": {"toolUseId": str(call)}}:
             gives = held(value)
             content = tuple(part for each in objects(gives.get("content")) for part in parts(each))
-            return ToolResult(call_id=call, content=content, is_error=gives.get("status") == "error")
+            return ToolResult(
+                call_id=call, content=content, is_error=gives.get("status") == "error"
+            )
         case _:
             return document(value) or _opaque(value)
 
@@ -81,8 +91,8 @@ def partial(part: Unfinished) -> JsonObject | None:
 
 
 def kind_of(value: JsonObject) -> str:
-    """Return the name of the member that a block is; empty if it has none."""
-    return next(iter(value), "")
+    """Return the name of the member that a block is; its first, if none is known, or nothing."""
+    return next((name for name in value if name in _KINDS), next(iter(value), ""))
 
 
 def held(value: JsonObject) -> JsonObject:

@@ -10,7 +10,7 @@ from hansard.domain.blobs import restore
 from hansard.domain.content import Native
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block, History
-from hansard.projections.neutral_bedrock import API
+from hansard.projections.neutral_bedrock import API, kind_of
 from hansard.projections.report import Deed, Note
 from hansard.projections.requests.anthropic_draft import Message
 from hansard.projections.requests.bedrock_converse_ids import CallIds
@@ -68,6 +68,8 @@ class Draft:
         if plain["kind"] != "native" or plain["api"] != API:
             return None
         value: JsonObject = plain["value"]
+        if len(value) > 1:
+            value = self._of_one_member(block, value)
         return restore(value, self.blobs) if block.spilled else value
 
     def foreign(self, block: Block) -> Native | None:
@@ -89,6 +91,13 @@ class Draft:
         if asked not in self._makers:
             self._makers[asked] = model_of(self.history.responses.model_asked(asked))
         return self._makers[asked]
+
+    def _of_one_member(self, block: Block, value: JsonObject) -> JsonObject:
+        """Return a block as the union that it is (B18)."""
+        kind = kind_of(value)
+        others = ", ".join(name for name in value if name != kind)
+        self.leave_out("B18", block, f"{others}: a block is the one member that names its kind")
+        return {kind: value[kind]}
 
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:

@@ -219,6 +219,14 @@ def test_ids_and_inputs_that_do_not_fit_are_mapped_on_both_ends() -> None:
         assert calls[-1]["input"] == {"arguments": "SELECT 1"}
 
 
+def test_a_block_is_its_one_member() -> None:
+    story = begun()
+    bedrock.answers(story, {"type": "text", "text": "so"}, model=CLAUDE)
+    story.user("on")
+    assert bedrock.messages(story)[1] == ("assistant", {"text": "so"})
+    assert [note.version for note in converse(story).report.of("B18")] == [3]
+
+
 def test_the_last_word_of_the_assistant_is_mended_and_noted() -> None:
     story = begun()
     bedrock.answers(story, "I said ", bedrock.reasoning(), model=CLAUDE)
