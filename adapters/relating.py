@@ -20,6 +20,7 @@ from hansard.adapters.recording import Related, Standing, in_force_anew
 from hansard.adapters.references import by_reference
 from hansard.adapters.side_lines import SideLine
 from hansard.adapters.standing import IN_FLIGHT
+from hansard.domain import jsontext
 from hansard.domain.events import LineAdopted, Relation
 from hansard.projections.alignment import Alignment, align
 from hansard.projections.continuation import Piece
@@ -81,6 +82,8 @@ class Relating:
         if last is not None and not self._compared.begins_as(count, last.history):
             return None
         if last is not None and len(self._asked.pieces) == count:
+            if self._goes_on_with_answer():
+                return Related("extends", parent=standing.last_id)
             if self._awaits_no_more():
                 return self._sample_of_main()
             if self._broke_off():
@@ -90,6 +93,18 @@ class Relating:
             return extends
         # An answer that the main line does not have: a side line may have it.
         return self._on_side() or extends
+
+    def _goes_on_with_answer(self) -> bool:
+        """Whether a request names what the provider gave with the last answer, to go on with it.
+
+        It says no more than the request before it did (Gemini: `continuationToken`).
+        """
+        token, answered = self._asked.goes_on_by, self._standing.answered
+        if token is None or not answered:
+            return False
+        told = jsontext.write(token)
+        events = self._compared.log.read(self._compared.own, after=answered - 1, until=answered)
+        return any(told in (event.body or b"") for event in events)
 
     def _sample_of_main(self) -> Related:
         """Return the place of the main line's last request, said again beside its answer."""

@@ -37,6 +37,7 @@ from hansard.projections.continuation import Piece
 
 _MODEL: Final = "model"
 _DECLARED: Final = "functionDeclarations"
+_TOKEN: Final = "continuationToken"
 _INSTRUCTIONS: Final = "systemInstruction"
 
 
@@ -49,6 +50,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
     contents = _objects(_listed(sent.get("contents")), "contents")
     settings = object_in(sent, "generationConfig") or {}
     most = member(settings, "maxOutputTokens")
+    token = member(sent, _TOKEN) or member(settings, _TOKEN)
     return Sent(
         api=API,
         body=sent,
@@ -59,6 +61,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
         tools=_tools(sent.get("tools")),
         messages=tuple(contents),
         pieces=tuple(_pieces(contents)),
+        goes_on_by=token if isinstance(token, str) else None,
     )
 
 

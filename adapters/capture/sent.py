@@ -16,7 +16,8 @@ class Sent:
     `system` are the instructions as the API spells them, None where there are none; so `tools`.
     `messages` is what follows the instructions (messages, or items), `pieces` its blocks, in order.
     `refers_to` is the provider's id of the response that it goes on from, `thread` that of the
-    conversation that the provider holds; `compacts` says that it asks for a summary of its messages.
+    conversation that the provider holds; `goes_on_by` what the provider gave with an answer that it
+    broke off, to go on with it. `compacts` says that it asks for a summary of its messages.
     """
 
     api: str
@@ -30,4 +31,5 @@ class Sent:
     pieces: tuple[Piece, ...] = ()
     refers_to: str | None = None
     thread: str | None = None
+    goes_on_by: str | None = None
     compacts: bool = False
