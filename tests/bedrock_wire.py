@@ -35,18 +35,33 @@ def events(*told: JsonObject) -> bytes:
     return b"".join(event(kind, data) for one in told for kind, data in one.items())
 
 
-def exception(kind: str, message: str = "No.") -> bytes:
+def exception(kind: str, message: str = "No.", **more: Any) -> bytes:
     headers = {
         ":exception-type": kind,
         ":content-type": "application/json",
         ":message-type": "exception",
     }
-    return frame(headers, json.dumps({"message": message}).encode())
+    return frame(headers, json.dumps({"message": message, **more}).encode())
 
 
 def error(code: str, message: str = "No.") -> bytes:
     headers = {":message-type": "error", ":error-code": code, ":error-message": message}
     return frame(headers, b"")
+
+
+def frames_of(lines: str) -> bytes:
+    """The frames of a sample: an event a line, by its kind, or an exception, or an error."""
+    return b"".join(_frame_of(json.loads(line)) for line in lines.splitlines())
+
+
+def _frame_of(told: JsonObject) -> bytes:
+    match told:
+        case {":exception": str(kind), **more}:
+            return exception(kind, **more)
+        case {":error": str(code), "message": str(said)}:
+            return error(code, said)
+        case _:
+            return events(told)
 
 
 def body(*content: JsonObject, stop: str = "end_turn", **more: Any) -> JsonObject:

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from hansard.adapters.capture.answer import Answer, token_count
 from hansard.domain.head import MOST_TOKENS
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.server_tools_bedrock import called
 
 API: Final = "bedrock-converse"
 """The name of this wire format, in events and requests."""
@@ -57,7 +58,9 @@ def closed(answer: Answer) -> Answer:
 
 
 def _calls(answer: Answer) -> bool:
-    return any("toolUse" in block.value for block in answer.blocks)
+    """Whether an answer calls the caller's tools."""
+    values = [block.value for block in answer.blocks]
+    return any("toolUse" in value and called(value) is None for value in values)
 
 
 def _tokens(usage: JsonObject) -> tuple[int | None, int | None]:

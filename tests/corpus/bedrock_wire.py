@@ -7,13 +7,10 @@ short, naive, and knowing only what the recordings hold.
 import base64
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlsplit
-
-from botocore.eventstream import (  # type: ignore[import-untyped]  # It has no stubs.
-    EventStreamBuffer,  # pyright: ignore[reportMissingTypeStubs]
-)
 
 from tests.bedrock_wire import events
 from tests.corpus.wire import CORPUS, JsonObject
@@ -73,7 +70,7 @@ def _exchange(one: JsonObject) -> Exchange:
 
 def events_in(body: bytes) -> list[tuple[str, JsonObject]]:
     """The events of a stream, each with its kind and without its padding."""
-    buffer: Any = EventStreamBuffer()
+    buffer: Any = import_module("botocore.eventstream").EventStreamBuffer()
     buffer.add_data(body)
     told = [(frame.headers[":event-type"], json.loads(frame.payload)) for frame in buffer]
     return [(kind, {name: data[name] for name in data if name != _PADDING}) for kind, data in told]
