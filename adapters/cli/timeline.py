@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from hansard.adapters.amendments import amendments
 from hansard.adapters.cli import output
 from hansard.adapters.cli.naming import Named
 from hansard.adapters.cli.quantities import ago, counted
-from hansard.adapters.lineage import Adoption, lineage
+from hansard.adapters.lineage import Adoption, Stretch, lineage
 from hansard.adapters.reading import read_through
 from hansard.domain import jsontext
 from hansard.domain.errors import InvalidInput, MalformedJson
@@ -69,27 +72,43 @@ def show(
 
 
 def told(log: Log, named: Named, version: int, *, everything: bool) -> Iterator[RecordedEvent]:
-    """Yield a conversation's own events up to a version: everything, or the main line as it is."""
+    """Yield a conversation's own events up to a version: everything, or the main line as it is.
+
+    What holds for the main line is told with it, wherever it was recorded.
+    """
     conversation = named.conversation_id
     if everything:
         return log.read(conversation, until=version)
     stretches = lineage(log, conversation, version)
-    return read_through(log, tuple(s for s in stretches if s.conversation_id == conversation))
+    own = tuple(s for s in stretches if s.conversation_id == conversation)
+    beside = [event for event in _holding(log, stretches, conversation) if not _has(own, event)]
+    return merge(read_through(log, own), beside, key=attrgetter("version"))
 
 
 def standing(log: Log, conversation: UUID, version: int) -> Standing:
     """Return what tells why an event is no history at a version."""
-    stretches = [
-        s for s in lineage(log, conversation, version) if s.conversation_id == conversation
-    ]
+    main = lineage(log, conversation, version)
+    stretches = [s for s in main if s.conversation_id == conversation]
+    holding = {event.version for event in _holding(log, main, conversation)}
     adoptions = list(_adoptions(log, conversation, version))
 
     def lost(at: int, line: UUID | None) -> Lost | None:
-        if any(s.line == line and s.after < at <= s.until for s in stretches):
+        if at in holding or any(s.line == line and s.after < at <= s.until for s in stretches):
             return None
         return "given up" if line is None or any(_took(a, at, line) for a in adoptions) else "aside"
 
     return lost
+
+
+def _holding(log: Log, stretches: tuple[Stretch, ...], conversation: UUID) -> list[RecordedEvent]:
+    """Return what amends a main line, of the conversation's own events, in order."""
+    found = amendments(log, stretches).recorded()
+    own = (event for event in found if event.conversation_id == conversation)
+    return sorted(own, key=attrgetter("version"))
+
+
+def _has(stretches: tuple[Stretch, ...], event: RecordedEvent) -> bool:
+    return any(s.line is None and s.after < event.version <= s.until for s in stretches)
 
 
 def _adoptions(log: Log, conversation: UUID, until: int) -> Iterator[Adoption]:

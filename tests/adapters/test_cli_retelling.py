@@ -79,6 +79,19 @@ def test_a_summary_stands_for_what_was_said_until_it_is_redacted(
     assert command("show", KEY).columns[-1][-1].endswith("from here on: too short")
 
 
+def test_what_holds_for_the_history_is_shown_though_it_stands_beside_it(
+    command: Command, url: str
+) -> None:
+    command("compact", KEY, "In short.", "--until", "3")
+    command("redact", KEY, "2")
+    command("edit", KEY, "4", "prompt 2b")
+    assert words(url) == ["In short.", "prompt 2b"]
+    rows = command("show", KEY).columns
+    assert [row[0] for row in rows] == ["1", "2", "3", "6", "7", "8", "9"]
+    lost = [row[0] for row in command("show", KEY, "--lines").columns if row[4]]
+    assert lost == ["4", "5"]
+
+
 def test_a_fork_goes_on_elsewhere(command: Command, url: str) -> None:
     done = command("fork", KEY, "fork", "--at", "3", "--reason", "to try")
     assert done.out == f"fork goes on from {KEY} at version 3.\n"

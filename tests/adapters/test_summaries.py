@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uuid_utils.compat import uuid7
 
 import hansard
 from hansard.adapters.storage.memory import Memory
+from hansard.domain import events
 from hansard.domain.errors import InvalidContent, NothingToSend
 from hansard.domain.log import RecordedEvent, Told
 from tests.adapters.own_history import SPELLINGS, Spelling
@@ -226,6 +228,22 @@ def test_a_program_that_goes_on_from_a_list_with_the_summary_says_nothing_twice(
         history = program.ask([*history, *program.user(f"u{number}")], f"a{number}")
     assert told.said() == ["In short.", "u3", "a3", "u4", "a4"]
     assert [said.rpartition("\n")[2] for said in program.said()] == ["u1", "u2", "u3", "u4"]
+
+
+def test_what_a_tool_of_the_providers_did_is_told_though_a_summary_stands_for_it(
+    told: Retold,
+) -> None:
+    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search"}
+    searched = events.ServerToolCallRecorded(
+        response=uuid7(),
+        index=0,
+        call_id="srvtoolu_1",
+        name="web_search",
+        content=hansard.Native(api=told.api, value=call),
+    )
+    told.talk.append(searched)
+    told.talk.compact("In short.")
+    assert [done.tool for done in told.talk.activity()] == ["web_search"]
 
 
 def test_what_a_summary_stands_for_is_not_read(tmp_path: Path) -> None:
