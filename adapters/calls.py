@@ -66,7 +66,8 @@ def _call(backend: Backend, stretches: tuple[Stretch, ...], event: ToolCallRecor
     held = {blob.sha256: blob_among(backend, stretches, blob) for blob in spilled}
     call = neutral_of(event.content.api, restore(event.content.value, held))
     if isinstance(call, ToolCall):
-        return call
+        # Gemini's calls, and Ollama's, may have no id of their own.
+        return call if call.id else call.model_copy(update={"id": event.call_id})
     if isinstance(call, Opaque):
         raise UnknownApi(f"calls of {call.api!r} cannot be read: upgrade to a Hansard that does")
     raise CorruptRecord("an event of a tool call holds another block: verify the log")

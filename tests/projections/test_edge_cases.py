@@ -184,8 +184,11 @@ def test_case_03_results_stand_in_call_order_and_texts_after(program: Program, a
     talk.tool_result("c1", "r1")
     assert refused(api, talk.request(api)) == ()
     told = program.main(api)[-7:]
-    assert told[:3] == ["call c1", "call c2", "call c3"]
-    assert [word.split()[0] for word in told[3:6]] == ["c1", "c2", "c3"]
+    # Gemini's calls and results are paired by their order: ids of others do not go.
+    ids = ["", "", ""] if api == "gemini" else ["c1", "c2", "c3"]
+    assert told[:3] == [f"call {call_id}" for call_id in ids]
+    assert [word.partition(" gave ")[0] for word in told[3:6]] == ids
+    assert [word[-2:] for word in told[3:5]] == ["r1", "r2"]
     assert told[6] == "Are you there?"
 
 

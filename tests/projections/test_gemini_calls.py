@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import hansard
 from hansard.domain.content import ToolCall
 from hansard.domain.conversation import CANCELLED
 from hansard.domain.events import ToolCallRecorded
@@ -164,3 +165,14 @@ def test_two_answers_without_a_word_between_are_one_content() -> None:
     gemini.answers(story, gemini.text("three"))
     assert gemini.contents(story) == [of_user("hi"), of_model("one", "two", "three")]
     assert "G18" in rules(gemini.gemini(story))
+
+
+def test_an_open_call_without_an_id_has_the_one_under_which_it_was_recorded() -> None:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    talk.user("hi")
+    content = gemini.native(call("a"))
+    talk.append(ToolCallRecorded(call_id="a-0123", name="a", content=content))
+    (opened,) = talk.open_calls()
+    talk.tool_result(opened.id, "1")
+    assert talk.open_calls() == []
+    assert talk.request("gemini").body["contents"][-1] == of_user(response("1", "a"))
