@@ -32,8 +32,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 
 class HansardError(Exception):
     """The root of all errors of this package; its message says what to do."""
@@ -65,12 +63,12 @@ class UnsupportedTool(InvalidInput):
     `tool` and `api` are their names, `able` those of the APIs that have it.
     """
 
-    def __init__(self, tool: str, api: str, able: Iterable[str]) -> None:
+    def __init__(self, tool: str, api: str, able: tuple[str, ...]) -> None:
         """Say which APIs have it."""
         self.tool = tool
         self.api = api
-        self.able = tuple(able)
-        others = f"{', '.join(self.able)} can" if self.able else "no API can"
+        self.able = able
+        others = f"{', '.join(able)} can" if able else "no API can"
         super().__init__(
             f"{api} cannot run {tool!r}: {others}; define other tools with talk.tools([...])"
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from hansard.domain.content import Block, Document, ServerToolResult, Text
 from hansard.domain.errors import UnknownApi
@@ -35,6 +35,10 @@ MODULES: Final = {
 """Name of an API to that of its modules."""
 
 
+Replay: TypeAlias = Literal["verbatim", "once", "record"]
+"""How a block that a provider gave goes back to it: as it came; so, but once an id; not at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """What reads an API's JSON: a block's, that of instructions, that of a tool's definition.
@@ -48,6 +52,7 @@ class Reader:
     `failed` tells whether a result says by itself that it failed, where no flag is recorded with
     it; strings of it may be in blobs.
     `partial` returns the block of text that stays of a block that did not arrive whole, or None.
+    `replay` tells how a block of an answer goes back, where that is not always verbatim.
     """
 
     block: Callable[[JsonObject], Block]
@@ -57,6 +62,7 @@ class Reader:
     parts: Callable[[JsonObject], tuple[Text | Document, ...]] | None = None
     failed: Callable[[JsonObject], bool] | None = None
     partial: Callable[[Unfinished], JsonObject | None] | None = None
+    replay: Callable[[JsonObject], Replay] | None = None
 
 
 @dataclass(frozen=True, slots=True)

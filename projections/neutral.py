@@ -7,7 +7,7 @@ from typing import Any
 from hansard.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
-from hansard.projections.apis import Reader, api_of
+from hansard.projections.apis import Reader, Replay, api_of
 
 
 def neutral_of(api: str, value: JsonObject) -> Block:
@@ -26,6 +26,12 @@ def outcome_of(api: str, value: JsonObject) -> ServerToolResult | None:
     """Return what a provider's own tool gave, if the block of its call holds that as well."""
     reader = _reader(api)
     return reader.outcome(value) if reader and reader.outcome else None
+
+
+def replay_of(api: str, value: JsonObject) -> Replay:
+    """Return how a block of an answer goes back to the API that gave it; most go verbatim."""
+    reader = _reader(api)
+    return reader.replay(value) if reader and reader.replay else "verbatim"
 
 
 def parts_of(api: str, value: JsonObject) -> tuple[Text | Document, ...]:

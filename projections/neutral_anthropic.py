@@ -20,6 +20,7 @@ from hansard.domain.content import (
 from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.apis import Replay
 from hansard.projections.neutral_anthropic_documents import document, parts
 from hansard.projections.server_tools_anthropic import called, gave
 
@@ -71,6 +72,15 @@ def tool(value: JsonObject) -> ToolDefinition | None:
             )
         case _:
             return None
+
+
+def replay(value: JsonObject) -> Replay:
+    """Return how a block of an answer goes back.
+
+    A file that code left in its container is told of and never taken back in an assistant's message;
+    in a user's it is taken (providers' own SDK types allow both).
+    """
+    return "record" if value.get("type") == "container_upload" else "verbatim"
 
 
 def _opaque(value: JsonObject) -> Opaque:

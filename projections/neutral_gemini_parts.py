@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 from hansard.domain.content import Document, Text
 from hansard.domain.documents import media_type_of
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.apis import Replay
 
 Part = Text | Document
 """What a content or a result may hold beside calls."""
@@ -26,7 +27,7 @@ RESPONSE: Final = "functionResponse"
 SIGNATURE: Final = "thoughtSignature"
 """The member in which a part is signed."""
 
-RECORD_ONLY: Final = frozenset({"groundingMetadata", "urlContextMetadata"})
+_RECORD_ONLY: Final = frozenset({"groundingMetadata", "urlContextMetadata"})
 """Members of a candidate that are recorded as blocks, and that no request has."""
 
 _BESIDE: Final = frozenset(
@@ -73,6 +74,11 @@ def kind_of(value: JsonObject) -> str | None:
     """Return the member that says what a part holds; None for one that holds nothing."""
     names = (camel(name) for name in value)
     return next((name for name in names if name not in _BESIDE), None)
+
+
+def replay(value: JsonObject) -> Replay:
+    """Return how a part of an answer goes back: what is told of grounding does not."""
+    return "record" if kind_of(value) in _RECORD_ONLY else "verbatim"
 
 
 def is_thought(value: JsonObject) -> bool:

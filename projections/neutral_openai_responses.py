@@ -24,6 +24,7 @@ from hansard.domain.errors import MalformedJson
 from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
+from hansard.projections.apis import Replay
 from hansard.projections.neutral_custom_tools import custom_tool
 from hansard.projections.neutral_openai_responses_parts import Part, part_of, parts, text_of
 from hansard.projections.server_tools_openai import called
@@ -75,6 +76,11 @@ def says_it_failed(value: JsonObject) -> bool:
             return any(_was_stopped(run) for run in runs)
         case _:
             return False
+
+
+def replay(value: JsonObject) -> Replay:
+    """Return how an item of an answer goes back: one with an id once, whatever came of it since."""
+    return "once" if isinstance(value.get("id"), str) else "verbatim"
 
 
 def instructions(value: JsonObject) -> str:

@@ -26,7 +26,8 @@ from hansard.domain.content import (
 )
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
-from hansard.projections.neutral import neutral_of, outcome_of
+from hansard.projections.apis import Replay
+from hansard.projections.neutral import neutral_of, outcome_of, replay_of
 
 Whole: TypeAlias = Callable[[Native], Native]
 """Returns a block with the strings that were moved to blobs."""
@@ -53,6 +54,12 @@ class Activity:
     metadata: JsonObject | None = None
     is_error: bool = False
     is_done: bool = False
+
+    @property
+    def replay(self) -> Replay:
+        """How it goes back to the API that did it: verbatim, once an id, or not at all."""
+        first = self.native[0]
+        return replay_of(first.api, first.value)
 
 
 def activity(events_told: Iterable[Told], whole: Whole) -> tuple[Activity, ...]:

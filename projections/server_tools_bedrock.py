@@ -7,12 +7,12 @@ docs.aws.amazon.com, "ToolUseBlock", "ToolResultBlock", "System tools".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
-from hansard.domain import jsontext
 from hansard.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.native_members import members, objects, text_or_none, texts
+from hansard.projections.neutral_bedrock_documents import parts
 
 NAMES: Final[Mapping[str, str]] = {
     "nova_grounding": "web_search",
@@ -57,40 +57,8 @@ def gave(value: JsonObject) -> ServerToolResult | None:
 
 
 def _parts(held: JsonObject) -> tuple[_Found, ...]:
-    match held:
-        case {"text": text}:
-            return texts(text)
-        case {"json": said}:
-            return (Text(text=jsontext.write(said).decode()),)
-        case {"image": {"format": str(kind), "source": {"bytes": str(data)}}}:
-            return (_document(f"image/{kind}", None, data),)
-        case {"document": {"source": {"text": str(text)}}}:
-            return texts(text)
-        case {"document": {"format": str(kind), "source": {"bytes": str(data)}} as about}:
-            media_type = _DOCUMENTS.get(kind, "application/octet-stream")
-            name = text_or_none(cast("JsonObject", about).get("name"))
-            return (_document(media_type, name, data),)
-        case {"searchResult": dict()}:
-            return _page(cast("JsonObject", held["searchResult"]))
-        case _:
-            return ()
-
-
-_DOCUMENTS: Final[Mapping[str, str]] = {
-    "pdf": "application/pdf",
-    "csv": "text/csv",
-    "html": "text/html",
-    "txt": "text/plain",
-    "md": "text/markdown",
-    "doc": "application/msword",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "xls": "application/vnd.ms-excel",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
-
-
-def _document(media_type: str, name: str | None, data: Any) -> Document:
-    return Document(media_type=media_type, name=name, url=f"data:{media_type};base64,{data}")
+    found = held.get("searchResult")
+    return _page(cast("JsonObject", found)) if isinstance(found, dict) else parts(held)
 
 
 def _page(found: JsonObject) -> tuple[_Found, ...]:

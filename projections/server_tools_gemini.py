@@ -15,6 +15,7 @@ from hansard.domain import jsontext
 from hansard.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.native_members import members, objects, text_or_none, texts
+from hansard.projections.neutral_gemini_parts import camel, member, object_in
 
 NAMES: Final[Mapping[str, str]] = {
     "GOOGLE_SEARCH_WEB": "web_search",
@@ -27,25 +28,6 @@ NAMES: Final[Mapping[str, str]] = {
 
 QUERIES: Final = ("webSearchQueries", "imageSearchQueries", "retrievalQueries")
 """The members of `groundingMetadata` that say what was asked: those alone are its call."""
-
-_SNAKE: Final[Mapping[str, str]] = {
-    "executableCode": "executable_code",
-    "codeExecutionResult": "code_execution_result",
-    "toolCall": "tool_call",
-    "toolResponse": "tool_response",
-    "toolType": "tool_type",
-    "groundingMetadata": "grounding_metadata",
-    "groundingChunks": "grounding_chunks",
-    "urlContextMetadata": "url_context_metadata",
-    "urlMetadata": "url_metadata",
-    "retrievedUrl": "retrieved_url",
-    "urlRetrievalStatus": "url_retrieval_status",
-    "retrievedContext": "retrieved_context",
-    "webSearchQueries": "web_search_queries",
-    "imageSearchQueries": "image_search_queries",
-    "retrievalQueries": "retrieval_queries",
-}
-"""How the SDK spells members in requests."""
 
 _FETCHED: Final = "URL_RETRIEVAL_STATUS_SUCCESS"
 
@@ -63,17 +45,17 @@ def called(value: JsonObject) -> ServerToolCall | None:
 
     The id is empty where the part has none.
     """
-    if (code := _object(value, "executableCode")) is not None:
+    if (code := object_in(value, "executableCode")) is not None:
         arguments = members(code, "code", "language")
         return ServerToolCall(id=_id(code), name="code_execution", arguments=arguments)
-    if (call := _object(value, "toolCall")) is not None:
+    if (call := object_in(value, "toolCall")) is not None:
         asked: JsonObject = call.get("args") or {}
         return ServerToolCall(id=_id(call), name=_tool(call), arguments=asked)
-    if (grounding := _object(value, "groundingMetadata")) is not None and _asks(grounding):
+    if (grounding := object_in(value, "groundingMetadata")) is not None and _asks(grounding):
         queries = _queries(grounding)
         arguments = {"queries": queries} if queries else {}
         return ServerToolCall(id="", name=grounded_by(grounding), arguments=arguments)
-    if _object(value, "urlContextMetadata") == {}:
+    if object_in(value, "urlContextMetadata") == {}:
         return ServerToolCall(id="", name="web_fetch", arguments={})
     return None
 
@@ -83,7 +65,7 @@ def gave(value: JsonObject) -> ServerToolResult | None:
 
     The id of its call is empty where the part has none.
     """
-    if (ran := _object(value, "codeExecutionResult")) is not None:
+    if (ran := object_in(value, "codeExecutionResult")) is not None:
         outcome = ran.get("outcome")
         return ServerToolResult(
             call_id=_id(ran),
@@ -92,44 +74,45 @@ def gave(value: JsonObject) -> ServerToolResult | None:
             is_error=isinstance(outcome, str) and outcome != "OUTCOME_OK",
             metadata=members(ran, "outcome"),
         )
-    if (told := _object(value, "toolResponse")) is not None:
+    if (told := object_in(value, "toolResponse")) is not None:
         content = _answered(told.get("response"))
         return ServerToolResult(call_id=_id(told), name=_tool(told), content=content)
-    if (grounding := _object(value, "groundingMetadata")) is not None:
+    if (grounding := object_in(value, "groundingMetadata")) is not None:
         return _result(grounded_by(grounding), _grounded(grounding))
-    if (fetched := _object(value, "urlContextMetadata")) is not None:
+    if (fetched := object_in(value, "urlContextMetadata")) is not None:
         return _result("web_fetch", _fetched(fetched))
     return None
 
 
 def grounded_by(grounding: JsonObject) -> str:
     """Return the name of the tool that `groundingMetadata` tells of."""
-    if _get(grounding, "webSearchQueries") or _get(grounding, "imageSearchQueries"):
+    if member(grounding, "webSearchQueries") or member(grounding, "imageSearchQueries"):
         return "web_search"
-    chunks = objects(_get(grounding, "groundingChunks"))
-    if _get(grounding, "retrievalQueries") or any(_get(it, "retrievedContext") for it in chunks):
+    chunks = objects(member(grounding, "groundingChunks"))
+    if member(grounding, "retrievalQueries") or any(
+        member(it, "retrievedContext") for it in chunks
+    ):
         return "file_search"
     return "web_fetch"
 
 
 def _tool(part: JsonObject) -> str:
-    kind = _get(part, "toolType")
+    kind = member(part, "toolType")
     return NAMES.get(kind, kind) if isinstance(kind, str) else ""
 
 
 def _asks(grounding: JsonObject) -> bool:
     """Whether there is nothing but what was asked."""
-    asked = {*QUERIES, *(_SNAKE[name] for name in QUERIES)}
-    return all(name in asked for name in grounding)
+    return all(camel(name) in QUERIES for name in grounding)
 
 
 def _queries(grounding: JsonObject) -> list[Any]:
-    asked = (_get(grounding, name) for name in QUERIES)
+    asked = (member(grounding, name) for name in QUERIES)
     return [query for held in asked if isinstance(held, list) for query in cast("list[Any]", held)]
 
 
 def _grounded(grounding: JsonObject) -> _Grounded:
-    chunks = objects(_get(grounding, "groundingChunks"))
+    chunks = objects(member(grounding, "groundingChunks"))
     queries = _queries(grounding)
     content = tuple(part for chunk in chunks for part in _chunk(chunk))
     return _Grounded(content, {"queries": queries} if queries else {})
@@ -138,7 +121,7 @@ def _grounded(grounding: JsonObject) -> _Grounded:
 def _chunk(chunk: JsonObject) -> tuple[_Found, ...]:
     """Return the page that something said rests on, and its text where there is one."""
     for name in ("web", "maps", "retrievedContext"):
-        if (source := _object(chunk, name)) is not None:
+        if (source := object_in(chunk, name)) is not None:
             return (*_page(source), *texts(source.get("text")))
     return ()
 
@@ -150,12 +133,12 @@ def _page(source: JsonObject) -> tuple[Url, ...]:
 
 def _fetched(context: JsonObject) -> _Grounded:
     """Return the pages that were read; it failed if none of them could be."""
-    pages = objects(_get(context, "urlMetadata"))
+    pages = objects(member(context, "urlMetadata"))
     content = tuple(
         Url(url=url, about={} if status is None else {"status": status})
         for page in pages
-        if isinstance(url := _get(page, "retrievedUrl"), str) and url
-        for status in (_get(page, "urlRetrievalStatus"),)
+        if isinstance(url := member(page, "retrievedUrl"), str) and url
+        for status in (member(page, "urlRetrievalStatus"),)
     )
     failed = bool(content) and all(page.about.get("status") != _FETCHED for page in content)
     return _Grounded(content, {"count": len(content)}, failed)
@@ -186,15 +169,6 @@ def _answered(response: Any) -> tuple[Text, ...]:
 
 
 _SUGGESTIONS: Final = frozenset({"search_suggestions", "searchSuggestions"})
-
-
-def _object(value: JsonObject, name: str) -> JsonObject | None:
-    held = _get(value, name)
-    return cast("JsonObject", held) if isinstance(held, dict) else None
-
-
-def _get(value: JsonObject, name: str) -> Any:
-    return value[name] if name in value else value.get(_SNAKE.get(name, name))
 
 
 def _id(part: JsonObject) -> str:

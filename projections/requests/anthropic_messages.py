@@ -171,6 +171,7 @@ API: Final = Api(
         neutral_anthropic.instructions,
         neutral_anthropic.tool,
         partial=neutral_anthropic.partial,
+        replay=neutral_anthropic.replay,
     ),
     render=render,
 )

@@ -14,6 +14,7 @@ from hansard.domain.conversation import CANCELLED
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
 from hansard.projections.history import Block
+from hansard.projections.neutral import replay_of
 from hansard.projections.requests.anthropic_documents import spell_document
 from hansard.projections.requests.anthropic_draft import API, Draft, is_blank, kind_of
 from hansard.projections.requests.anthropic_ids import CallIds
@@ -102,6 +103,9 @@ class Speller:
         if kind == "tool_result":
             self._draft.note("moved", "R2", block.version, "a result of no call goes as text")
             return self._own_words(block, value)
+        if block.response is not None and replay_of(API, value) == "record":
+            self._leave_out("record", block, f"the service takes no {kind} back")
+            return []
         if kind in _BY_REFERENCE and _file_id(value) is not None:
             self._note_file(block)
         return [value]

@@ -30,7 +30,7 @@ def spelled(tool: BuiltinTool, api: str) -> Native:
     """Return a provider's tool as an API spells it; UnsupportedTool where it has none."""
     spelling = SPELLINGS.get(api, {}).get(tool.name)
     if spelling is None:
-        able = [name for name, tools in SPELLINGS.items() if tool.name in tools]
+        able = tuple(name for name, tools in SPELLINGS.items() if tool.name in tools)
         raise UnsupportedTool(tool.name, api, able)
     return Native(api=api, value=spelling(tool, tool.options.get(api, {})))
 

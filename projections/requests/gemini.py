@@ -14,7 +14,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections import neutral_gemini
 from hansard.projections.apis import Api, Reader
 from hansard.projections.history import Block, History, Turn
-from hansard.projections.neutral_gemini_parts import object_in
+from hansard.projections.neutral_gemini_parts import object_in, replay
 from hansard.projections.report import report_of
 from hansard.projections.requests.gemini_answers import parts_spoken
 from hansard.projections.requests.gemini_arguments import arguments_of
@@ -139,6 +139,7 @@ API: Final = Api(
         neutral_gemini.tool,
         failed=neutral_gemini.says_it_failed,
         partial=neutral_gemini.partial,
+        replay=replay,
     ),
     render=render,
 )

@@ -15,7 +15,6 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_gemini_parts import (
     CALL,
-    RECORD_ONLY,
     RESPONSE,
     SIGNATURE,
     is_held_by_the_service,
@@ -24,6 +23,7 @@ from hansard.projections.neutral_gemini_parts import (
     kind_of,
     member,
     object_in,
+    replay,
     without,
 )
 from hansard.projections.requests.document_tags import words_for
@@ -67,7 +67,7 @@ def parts_spoken(
 def own_part(draft: Draft, block: Block, value: JsonObject) -> JsonObject | None:
     """Return a part of this API's that is no call, as it may go; None where it may not."""
     kind = kind_of(value)
-    if kind in RECORD_ONLY:
+    if replay(value) == "record":
         draft.leave_out("G11", block, "what is told of grounding is no part of a request")
         return None
     if kind in (CALL, RESPONSE):

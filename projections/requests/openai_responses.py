@@ -131,6 +131,7 @@ API: Final = Api(
         neutral_openai_responses.said_by_the_user,
         neutral_openai_responses.says_it_failed,
         neutral_openai_responses.partial,
+        neutral_openai_responses.replay,
     ),
     render=render,
 )

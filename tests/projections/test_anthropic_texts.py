@@ -96,20 +96,29 @@ def test_native_blocks_go_back_as_they_came() -> None:
     """R12, R17: nothing is added, nulls and order of keys stay."""
     citation = {"type": "char_location", "document_title": None, "file_id": None}
     block = {"text": "so", "citations": [citation], "type": "text"}
-    upload = {"type": "container_upload", "file_id": "file_1"}
     unknown = {"type": "of_tomorrow", "held": {"a": None}}
     story = Story()
     story.user("hi")
-    story.answer(block, upload, unknown)
+    story.answer(block, unknown)
     story.user("thanks")
     request = story.request()
-    assert [list(held) for _, held in flat(request)[1:4]] == [
+    assert [list(held) for _, held in flat(request)[1:3]] == [
         ["text", "citations", "type"],
-        ["type", "file_id"],
         ["type", "held"],
     ]
-    assert [held for _, held in flat(request)[1:4]] == [block, upload, unknown]
-    assert rules(request) == {"R23"}
+    assert [held for _, held in flat(request)[1:3]] == [block, unknown]
+    assert rules(request) == set()
+
+
+def test_a_file_that_code_left_in_its_container_is_told_of_and_not_sent_back() -> None:
+    upload = {"type": "container_upload", "file_id": "file_1"}
+    story = Story()
+    story.user("hi")
+    story.answer("Here it is.", upload)
+    story.user("thanks")
+    request = story.request()
+    assert upload not in [held for _, held in flat(request)]
+    assert rules(request) == {"record"}
 
 
 def test_the_operators_notes_stand_after_the_users_turn() -> None:

@@ -1,0 +1,60 @@
+"""How a block of an answer goes back to the API that gave it."""
+
+from __future__ import annotations
+
+import pytest
+from uuid_utils.compat import uuid7
+
+import hansard
+from hansard.adapters.capture.answer import Answer, Block
+from hansard.adapters.capture.answer_events import events_of
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.apis import Replay
+from hansard.projections.neutral import replay_of
+
+POLICIES: list[tuple[str, JsonObject, Replay]] = [
+    ("anthropic-messages", {"type": "text", "text": "x"}, "verbatim"),
+    ("anthropic-messages", {"type": "server_tool_use", "id": "s"}, "verbatim"),
+    ("anthropic-messages", {"type": "redacted_thinking", "data": "x"}, "verbatim"),
+    ("anthropic-messages", {"type": "of_next_year"}, "verbatim"),
+    ("anthropic-messages", {"type": "container_upload", "file_id": "f"}, "record"),
+    ("openai-chat", {"role": "assistant", "content": "x"}, "verbatim"),
+    ("openai-responses", {"type": "reasoning", "id": "rs_1", "summary": []}, "once"),
+    ("openai-responses", {"type": "web_search_call", "id": "ws_1"}, "once"),
+    ("openai-responses", {"type": "reasoning", "encrypted_content": "x"}, "verbatim"),
+    ("gemini", {"executableCode": {"code": "x"}}, "verbatim"),
+    ("gemini", {"groundingMetadata": {}}, "record"),
+    ("gemini", {"urlContextMetadata": {}}, "record"),
+    ("an API of next year", {"type": "text"}, "verbatim"),
+]
+
+
+@pytest.mark.parametrize(("api", "value", "policy"), POLICIES)
+def test_each_block_has_a_policy(api: str, value: JsonObject, policy: Replay) -> None:
+    assert replay_of(api, value) == policy
+
+
+def told(*items: JsonObject) -> hansard.Talk:
+    talk = hansard.connect("memory://").conversation("talk")
+    talk.user("Think.")
+    for number in range(2):
+        blocks = tuple(Block(index, value) for index, value in enumerate(items))
+        envelope = {"id": f"resp_{number}", "store": True, "model": "gpt-5"}
+        answer = Answer(api="openai-responses", envelope=envelope, blocks=blocks)
+        talk.append(*events_of(answer, response=uuid7())[0])
+        talk.user("On.")
+    return talk
+
+
+def test_reasoning_with_two_summaries_goes_back_once() -> None:
+    thought = {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [
+            {"type": "summary_text", "text": "First."},
+            {"type": "summary_text", "text": "Then."},
+        ],
+    }
+    said: JsonObject = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+    sent = told(thought, said).request("openai-responses", model="gpt-5")["input"]
+    assert [item for item in sent if item.get("type") == "reasoning"] == [thought]
