@@ -1,7 +1,7 @@
 """What a service says when it does not answer, as an event.
 
-Errors are objects with a `type` under `error` at all of them: platform.claude.com, "Errors";
-platform.openai.com, "Error codes".
+Errors are objects under `error` with a `type` (platform.claude.com, "Errors"; platform.openai.com,
+"Error codes") or, at Google, a `status` (google.aip.dev, AIP-193), in a list where chunks were asked.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.nesting import read
 from hansard.domain.errors import MalformedJson
 from hansard.domain.events import AttemptFailed
 from hansard.domain.jsontext import JsonObject
@@ -26,8 +26,8 @@ def attempt_failed(
     The error is the body's JSON as it came; what is no JSON is kept as text, its beginning only.
     """
     try:
-        error: Any = read_object(body)
-        reason = error_kind(error.get("error"))
+        error: Any = read(body)
+        reason = error_kind(_object(error).get("error"))
     except MalformedJson:
         error, reason = body[:_LONGEST].decode("utf-8", "replace"), None
     return AttemptFailed(request=request, status=status, error=error, reason=reason, line=line)
@@ -35,5 +35,15 @@ def attempt_failed(
 
 def error_kind(error: Any) -> str | None:
     """Return the type of an error, which names no content."""
-    kind = cast("JsonObject", error).get("type") if isinstance(error, dict) else None
-    return kind if isinstance(kind, str) else None
+    members = cast("JsonObject", error) if isinstance(error, dict) else {}
+    kinds = (members.get(name) for name in ("type", "status"))
+    return next((kind for kind in kinds if isinstance(kind, str)), None)
+
+
+def _object(body: Any) -> JsonObject:
+    """Return the object of an error's body; MalformedJson where there is none."""
+    match body:
+        case dict() as found | [dict() as found]:
+            return cast("JsonObject", found)
+        case _:
+            raise MalformedJson(f"expected a JSON object, found {type(body).__name__}")

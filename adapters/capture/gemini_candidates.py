@@ -31,6 +31,7 @@ _BROKEN: Final = frozenset(
 """Reasons to finish that say that the turn is broken: results of its calls would be refused."""
 
 _STOP: Final = "STOP"
+_UNSAID: Final = "FINISH_REASON_UNSPECIFIED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,7 @@ class Candidate:
     @property
     def stop(self) -> str | None:
         """Why it finished; None where it did not say."""
-        reason = self.members.get("finishReason")
-        return reason if isinstance(reason, str) and reason else None
+        return finish_reason(self.members)
 
 
 def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
@@ -73,6 +73,12 @@ def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
 def block_reason(envelope: JsonObject) -> str | None:
     """Return why a prompt was blocked; None where it was not."""
     return _text(_object(envelope.get("promptFeedback")).get("blockReason"))
+
+
+def finish_reason(candidate: JsonObject) -> str | None:
+    """Return why a candidate finished; None where it did not say."""
+    reason = _text(candidate.get("finishReason"))
+    return None if reason == _UNSAID else reason
 
 
 def told(candidates: Iterable[Candidate]) -> list[JsonObject]:

@@ -10,7 +10,13 @@ from typing import Any, Final, cast
 
 from hansard.adapters.capture.answer import Anomaly, Answer, Interruption, named
 from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.gemini_candidates import Candidate, block_reason, completed, told
+from hansard.adapters.capture.gemini_candidates import (
+    Candidate,
+    block_reason,
+    completed,
+    finish_reason,
+    told,
+)
 from hansard.adapters.capture.gemini_content import Content
 from hansard.adapters.capture.gemini_parts import API
 from hansard.domain.jsontext import JsonObject
@@ -42,7 +48,7 @@ class Chunks:
     `error` is what the service said went wrong amid them.
     """
 
-    __slots__ = ("_anomalies", "_envelope", "_growing", "_has_candidates", "_noted", "error")
+    __slots__ = ("_anomalies", "_envelope", "_growing", "_noted", "error")
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -57,7 +63,7 @@ class Chunks:
         """Whether all said why they finished; more may follow where a gateway says so too early."""
         if not self._growing:
             return block_reason(self._envelope) is not None
-        return all(one.members.get("finishReason") for one in self._growing.values())
+        return all(finish_reason(one.members) for one in self._growing.values())
 
     def take(self, chunk: JsonObject, raw: bytes = b"") -> None:
         """Take the next chunk in; `raw` is what to keep of it where it is not understood."""

@@ -11,6 +11,7 @@ import re
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
+from hansard.adapters.capture.characters import in_whole_characters
 from hansard.adapters.capture.gemini_parts import has, member, object_in, objects
 from hansard.domain.jsontext import JsonObject
 
@@ -44,7 +45,7 @@ class _Place(NamedTuple):
 class PartialCall:
     """One call that grows; nothing that arrives makes it raise."""
 
-    __slots__ = ("_args", "_growing", "_part", "is_odd", "is_open")
+    __slots__ = ("_args", "_growing", "_part", "_texts", "is_odd", "is_open")
 
     def __init__(self, part: JsonObject) -> None:
         """Begin with the part that has the call's name.
@@ -53,7 +54,8 @@ class PartialCall:
         """
         self._part = part
         self._args: JsonObject | None = None
-        self._growing: str | None = None
+        self._growing: tuple[str, _Place] | None = None
+        self._texts: list[str] = []
         self.is_odd = self.is_open = False
         call = object_in(part, "functionCall") or {}
         begun = object_in(call, "args")
@@ -71,6 +73,7 @@ class PartialCall:
 
     def value(self) -> JsonObject:
         """Return the call as one part."""
+        self._settle()
         name = "functionCall" if "functionCall" in self._part else "function_call"
         call = object_in(self._part, "functionCall") or {}
         apart = {*("partialArgs", "partial_args", "willContinue", "will_continue", "args")}
@@ -99,13 +102,30 @@ class PartialCall:
         if not steps or len(values) != 1 or len(piece) != known:
             return False
         told = member(piece, values[0])
-        value = None if told == _NULL else told
+        return self._put(str(path), steps, None if told == _NULL else told, piece)
+
+    def _put(self, path: str, steps: list[str | int], value: Any, piece: JsonObject) -> bool:
+        """Set a value, or let a text go on; return whether no other value is there."""
+        goes_on = member(piece, "willContinue") is True
+        if self._growing is not None and self._growing[0] == path and isinstance(value, str):
+            self._texts.append(value)
+            if not goes_on:
+                self._settle()
+            return True
+        self._settle()
         self._args = {} if self._args is None else self._args
         place = _place(self._args, steps)
-        if place is None or not _put(place, value, grows=self._growing == path):
+        if place is None or not _set(place, value):
             return False
-        self._growing = path if member(piece, "willContinue") is True else None
+        self._growing = (path, place) if goes_on and isinstance(value, str) else None
         return True
+
+    def _settle(self) -> None:
+        """Put the pieces of a text in the place that it has."""
+        if self._growing is not None:
+            holder, key = self._growing[1]
+            holder[key] = in_whole_characters("".join((holder[key], *self._texts)))
+        self._growing, self._texts = None, []
 
 
 def _steps(path: str) -> list[str | int] | None:
@@ -145,19 +165,14 @@ def _fits(holder: Any, step: str | int) -> bool:
     return isinstance(holder, dict)
 
 
-def _put(place: _Place, value: Any, *, grows: bool) -> bool:
-    """Set a value, or go on with the text that is there; return whether nothing else was."""
+def _set(place: _Place, value: Any) -> bool:
+    """Set a value; return whether no other one was there."""
     holder, key = place
-    is_new = key == len(holder) if isinstance(key, int) else key not in holder
-    if is_new:
-        if isinstance(key, int):
+    if isinstance(key, int):
+        if key == len(holder):
             holder.append(value)
-        else:
-            holder[key] = value
-        return True
-    if grows and isinstance(holder[key], str) and isinstance(value, str):
-        holder[key] += value
-        return True
+    else:
+        holder.setdefault(key, value)
     return bool(holder[key] == value)
 
 

@@ -14,7 +14,7 @@ from hansard.adapters.capture.gemini_requests import read_request, said
 from hansard.adapters.capture.refusals import refusal_of
 from hansard.domain.encoding import encode
 from hansard.domain.errors import HansardError, NotRecorded
-from hansard.domain.events import Event
+from hansard.domain.events import AttemptFailed, Event
 from hansard.domain.jsontext import write
 from tests.adapters.attempts import JSON, STREAM, attempted
 from tests.adapters.gemini_streams import blocks, body, fed, odd
@@ -213,10 +213,18 @@ def test_a_stream_of_nothing_but_counts_is_cut() -> None:
     assert fed(b": keep-alive\n\n" * 9).finish().interruption == "cut"
 
 
-def test_an_error_of_the_service_is_kept_with_its_attempt() -> None:
-    closed = attempted(API, [json.dumps(failure()).encode()], JSON, status=503)
+@pytest.mark.parametrize("told", [failure(), [failure()]])
+def test_an_error_of_the_service_is_kept_with_its_attempt(told: object) -> None:
+    closed = attempted(API, [json.dumps(told).encode()], JSON, status=503)
     (failed,) = closed.events
-    assert getattr(failed, "error", None) == failure()
+    assert isinstance(failed, AttemptFailed)
+    assert (failed.error, failed.reason) == (told, "UNAVAILABLE")
+
+
+def test_an_error_that_is_no_object_is_kept_as_text() -> None:
+    (failed,) = attempted(API, [b"[1, 2]"], JSON, status=503).events
+    assert isinstance(failed, AttemptFailed)
+    assert (failed.error, failed.reason) == ("[1, 2]", None)
 
 
 def test_a_call_that_is_refused_fails_as_the_sdks_own_calls_do() -> None:

@@ -127,6 +127,14 @@ class TestCallsInPieces:
         assert (blocks(cut), unfinished(cut), cut.awaits_results) == ([], [whole], False)
         assert blocks(read(*pieces)) == [whole]
 
+    def test_halves_of_a_character_in_pieces_become_one(self) -> None:
+        halves = [
+            [calling(piece("$.x", stringValue=half, willContinue=True))]
+            for half in ("\ud83d", "\ude00")
+        ]
+        told = read([calling(name="a")], *halves, [{"functionCall": {}}])
+        assert blocks(told) == [{"functionCall": {"name": "a", "args": {"x": "\U0001f600"}}}]
+
     @pytest.mark.parametrize(
         "odd_piece",
         [
@@ -203,6 +211,10 @@ class TestEnd:
         assert not stream.may_be_over
         assert not stream.feed(event(said(text("b"))))
         assert stream.may_be_over
+
+    def test_an_unspecified_reason_is_none(self) -> None:
+        told = fed(streamed([text("a")], stop="FINISH_REASON_UNSPECIFIED")).finish()
+        assert (told.interruption, told.stop_reason) == ("cut", None)
 
     def test_an_abandoned_stream_is_complete_where_it_said_why_it_finished(self) -> None:
         assert fed(streamed([text("a")])).finish("abandoned").is_complete
