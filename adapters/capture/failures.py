@@ -43,7 +43,9 @@ def error_kind(error: Any) -> str | None:
 def _object(body: Any) -> JsonObject:
     """Return the object of an error's body; MalformedJson where there is none."""
     match body:
-        case dict() as found | [dict() as found]:
-            return cast("JsonObject", found)
+        case dict():
+            return cast("JsonObject", body)
+        case [dict() as only]:
+            return cast("JsonObject", only)
         case _:
             raise MalformedJson(f"expected a JSON object, found {type(body).__name__}")
