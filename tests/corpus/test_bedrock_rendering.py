@@ -155,7 +155,7 @@ def test_a_program_s_own_request_is_made_again(name: str) -> None:
             continue
         request = Record(exchange).request()
         asked = unmarked(exchange.request)
-        assert request.body.get("system", []) == asked.get("system", [])
+        assert request.body.get("system", []) == asked["system"]
         assert tools_of(request.body) == tools_of(asked)
         if not RIGHTLY.keys() & {note.rule for note in request.report}:
             sent = asked["messages"]
@@ -169,15 +169,15 @@ def tools_of(body: Any) -> list[JsonObject]:
     return found
 
 
-def unmarked(body: Any) -> Any:
+def unmarked(body: JsonObject) -> JsonObject:
     """A request without cache points: they are placed anew."""
-    match body:
-        case dict():
-            return {key: unmarked(value) for key, value in body.items()}
-        case list():
-            return [unmarked(each) for each in body if each != {"cachePoint": {"type": "default"}}]
-        case _:
-            return body
+    told = [{**each, "content": points_gone(each["content"])} for each in body["messages"]]
+    tools = {"toolConfig": {"tools": points_gone(tools_of(body))}}
+    return {**body, **tools, "system": points_gone(body.get("system", [])), "messages": told}
+
+
+def points_gone(blocks: list[JsonObject]) -> list[JsonObject]:
+    return [block for block in blocks if "cachePoint" not in block]
 
 
 def test_signed_reasoning_goes_back_to_the_model_that_made_it() -> None:

@@ -108,7 +108,7 @@ class Going:
     """What goes to an API: its blocks, its words, and what is noted of events."""
 
     def __init__(self, api: str, request: Request) -> None:
-        body = {"max_tokens": 1, **request}
+        body = {"max_tokens": 1, **request.body}
         sent = WIRES[api].read_request(json.dumps(body).encode())
         self.blocks = {json.dumps(plain(piece.block)) for piece in sent.pieces}
         self.words = flat("\n".join(text for text in texts(body)))
