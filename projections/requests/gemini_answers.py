@@ -42,7 +42,7 @@ def parts_spoken(
 ) -> list[JsonObject]:
     """Return the parts of one turn of the model's; `answered` are the calls that have a result."""
     parts: list[JsonObject] = []
-    before: Block | None = None
+    told: Block | None = None
     is_signed_so_far = not draft.reader.wants_signatures
     for block in blocks:
         if block.mark in ("call", "unawaited"):
@@ -55,12 +55,12 @@ def parts_spoken(
         elif (value := draft.own(block)) is not None:
             part = own_part(draft, block, value)
             parts += [] if part is None else [part]
-        elif parts and goes_on(before, block):
-            said = "".join(_texts(draft, block))
-            parts[-1] = {"text": f"{parts[-1]['text']}{said}"}
         else:
-            parts += [{"text": text} for text in _texts(draft, block)]
-        before = block
+            texts = list(_texts(draft, block))
+            if texts and goes_on(told, block):
+                texts[0] = f"{parts.pop()['text']}{texts[0]}"
+            parts += [{"text": text} for text in texts]
+            told = block if texts else None
     return parts
 
 

@@ -168,3 +168,13 @@ def test_caching_needs_no_marks() -> None:
     request = gemini.gemini(answered(text("a")), Options(api=API, cache=True))
     assert rules(request) == {"G14"}
     assert request.body == gemini.gemini(answered(text("a"))).body
+
+
+def test_what_a_piece_of_a_text_goes_on_with_is_a_text() -> None:
+    """Of the pieces into which Anthropic cuts a text the first may be blank."""
+    story = Story()
+    story.user("hi")
+    gemini.asks(story)
+    gemini.answers(story, signed(text("a")))
+    story.answer(anthropic_text(" "), anthropic_text("b"), anthropic_text("c"))
+    assert gemini.contents(story)[1] == of_model(signed(text("a")), "bc")
