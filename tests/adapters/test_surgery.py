@@ -207,6 +207,44 @@ def test_a_closed_conversation_takes_no_surgery(told: Retold) -> None:
         told.talk.compact("In short.")
 
 
+@each_api
+def test_what_a_program_went_on_with_beside_is_regenerated_and_edited_as_well(
+    spelling: Spelling, tmp_path: Path
+) -> None:
+    told = Retold(tmp_path, spelling)
+    program = told.program
+    history = program.ask(program.user("u1"), "a1")
+    program.ask([*history, *program.user("u2")], "a2")
+    beside = program.ask([*history, *program.user("u2b")], "b2")
+    program.ask([*beside, *program.user("u3")], "a3")
+    assert told.said() == ["u1", "a1", "u2b", "b2", "u3", "a3"]
+    told.talk.regenerate()
+    assert told.said() == ["u1", "a1", "u2b", "b2", "u3"]
+    edited = next(event.version for event in told.talk.since(0) if b"u2b" in (event.body or b""))
+    told.talk.edit(edited, "u2c")
+    assert told.said() == ["u1", "a1", "u2c"]
+    told.answered("c2")
+    told.talk.regenerate()
+    assert told.said() == ["u1", "a1", "u2c"]
+    told.talk.compact("In short.")
+    assert told.said() == ["In short.", "u2c"]
+
+
+@each_api
+def test_a_program_goes_on_from_what_was_edited_for_it(spelling: Spelling, tmp_path: Path) -> None:
+    told = Retold(tmp_path, spelling)
+    program = told.program
+    history = program.ask(program.user("u1"), "a1")
+    program.ask([*history, *program.user("u2")], "a2")
+    version = max(
+        e.version for e in told.talk.since(0) if b"u2" in (e.body or b"") and "message" in e.type
+    )
+    told.talk.edit(version, "u2b")
+    program.ask([*history, *program.user("u2b")], "b2")
+    assert told.said() == ["u1", "a1", "u2b", "b2"]
+    assert program.said() == ["u1", "u2", "u2b"]
+
+
 # -- redact ------------------------------------------------------------------------------------
 
 
