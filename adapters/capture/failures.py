@@ -42,7 +42,7 @@ def error_kind(error: Any) -> str | None:
 
 def _object(body: Any) -> JsonObject:
     """Return the object of an error's body; MalformedJson where there is none."""
-    listed = cast("list[Any]", body) if isinstance(body, list) else [body]
+    listed: list[Any] = cast("list[Any]", body) if isinstance(body, list) else [body]
     if len(listed) == 1 and isinstance(listed[0], dict):
         return cast("JsonObject", listed[0])
     raise MalformedJson(f"expected a JSON object, found {type(body).__name__}")
