@@ -1,11 +1,14 @@
 """History surgery: what is asked for again, said otherwise, summed up, and what cannot be."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import hansard
+from hansard.adapters.storage.memory import Memory
 from hansard.domain.errors import InvalidContent, NothingToSend, VersionConflict
+from hansard.domain.log import Append, Verdict
 from tests.adapters.own_history import SPELLINGS, Spelling
 from tests.adapters.retold import Retold
 
@@ -137,6 +140,39 @@ def test_a_version_that_is_expected_is_no_other(told: Retold) -> None:
     with pytest.raises(VersionConflict):
         told.talk.compact("In short.", expected_version=0)
     assert told.talk.head().version == version
+
+
+class Busy(Memory):
+    """A log to which another writer appends right before this one, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rival: Callable[[], object] | None = None
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        rival, self.rival = self.rival, None
+        if rival is not None:
+            rival()
+        return super().append(appends)
+
+
+def test_a_prompt_that_another_writer_said_meanwhile_is_not_given_up(tmp_path: Path) -> None:
+    log = Busy()
+    told = Retold(tmp_path, backend=log)
+    told.exchange("u1", "a1")
+    log.rival = lambda: told.talk.user("u2")
+    with pytest.raises(InvalidContent, match="is not answered yet"):
+        told.talk.regenerate()
+    assert told.said() == ["u1", "a1", "u2"]
+
+
+def test_what_another_writer_remarked_meanwhile_stands_in_no_ones_way(tmp_path: Path) -> None:
+    log = Busy()
+    told = Retold(tmp_path, backend=log)
+    told.exchange("u1", "a1")
+    log.rival = lambda: told.talk.annotate({"rating": "5"})
+    told.talk.regenerate()
+    assert told.said() == ["u1"]
 
 
 # -- edit --------------------------------------------------------------------------------------
