@@ -13,9 +13,10 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.domain.events import RequestSent, ResponseCompleted, Template
+from hansard.domain.events import RequestSent, ResponseCompleted, Template, ToolsDefined
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix, prefix_of
+from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_bedrock import API as BEDROCK
 from hansard.projections.neutral_gemini import API as GEMINI
 from hansard.projections.neutral_openai_responses import API as RESPONSES
@@ -34,6 +35,7 @@ from tests.projections.happenings import (
 from tests.projections.refused import refused
 
 SAID = {RESPONSES: "input", GEMINI: "contents"}
+LOOK_UP = ToolDefinition(name="look_up", input_schema={"type": "object"})
 STAND_IN = "skip_thought_signature_validator"
 _NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 
@@ -80,7 +82,7 @@ turns = st.lists(
 def asks(story: Story, reader: Reader) -> Request:
     """Tell that a request for a reader was sent as it was made."""
     request = story.request(reader.options)
-    prefix = prefix_of(None, None, request["messages"]) if reader.api == API else None
+    prefix = prefix_of(None, request["tools"], request["messages"]) if reader.api == API else None
     if reader.api == BEDROCK:
         prefix = bedrock.digest(request)
     sent = RequestSent(
@@ -122,12 +124,10 @@ def answers(story: Story, reader: Reader, *, thinks: bool, calls: bool) -> str |
         return gemini.call_ids(story)[-1] if calls else None
     elif reader.api == BEDROCK:
         thought = {"reasoningText": {"text": f"hm {at}", "signature": signed}}
-        blocks = [{"reasoningContent": thought}] if thinks else []
-        blocks += [{"text": f"answer {at}"}]
-        blocks += (
-            [{"toolUse": {"toolUseId": call_id, "name": "look_up", "input": {}}}] if calls else []
-        )
-        bedrock.answers(story, *blocks)
+        call: JsonObject = {"toolUse": {"toolUseId": call_id, "name": "look_up", "input": {}}}
+        first: list[JsonObject] = [{"reasoningContent": thought}] if thinks else []
+        told = [*first, {"text": f"answer {at}"}, *([call] if calls else [])]
+        bedrock.answers(story, *told)
         return call_id if calls else None
     else:
         story.assistant(f"answer {at}")
@@ -149,6 +149,7 @@ def answers(story: Story, reader: Reader, *, thinks: bool, calls: bool) -> str |
 def told(done: list[Turn]) -> tuple[Story, list[tuple[Reader, Request]]]:
     """Tell a conversation of such turns; return it, and the requests that were sent."""
     story, sent = Story(), list[tuple[Reader, Request]]()
+    story.happen(ToolsDefined(tools=(LOOK_UP,)))
     for turn in done:
         story.user(f"prompt {len(story.events)}")
         sent.append((turn.reader, asks(story, turn.reader)))
@@ -226,7 +227,7 @@ def test_thinking_stands_behind_the_very_prefix_it_was_signed_under(done: list[T
 def prefixes(request: Request) -> list[tuple[str, str]]:
     """Each signature, and the digest of what stands before the answer that it is of."""
     found = list[tuple[str, str]]()
-    prefix = Prefix()
+    prefix = Prefix(None, request["tools"])
     for message in request["messages"]:
         digest = prefix.digest()
         found += [
@@ -273,7 +274,7 @@ def test_who_answered_last_is_the_reader_where_none_is_named() -> None:
 def test_what_is_changed_before_it_takes_thinking_away_after_a_hop_too() -> None:
     first, second = READERS[:2]
     story, _ = told([Turn(first, True, False), Turn(second, True, False), Turn(first, True, False)])
-    story.redact(1)
+    story.redact(2)
     request = story.request(first.options)
     assert signatures(request) == []
     assert {note.rule for note in request.report} == {"redacted", "R8", "R9"}
