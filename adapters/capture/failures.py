@@ -45,4 +45,4 @@ def _object(body: Any) -> JsonObject:
     listed: list[Any] = cast("list[Any]", body) if isinstance(body, list) else [body]
     if len(listed) == 1 and isinstance(listed[0], dict):
         return cast("JsonObject", listed[0])
-    raise MalformedJson(f"expected a JSON object, found {type(body).__name__}")
+    raise MalformedJson("expected a JSON object")

@@ -1,21 +1,10 @@
 """What Gemini streams is put together as it would have come at once; where it ends, and how."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.credentials import Credentials
-from hansard.adapters.capture.gemini import WIRE
-from hansard.adapters.capture.recorded_async_body import AsyncRecordedBody
-from hansard.adapters.capture.recorded_body import RecordedBody
-from hansard.domain.events import ToolCallRecorded
-from tests.adapters.attempts import STREAM, Closed
 from tests.adapters.gemini_streams import blocks, body, events, fed, odd, read, unfinished
 from tests.gemini_wire import (
     JsonObject,
@@ -306,77 +295,3 @@ def test_a_hop_of_a_continued_answer_is_a_response_with_its_token() -> None:
     assert (hop.is_complete, hop.stop_reason) == (True, "CONTINUATION")
     assert told.envelope["candidates"][0]["continuationToken"] == "Abc-_="
     assert [event.index for event in events(told)] == [0]
-
-
-class TestHandedOn:
-    """The caller gets the chunk that may be the last one when all is durable."""
-
-    CHUNKS = (event(said(text("a"), stop=None)), event(said(call())))
-
-    def test_the_last_chunk_follows_its_record(self) -> None:
-        attempt, closed = waiting()
-        given = RecordedBody(Chunked(self.CHUNKS), attempt)
-        told = [(chunk, len(closed.recordings)) for chunk in given]
-        assert told == [(self.CHUNKS[0], 0), (self.CHUNKS[1], 1)]
-
-    def test_a_chunk_that_seemed_to_be_the_last_goes_on_once_more_comes(self) -> None:
-        attempt, closed = waiting()
-        chunks = (self.CHUNKS[1], *self.CHUNKS)
-        told = [(chunk, len(closed.recordings)) for chunk in RecordedBody(Chunked(chunks), attempt)]
-        assert told == [(chunks[0], 0), (chunks[1], 0), (chunks[2], 1)]
-        calls = [event for event in closed.events if isinstance(event, ToolCallRecorded)]
-        assert len(calls) == 2
-
-    def test_a_chunk_that_was_held_back_is_handed_on_where_the_wire_breaks(self) -> None:
-        attempt, closed = waiting()
-        given = iter(RecordedBody(Chunked(self.CHUNKS, breaks=True), attempt))
-        assert [next(given), next(given)] == list(self.CHUNKS)
-        assert len(closed.recordings) == 1
-        with pytest.raises(ConnectionError):
-            next(given)
-
-    def test_so_it_is_where_the_caller_waits_for_it(self) -> None:
-        async def handed_on() -> list[tuple[bytes, int]]:
-            attempt, closed = waiting()
-            given = AsyncRecordedBody(AsyncChunked(self.CHUNKS), attempt)
-            return [(chunk, len(closed.recordings)) async for chunk in given]
-
-        assert asyncio.run(handed_on()) == [(self.CHUNKS[0], 0), (self.CHUNKS[1], 1)]
-
-
-def waiting() -> tuple[Attempt, Closed]:
-    """An attempt that is answered with a stream, and what it is closed with."""
-    closed = Closed()
-    attempt = Attempt(WIRE, UUID(int=1), None, lambda: Credentials((), lambda _: b""), closed.close)
-    attempt.answered(200, STREAM)
-    return attempt, closed
-
-
-@dataclass(frozen=True, slots=True)
-class Chunked:
-    """A body in these chunks, behind which its wire may break."""
-
-    chunks: tuple[bytes, ...]
-    breaks: bool = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from self.chunks
-        if self.breaks:
-            raise ConnectionError
-
-    def close(self) -> None:
-        pass
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncChunked:
-    """The same, to be waited for."""
-
-    chunks: tuple[bytes, ...]
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for chunk in self.chunks:
-            yield chunk
-
-    async def aclose(self) -> None:
-        pass
