@@ -21,6 +21,8 @@ from hansard.domain.jsontext import JsonObject
 _PADDING: Final = "p"
 """A member of events that hides their length, and says nothing."""
 
+_OF_A_DELTA: Final = ("contentBlockIndex", "delta")
+
 
 class ConverseStream:
     """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
@@ -156,7 +158,8 @@ class ConverseStream:
             return
         for member, piece in cast("JsonObject", delta).items():
             self._grow(index, member, piece)
-        self._look_for_more(data, "delta")
+        if len(data) > len(_OF_A_DELTA):
+            self._look_for_more(data, "delta")
 
     def _grow(self, index: int, member: str, piece: Any) -> None:
         block = self._writing.get(index) or begun_by(member)

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from hansard.adapters.capture.nesting import read_object
@@ -20,6 +21,7 @@ FRAMES: Final = "application/vnd.amazon.eventstream"
 
 _PRELUDE: Final = struct.Struct(">III")
 _CHECKSUM: Final = struct.Struct(">I")
+_CHECKED: Final = _PRELUDE.size - _CHECKSUM.size
 _LEAST: Final = _PRELUDE.size + _CHECKSUM.size
 _MOST: Final = 24 * 1024 * 1024 + 128 * 1024 + _LEAST
 """How long a frame may be: its payload and its headers as long as botocore 1.44.5 takes them."""
@@ -28,6 +30,9 @@ _FIXED: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """How many bytes the value of a header has, by its type; others say their length first."""
 
 _BYTES, _TEXT = 6, 7
+_REPEATED: Final = 256
+"""How long headers may be, in bytes, that are kept in mind: longer ones are no event's."""
+
 _SHOWING: Final = b"\x0d:message-type\x07\x00"
 """A header that every frame of AWS's services has, up to the length of its text."""
 
@@ -49,9 +54,10 @@ class Frame:
 
     def text(self, name: str) -> str | None:
         """Return the header of this name, if it is a text."""
-        values = (held.value for held in self.headers if (held.name, held.type) == (name, _TEXT))
-        found = next(values, None)
-        return None if found is None else found.decode("utf-8", "replace")
+        for held in self.headers:
+            if held.name == name and held.type == _TEXT:
+                return held.value.decode("utf-8", "replace")
+        return None
 
 
 def text_header(name: str, text: str) -> Header:
@@ -106,19 +112,24 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> Sequence[Frame]:
         """Return the frames that this chunk completes, in order; none behind a fault."""
-        self._held += chunk
+        if self._held:
+            self._held += chunk
+        data = self._held or chunk
         frames: list[Frame] = []
         at = 0
         while self.fault is None:
-            length = self._length(at)
-            if length is None or at + length > len(self._held):
+            length = self._length(data, at)
+            if length is None or at + length > len(data):
                 break
-            frame = self._frame(bytes(self._held[at : at + length]))
+            frame = self._frame(bytes(data[at : at + length]))
             if frame is None:
                 break
             frames.append(frame)
             at += length
-        del self._held[:at]
+        if data is chunk:
+            self._held = bytearray(chunk[at:])
+        else:
+            del self._held[:at]
         return frames
 
     @property
@@ -126,12 +137,12 @@ class Decoder:
         """What arrived after the last whole frame."""
         return bytes(self._held)
 
-    def _length(self, at: int) -> int | None:
+    def _length(self, data: bytes | bytearray, at: int) -> int | None:
         """Return how long the frame is that begins here; None where that is not known yet."""
-        if len(self._held) - at < _PRELUDE.size:
+        if len(data) - at < _PRELUDE.size:
             return None
-        length, headers, checksum = _PRELUDE.unpack_from(self._held, at)
-        if checksum != zlib.crc32(self._held[at : at + _PRELUDE.size - _CHECKSUM.size]):
+        length, headers, checksum = _PRELUDE.unpack_from(data, at)
+        if checksum != zlib.crc32(data[at : at + _CHECKED]):
             self.fault = "the checksum of a frame's lengths does not hold"
         elif not _LEAST + headers <= length <= _MOST:
             self.fault = f"a frame of {length} bytes, {headers} of them headers"
@@ -146,7 +157,7 @@ class Decoder:
             return None
         _, length, _ = _PRELUDE.unpack_from(data)
         begin = _PRELUDE.size + length
-        headers = _headers(data[_PRELUDE.size : begin])
+        headers = _known_headers(data[_PRELUDE.size : begin])
         if headers is None:
             self.fault = "the headers of a frame cannot be read"
             return None
@@ -154,10 +165,19 @@ class Decoder:
 
 
 def _begins_a_frame(data: bytes) -> bool:
-    checked = _PRELUDE.size - _CHECKSUM.size
     return len(data) >= _PRELUDE.size and (
-        zlib.crc32(data[:checked]) == int.from_bytes(data[checked : _PRELUDE.size])
+        zlib.crc32(data[:_CHECKED]) == int.from_bytes(data[_CHECKED : _PRELUDE.size])
     )
+
+
+@lru_cache(maxsize=64)
+def _repeated_headers(data: bytes) -> tuple[Header, ...] | None:
+    return _headers(data)
+
+
+def _known_headers(data: bytes) -> tuple[Header, ...] | None:
+    """Return headers; nearly all frames of a stream have the same."""
+    return _repeated_headers(data) if len(data) <= _REPEATED else _headers(data)
 
 
 def _headers(data: bytes) -> tuple[Header, ...] | None:
