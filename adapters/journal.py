@@ -221,7 +221,7 @@ class Journal:
 
     def _record(self, outgoing: Outgoing, after: int | None) -> Begun:
         """Record a request where it belongs; decide again when another writer was quicker."""
-        rendered = matching(outgoing.body, self._remembered())
+        rendered = matching(outgoing.body, self.remembered())
         reading = Reading(outgoing, self._bodies)
         aside = is_reused = False
         for tries_left in reversed(range(_TRIES)):
@@ -337,7 +337,8 @@ class Journal:
         with self._remembering:
             self._accounts.add((api, account))
 
-    def _remembered(self) -> tuple[Rendered, ...]:
+    def remembered(self) -> tuple[Rendered, ...]:
+        """Return the latest requests that were rendered here, in order."""
         with self._remembering:
             return tuple(self._rendered)
 

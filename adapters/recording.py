@@ -8,6 +8,7 @@ nothing of it is lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
@@ -15,12 +16,15 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from hansard.adapters.capture import respelling
 from hansard.adapters.capture.endpoints import endpoint_of
+from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.lineage import Stretch
 from hansard.adapters.side_lines import SideLine
+from hansard.domain.errors import MalformedJson
 from hansard.domain.events import (
     Event,
     InstructionsSet,
@@ -224,12 +228,25 @@ def plan(
 
 
 def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
-    """Return the rendered request whose messages a body holds byte for byte, the latest first."""
+    """Return the rendered request whose messages a body holds, the latest first.
+
+    Byte for byte, unless the SDK of the API spells what it sends otherwise.
+    """
     for made in reversed(rendered):
         name = known_api(made.recipe.api).messages
         messages = made.parts.get(name)
         if messages is not None and b'"%s":%s' % (name.encode(), messages) in body:
             return made
+    return respelled(body, rendered)
+
+
+def respelled(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
+    """Return the rendered request whose messages a body says as an SDK spells them."""
+    made = [made for made in reversed(rendered) if made.recipe.api in respelling.APIS]
+    with suppress(MalformedJson):
+        sent = read_object(body) if made else {}
+        says = (it for it in made if respelling.is_respelled(it.recipe.api, sent, it.parts))
+        return next(says, None)
     return None
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from uuid import UUID
 
+from hansard.adapters.capture.nesting import read_object
+from hansard.adapters.capture.respelling import are_respelled
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import HansardError
 from hansard.domain.events import Recipe
@@ -75,6 +77,9 @@ class _Replay:
             return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
         if compare(body, made.body_parts()):
             return replace(outcome, is_rendered=True)
+        if are_respelled(recipe.api, read_object(body), made.body_parts()):
+            remark = "the SDK spelled it otherwise: record(client, splice=True) keeps our spelling"
+            return replace(outcome, remark=outcome.remark or remark)
         if recipe.renderer != renderer_digest():
             remark = "another release rendered it; this one does so otherwise"
             return replace(outcome, remark=outcome.remark or remark)

@@ -96,20 +96,22 @@ class Store:
             journals=self._journals,
         )
 
-    def record(self, client: ClientT, *, unbound: Unbound = "record") -> ClientT:
+    def record(
+        self, client: ClientT, *, unbound: Unbound = "record", splice: bool = False
+    ) -> ClientT:
         """Return a client of the same type, for the calls of many conversations.
 
         Each call is recorded in the conversation that binds it: by the header in its
         `extra_headers` (`talk.headers`), else by the scope around it (`with talk.recording():`).
         One that is bound to none has a conversation of its own, or is refused before anything is
-        sent (`unbound="refuse"`). Raises UnsupportedClient as `Talk.record` does.
+        sent (`unbound="refuse"`). `splice`, and UnsupportedClient, are as `Talk.record` has them.
         """
         from hansard.adapters.capture import tee
         from hansard.adapters.capture.binding import Binding
 
         if unbound not in ("record", "refuse"):
             raise InvalidInput('unbound is "record" or "refuse"')
-        return tee.record(client, Binding(self._journals, unbound=unbound))
+        return tee.record(client, Binding(self._journals, unbound=unbound, splice=bool(splice)))
 
     def existing(self, key: str) -> Talk:
         """Return the conversation of that key; ConversationNotFound if nothing was said in it."""

@@ -333,17 +333,18 @@ class Talk:
         forked.append(*decided, expected_version=0)
         return forked
 
-    def record(self, client: ClientT, *, after: int | None = None) -> ClientT:
+    def record(self, client: ClientT, *, after: int | None = None, splice: bool = False) -> ClientT:
         """Return a client of the same type; all that crosses its wire is recorded here.
 
         It shares its connections with the client that was given. A call's own `headers` bind it
         elsewhere; a scope does not. What a request goes on from is told from its messages; where
         you know it, `after` is the version that the first one goes on from, and what came after
-        that is history no more. Raises UnsupportedClient for anything but a client of the
+        that is history no more. `splice` has what was rendered here sent byte for byte, though the
+        SDK spells it otherwise. Raises UnsupportedClient for anything but a client of the
         `anthropic`, `openai`, `google-genai`, `ollama` or `boto3` SDK, sync or async.
         """
         version = None if after is None else version_asked(self.head(), after)
-        return self._wire.record(client, version)
+        return self._wire.record(client, version, splice=bool(splice))
 
     @property
     def headers(self) -> dict[str, str]:

@@ -63,12 +63,12 @@ class TalkWire:
         if journal is not None:
             journal.remember(asked)
 
-    def record(self, client: ClientT, after: int | None) -> ClientT:
+    def record(self, client: ClientT, after: int | None, *, splice: bool = False) -> ClientT:
         """Return a client of the same type whose wire is recorded; UnsupportedClient for others."""
         from hansard.adapters.capture import tee
         from hansard.adapters.capture.binding import Binding
 
-        return tee.record(client, Binding(self._journals, self, after=after))
+        return tee.record(client, Binding(self._journals, self, after=after, splice=splice))
 
     def headers(self) -> dict[str, str]:
         """Return the header that binds a call to the conversation."""

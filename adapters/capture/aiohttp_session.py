@@ -50,12 +50,14 @@ class RecordedSession:
         bound = self._turns.binding.of(given)
         told = {name.lower(): value for name, value in given.items()}
         sending = Sending(method.upper(), target_of(str(url)), told, extensions_of_call({}))
-        send = partial(self._inner.request, method, url, headers=given, data=data, **more)
+        body = data or b""
+        if self._turns.binding.splice:
+            body = await loop_threads.told(partial(self._turns.spliced, bound, sending, body))
+        more["data"] = body or data
+        send = partial(self._inner.request, method, url, headers=given, **more)
         if not sending.is_recorded:
             return await send()
-        attempt = await loop_threads.opened(
-            partial(self._turns.attempt, bound, sending, data or b"")
-        )
+        attempt = await loop_threads.opened(partial(self._turns.attempt, bound, sending, body))
         if attempt is None:
             return await send()
         try:

@@ -71,13 +71,15 @@ class Binding:
     """What binds the calls of one client: the store that records it, and the conversation, if one.
 
     A scope is such a binding too: of the calls of clients that nobody recorded. `after` is the
-    version that the first request goes on from, where whoever makes it knows.
+    version that the first request goes on from, where whoever makes it knows. `splice` has what was
+    rendered sent as it was rendered, though the SDK spells it otherwise.
     """
 
     journals: Journals
     recorded: Recorded | None = None
     unbound: Unbound = UNBOUND
     after: int | None = None
+    splice: bool = False
 
     def of(self, headers: MutableMapping[str, str], taken_out: str | None = None) -> Bound:
         """Return what binds a call that starts here and now; takes our own header out of it.
@@ -97,4 +99,4 @@ class Binding:
             return False
         if self.recorded is None or other.recorded is None:
             return self == other
-        return self.recorded.talk is other.recorded.talk
+        return self.recorded.talk is other.recorded.talk and self.splice == other.splice

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final, cast
 
 from hansard.adapters.capture.attempt import Attempt
@@ -38,9 +39,9 @@ def recorded(client: Any, binding: Binding) -> Any:
     events = made.meta.events = made._endpoint._event_emitter = copy.copy(client.meta.events)
     events.register_first(_BUILT, _take_binding_out)
     events.register_last(_BUILT, _put_binding_back)
-    made._endpoint.http_session = RecordedSession(
-        client._endpoint.http_session, Turns(binding), client
-    )
+    turns = Turns(binding)
+    events.register_last(f"before-call.{SERVICE}", partial(_splice, turns))
+    made._endpoint.http_session = RecordedSession(client._endpoint.http_session, turns, client)
     return made
 
 
@@ -133,6 +134,15 @@ class _Chunks:
 
     def close(self) -> None:
         self._raw.close()
+
+
+def _splice(turns: Turns, params: Any, **_: Any) -> None:
+    """Put in what was rendered, before it is signed."""
+    bound = turns.binding.of({}, _text(params["headers"].get(HEADER)))
+    sending = Sending(params["method"], target_of(params["url"]), {})
+    body = params["body"]
+    if isinstance(body, bytes | bytearray):
+        params["body"] = turns.spliced(bound, sending, bytes(body))
 
 
 def _take_binding_out(request: Any, **_: Any) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
 from hansard.adapters.capture.attempt import Attempt
+
+ToldT = TypeVar("ToldT")
 
 _AT_MOST: Final = 40
 """How many calls write at once; anyio's own number for a program's threads."""
@@ -26,6 +28,11 @@ async def done(work: Callable[[], None]) -> None:
     """Do work that writes, to its end even if the caller is cancelled."""
     with anyio.CancelScope(shield=True):
         await anyio.to_thread.run_sync(work, limiter=_limiter())
+
+
+async def told(work: Callable[[], ToldT]) -> ToldT:
+    """Return what work says that may have to read."""
+    return await anyio.to_thread.run_sync(work, limiter=_limiter())
 
 
 async def opened(begin: Callable[[], Attempt | None]) -> Attempt | None:

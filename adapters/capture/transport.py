@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hansard.adapters.capture.recorded_async_body import AsyncBody
 
 _PACKED: Final = "content-encoding"
+_LENGTH: Final = "content-length"
 
 
 @cache
@@ -59,8 +60,12 @@ class _Recorded:
         _must_be_open(self.origin)
         bound = self.turns.binding.of(request.headers, _taken_out(request))
         sending = _sending(request)
-        body = request.read() if sending.is_recorded else b""
+        if not sending.is_recorded:
+            return self.inner.handle_request(request)
+        given = request.read()
+        body = self.turns.spliced(bound, sending, given)
         attempt = self.turns.attempt(bound, sending, body)
+        request = request if body is given else _with_body(request, body)
         if attempt is None:
             return self.inner.handle_request(request)
         try:
@@ -103,8 +108,12 @@ class _AsyncRecorded:
         sending = _sending(request)
         if not sending.is_recorded:
             return await self.inner.handle_async_request(request)
-        body = await request.aread()
+        given = await request.aread()
+        body = given
+        if self.turns.binding.splice:
+            body = await loop_threads.told(partial(self.turns.spliced, bound, sending, given))
         attempt = await loop_threads.opened(partial(self.turns.attempt, bound, sending, body))
+        request = request if body is given else _with_body(request, body)
         if attempt is None:
             return await self.inner.handle_async_request(request)
         try:
@@ -141,6 +150,14 @@ def _sending(request: httpx2.Request) -> Sending:
     target = request.url.raw_path.decode("ascii")
     extensions = extensions_of_call(request.extensions)
     return Sending(request.method, target, request.headers, extensions)
+
+
+def _with_body(request: httpx2.Request, body: bytes) -> httpx2.Request:
+    """Return a request with another body, which says its own length."""
+    headers = [(k, v) for k, v in request.headers.multi_items() if k.lower() != _LENGTH]
+    return type(request)(
+        request.method, request.url, headers=headers, content=body, extensions=request.extensions
+    )
 
 
 def _loaded(response: httpx2.Response) -> bytes | None:

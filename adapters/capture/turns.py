@@ -21,10 +21,11 @@ from hansard.adapters.capture.endpoints import endpoint_of
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.refusals import refusal_of
+from hansard.adapters.capture.respelling import restored
 from hansard.adapters.capture.sending import MARK, Sending
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.journal import Journal
-from hansard.adapters.recording import Outgoing
+from hansard.adapters.recording import Outgoing, respelled
 from hansard.adapters.standing import Begun
 from hansard.domain import jsontext
 from hansard.domain.errors import HansardError
@@ -70,6 +71,20 @@ class Turns:
         if sending.is_turn:
             return self._turn(bound, sending, body)
         return self._reading(bound, sending) if sending.reads_answer else None
+
+    def spliced(self, bound: Bound, sending: Sending, body: bytes) -> bytes:
+        """Return the body to send: as it was rendered where its SDK spells that otherwise.
+
+        One that says something else goes as it is, and so does one that is sent anew.
+        """
+        if not self.binding.splice or not sending.is_turn or MARK in sending.extensions:
+            return body
+        try:
+            journal = bound.known()
+            made = None if journal is None else respelled(body, journal.remembered())
+        except HansardError:
+            return body  # Recording it says what is wrong, and refuses it.
+        return body if made is None else restored(read_object(body), made.parts)
 
     def _turn(self, bound: Bound, sending: Sending, body: bytes) -> Attempt:
         """Record a turn's request that is about to be sent."""

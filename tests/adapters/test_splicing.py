@@ -1,0 +1,259 @@
+"""What was rendered goes out as it was rendered, where an SDK would spell it otherwise."""
+
+import asyncio
+import base64
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import boto3  # type: ignore[import-untyped]  # it has no stubs
+import ollama
+import pytest
+from botocore.auth import SigV4Auth  # type: ignore[import-untyped]  # it has no stubs
+from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]  # it has no stubs
+from botocore.credentials import Credentials  # type: ignore[import-untyped]  # it has no stubs
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hansard
+from hansard.adapters.capture import respelling
+from hansard.adapters.demo.connection import Reply
+from hansard.adapters.replaying import replays
+from hansard.projections.requests.request import Request
+from tests import bedrock_wire, gemini_wire, ollama_wire
+from tests.adapters.replaying_server import replaying
+from tests.adapters.sdk_calls import JSON, KEY, MODEL, genai_client, genai_through_httpx
+
+JsonObject = dict[str, Any]
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class Aiohttp:DeprecationWarning")
+
+SIGNATURE = base64.b64encode(b"\xfb\xff\xbe" * 9).decode()
+"""Has letters that the URL-safe alphabet spells otherwise."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """An API whose SDK spells otherwise: what its service answers first, and how it is asked."""
+
+    name: str
+    api: str
+    first: JsonObject
+    last: JsonObject
+
+    def __str__(self) -> str:
+        return self.name
+
+    def ask(self, url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+        asks = {"genai": _genai, "genai-aiohttp": _genai_async, "genai-httpx": _genai_httpx}
+        asks |= {"ollama": _ollama, "ollama-async": _ollama_async, "boto3": _boto}
+        asks[self.name](url, talk, request, **options)
+
+
+def _genai(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+    client: Any = talk.record(genai_client(url), **options)
+    with client:
+        client.models.generate_content(model=MODEL, **request)
+
+
+def _genai_httpx(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+    plain = genai_through_httpx(url)
+
+    async def ask() -> None:
+        client: Any = talk.record(plain, **options).aio
+        await client.models.generate_content(model=MODEL, **request)
+        http: Any = plain._api_client._http_options  # pyright: ignore[reportPrivateUsage]  # it leaves them open
+        await http.httpx_async_client.aclose()
+        http.httpx_client.close()
+
+    asyncio.run(ask())
+
+
+def _genai_async(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+    async def ask() -> None:
+        client: Any = talk.record(genai_client(url), **options).aio
+        async with client:
+            await client.models.generate_content(model=MODEL, **request)
+
+    asyncio.run(ask())
+
+
+def _ollama(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+    client: Any = talk.record(ollama.Client(host=url), **options)
+    with client:
+        client.chat(model=MODEL, **request)
+
+
+def _ollama_async(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+    async def ask() -> None:
+        client: Any = talk.record(ollama.AsyncClient(host=url), **options)
+        await client.chat(model=MODEL, **request)
+        await client.close()
+
+    asyncio.run(ask())
+
+
+def _boto(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+    plain = cast("Any", boto3).client(
+        "bedrock-runtime",
+        region_name="us-east-1",
+        endpoint_url=url,
+        aws_access_key_id=KEY,
+        aws_secret_access_key="secret",
+    )
+    client = talk.record(plain, **options)
+    client.converse(modelId=MODEL, **request)
+    client.close()
+
+
+SAID: JsonObject = gemini_wire.said(
+    gemini_wire.signed(gemini_wire.call(where="Genève"), SIGNATURE),
+)
+CHATTED = ollama_wire.last(
+    {"content": "", "tool_calls": [ollama_wire.call("look", "call_1", where="Genève")]}
+)
+CONVERSED = bedrock_wire.body(bedrock_wire.call(1, where="Genève"), stop="tool_use")
+SPELLINGS = [
+    *(Spelling(f"genai{way}", "gemini", SAID, SAID) for way in ("", "-aiohttp", "-httpx")),
+    *(Spelling(f"ollama{way}", "ollama", CHATTED, CHATTED) for way in ("", "-async")),
+    Spelling("boto3", "bedrock-converse", CONVERSED, CONVERSED),
+]
+LOOK: JsonObject = {
+    "name": "look",
+    "description": "Looks.",
+    "input_schema": {"type": "object", "properties": {"where": {"type": "string"}}},
+}
+
+
+@pytest.fixture(params=SPELLINGS, ids=str)
+def spelling(request: pytest.FixtureRequest) -> Spelling:
+    assert isinstance(request.param, Spelling)
+    return request.param
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[hansard.Talk]:
+    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+        talk = store.conversation("talk")
+        talk.instruct("Be brief.")
+        talk.tools([LOOK])
+        talk.user("What is there?")
+        yield talk
+
+
+def answered(body: JsonObject) -> Reply:
+    return Reply(200, JSON, json.dumps(body).encode())
+
+
+def two_calls(spelling: Spelling, talk: hansard.Talk, **options: Any) -> tuple[bytes, Request]:
+    """Ask, give the result of the call, ask again; return what was sent then, and rendered."""
+    with replaying(answered(spelling.first), answered(spelling.last)) as server:
+        url = server.url.removesuffix("/v1")
+        spelling.ask(url, talk, talk.request(spelling.api), **options)
+        for call in talk.open_calls():
+            talk.tool_result(call.id, "a lake")
+        request = talk.request(spelling.api)
+        spelling.ask(url, talk, request, **options)
+    return server.requests[-1].body, request
+
+
+def test_what_was_rendered_is_sent_byte_for_byte(talk: hansard.Talk, spelling: Spelling) -> None:
+    body, request = two_calls(spelling, talk, splice=True)
+    for name, part in request.body_parts().items():
+        assert b'"%s":%s' % (name.encode(), part) in body
+    assert json.loads(body).keys() >= request.body.keys()
+
+
+def test_what_is_spliced_is_recorded_and_rendered_again(
+    talk: hansard.Talk, spelling: Spelling
+) -> None:
+    two_calls(spelling, talk, splice=True)
+    outcomes = list(replays(talk))
+    assert [outcome.is_rendered for outcome in outcomes] == [True, True]
+    assert all(outcome.is_whole for outcome in outcomes)
+
+
+def test_without_it_the_replay_says_who_spelled_it_otherwise(
+    talk: hansard.Talk, spelling: Spelling
+) -> None:
+    body, request = two_calls(spelling, talk)
+    parts = request.body_parts().items()
+    assert not all(b'"%s":%s' % (name.encode(), part) in body for name, part in parts)
+    last = list(replays(talk))[-1]
+    assert (last.is_whole, last.is_rendered, last.is_proven) == (True, None, True)
+    assert last.remark is not None
+    assert "SDK spelled it otherwise" in last.remark
+
+
+def test_either_way_nothing_is_recorded_twice(talk: hansard.Talk, spelling: Spelling) -> None:
+    for splice in (False, True):
+        branch = talk.fork(f"fork-{splice}")
+        two_calls(spelling, branch, splice=splice)
+        types = [event.type for event in branch.since(2)]
+        asked = ["request.sent", "tool_call.recorded", "response.completed"]
+        said = ["message.recorded"] if spelling.api == "ollama" else []
+        asked[1:1] = said
+        assert types == [*asked, "tool_result.recorded", *asked]
+
+
+def test_the_signature_is_of_what_was_spliced_in(talk: hansard.Talk) -> None:
+    with replaying(answered(CONVERSED)) as server:
+        _boto(server.url.removesuffix("/v1"), talk, talk.request("bedrock-converse"), splice=True)
+    [received] = server.requests
+    claimed = received.headers["authorization"]
+    names = re.findall(r"SignedHeaders=([^,]+)", claimed)[0].split(";")
+    request: Any = AWSRequest(
+        method="POST",
+        url=server.url.removesuffix("/v1") + received.path,
+        headers={name: received.headers[name] for name in names},
+        data=received.body,
+    )
+    request.context["timestamp"] = received.headers["x-amz-date"]
+    auth: Any = SigV4Auth(Credentials(KEY, "secret"), "bedrock", "us-east-1")
+    canonical = auth.canonical_request(request)
+    assert claimed.endswith(auth.signature(auth.string_to_sign(request, canonical), request))
+
+
+def test_what_was_not_rendered_goes_as_it_is(talk: hansard.Talk) -> None:
+    spelling = SPELLINGS[0]
+    request = talk.request("gemini")
+    searching: list[JsonObject] = [{"google_search": {}}]
+    config: JsonObject = {**request["config"], "tools": searching}
+    with replaying(answered(spelling.first)) as server:
+        client: Any = talk.record(genai_client(server.url.removesuffix("/v1")), splice=True)
+        client.models.generate_content(model=MODEL, contents="Something else", config=config)
+    sent = json.loads(server.requests[0].body)
+    assert sent["contents"] == [{"parts": [{"text": "Something else"}], "role": "user"}]
+    assert "googleSearch" in json.dumps(sent["tools"]) or "google_search" in json.dumps(
+        sent["tools"]
+    )
+
+
+JSON_VALUES: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(messages=st.lists(JSON_VALUES, min_size=1, max_size=3), other=JSON_VALUES)
+def test_what_says_the_same_is_spelled_as_it_was_rendered(messages: list[Any], other: Any) -> None:
+    parts = {"messages": json.dumps(messages).encode()}
+    body = {"model": MODEL, "messages": messages, "options": other}
+    assert respelling.is_respelled("ollama", body, parts)
+    spliced = respelling.restored(body, parts)
+    assert json.loads(spliced) == body
+    assert b'"messages":' + parts["messages"] in spliced
+
+
+@given(sent=st.lists(st.text(), max_size=3), rendered=st.lists(st.text(), max_size=3))
+def test_what_says_something_else_is_never_taken_for_it(
+    sent: list[str], rendered: list[str]
+) -> None:
+    parts = {"messages": json.dumps(rendered).encode()}
+    says = respelling.is_respelled("ollama", {"messages": sent}, parts)
+    assert says == (sent == rendered)
