@@ -72,8 +72,10 @@ def without(value: JsonObject, name: str) -> JsonObject:
 
 def kind_of(value: JsonObject) -> str | None:
     """Return the member that says what a part holds; None for one that holds nothing."""
-    names = (camel(name) for name in value)
-    return next((name for name in names if name not in _BESIDE), None)
+    for name in value:
+        if (known := camel(name)) not in _BESIDE:
+            return known
+    return None
 
 
 def replay(value: JsonObject) -> Replay:

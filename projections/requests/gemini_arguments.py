@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_gemini_parts import camel, kind_of
+from hansard.projections.neutral_gemini_parts import camel, kind_of, snake
 
 KNOWN: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset(
@@ -35,6 +35,13 @@ KNOWN: Final[Mapping[str, frozenset[str]]] = {
     "fileData": frozenset({"mimeType", "fileUri", "displayName"}),
 }
 """The members of a part that the SDK knows, and those of what a part holds."""
+
+_NAMES: Final[Mapping[str, frozenset[str]]] = {
+    spelled: names | frozenset(map(snake, names))
+    for of, names in KNOWN.items()
+    for spelled in (of, snake(of))
+}
+"""The same in either spelling."""
 
 TOOLS: Final = frozenset(
     {
@@ -60,12 +67,22 @@ def _contents(contents: list[JsonObject], unknown: list[str]) -> list[JsonObject
     told: list[JsonObject] = []
     for content in contents:
         parts: list[JsonObject] = content["parts"]
-        known = list(_parts(parts, unknown))
-        if known == parts:
+        if all(map(_is_known, parts)):
             told.append(content)
-        elif known:
+        elif known := list(_parts(parts, unknown)):
             told.append({**content, "parts": known})
     return told
+
+
+def _is_known(part: JsonObject) -> bool:
+    """Whether the SDK knows all of a part, as it does of most."""
+    if not part.keys() <= _NAMES[""]:
+        return False
+    for name, held in part.items():
+        names = _NAMES.get(name) if isinstance(held, dict) else None
+        if names is not None and not cast("JsonObject", held).keys() <= names:
+            return False
+    return True
 
 
 def _parts(parts: Iterable[JsonObject], unknown: list[str]) -> Iterator[JsonObject]:
