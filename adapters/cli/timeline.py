@@ -14,6 +14,7 @@ from hansard.adapters.amendments import amendments
 from hansard.adapters.cli import output
 from hansard.adapters.cli.naming import Named
 from hansard.adapters.cli.quantities import ago, counted
+from hansard.adapters.cli.tool_activity import tool_activity
 from hansard.adapters.lineage import Adoption, Stretch, lineage
 from hansard.adapters.reading import read_through
 from hansard.domain import jsontext
@@ -132,7 +133,10 @@ def columns(row: Row) -> tuple[object, ...]:
 
 
 def document(event: RecordedEvent) -> dict[str, Any]:
-    """Return a recorded event as JSON says it; its `body` is null once it was erased."""
+    """Return a recorded event as JSON says it; its `body` is null once it was erased.
+
+    `tool` is what a provider's own tool did, null for all other events.
+    """
     header = event.client_header()
     return {
         "version": event.version,
@@ -148,6 +152,7 @@ def document(event: RecordedEvent) -> dict[str, Any]:
         "digest": event.digest.hex(),
         "leaf": event.leaf.hex(),
         "body": _body(event.body),
+        "tool": tool_activity(event),
     }
 
 

@@ -2,19 +2,40 @@
 
 import json
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 import hansard
 from hansard.adapters.cli.quantities import ago, size
 from hansard.domain.content import Native, Text
-from hansard.domain.events import MessageRecorded, OpaqueRecorded, ToolCallRecorded
+from hansard.domain.events import (
+    MessageRecorded,
+    OpaqueRecorded,
+    ServerToolCallRecorded,
+    ToolCallRecorded,
+)
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
 
 KEY = "support/4711"
 API = "anthropic-messages"
 NASTY = "red \x1b[31mtext\x07 and \u202e a\nline\tmore \ud83d"
 NASTY_MESSAGE = MessageRecorded(role="user", content=(Text(text=NASTY),))
+DRAWN = ServerToolCallRecorded(
+    response=UUID(int=1),
+    index=0,
+    call_id="ig_1",
+    name="image_generation",
+    content=Native(
+        api="openai-responses",
+        value={
+            "type": "image_generation_call",
+            "id": "ig_1",
+            "revised_prompt": "a cat",
+            "result": "AAAA",
+        },
+    ),
+)
 
 
 @pytest.fixture
@@ -164,6 +185,21 @@ class TestShow:
         assert [event["version"] for event in events] == list(range(1, 9))
         assert events[1]["body"] == {"content": "Be kind."}
         assert len(bytes.fromhex(events[1]["leaf"])) == 32
+
+    def test_json_says_what_a_providers_tool_did(self, url: str, command: Command) -> None:
+        with hansard.connect(url) as store:
+            store.conversation("drawn").append(DRAWN)
+        (_, event) = command("show", "drawn", "--json").documents
+        assert event["tool"]["asked"] == {
+            "tool": "image_generation",
+            "arguments": {"prompt": "a cat"},
+        }
+        assert event["tool"]["gave"] == {
+            "tool": "image_generation",
+            "parts": [{"kind": "document", "media_type": "image/png"}],
+            "metadata": {"revised_prompt": "a cat"},
+            "is_error": False,
+        }
 
     def test_json_keeps_what_is_no_character(self, url: str, command: Command) -> None:
         with hansard.connect(url) as store:
