@@ -73,9 +73,8 @@ def _obeying(draft: Draft, spelled: list[Message]) -> list[Message]:
     What one rule leaves out may be what another rests on, so they are applied until none objects.
     """
     messages = spelled
-    has_pairs = not draft.kinds.isdisjoint({"toolUse", "toolResult"})
     while messages:
-        if has_pairs:
+        if draft.has_own_tools:
             messages = pair_server_tools(draft, messages)
         messages = joined(mended(draft, messages)) if messages else []
         told = arranged(draft, messages)

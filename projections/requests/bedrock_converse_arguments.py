@@ -11,8 +11,8 @@ from hansard.projections.native_members import objects
 from hansard.projections.neutral_bedrock import held, kind_of
 from hansard.projections.requests.bedrock_converse_documents import MEDIA
 
-BINARY: Final = MEDIA | {"reasoningContent", "guardContent", "toolResult"}
-"""Kinds of blocks that may hold bytes."""
+BINARY: Final = MEDIA | {"reasoningContent", "guardContent"}
+"""Kinds of blocks that may hold bytes, in results as well."""
 
 
 def with_bytes(blocks: list[JsonObject]) -> list[JsonObject]:

@@ -29,8 +29,8 @@ class Draft:
     """The messages so far, the instructions and tools, and what was done to get there.
 
     `model` is the one that the request is for. `kinds` are those of all blocks that were spelled,
-    but for plain text. `called` are the names of the tools that were called, in order. `has_gaps`
-    says that of a turn nothing went.
+    and of files in results, but not of turns of plain text. `called` are the names of the tools that were called, in order. `has_gaps`
+    says that of a turn nothing went, `has_own_tools` that the service ran tools of its own.
     """
 
     history: History
@@ -45,6 +45,7 @@ class Draft:
     kinds: set[str] = field(default_factory=set[str])
     called: dict[str, None] = field(default_factory=dict[str, None])
     has_gaps: bool = False
+    has_own_tools: bool = False
     _makers: dict[int, Model] = field(default_factory=dict[int, Model])
 
     def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:

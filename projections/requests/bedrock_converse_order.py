@@ -9,7 +9,6 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_bedrock import held, kind_of
 from hansard.projections.requests.anthropic_draft import Message, Piece, joined, message_of
-from hansard.projections.requests.bedrock_converse_documents import MEDIA
 from hansard.projections.requests.bedrock_converse_draft import Draft
 
 _A_BEGINNING: Final[JsonObject] = {"text": "Go on."}
@@ -46,10 +45,10 @@ def pair_server_tools(draft: Draft, messages: list[Message]) -> list[Message]:
 
 def arranged(draft: Draft, messages: list[Message]) -> list[Message]:
     """Return the messages as the model takes them, with words of ours where there have to be any."""
-    if draft.kinds.isdisjoint(MEDIA | {"toolResult"}):
-        told = messages
-    else:
-        told = [part for message in messages for part in _apart(draft, message)]
+    told, has_files = messages, not draft.kinds.isdisjoint(_APART)
+    if has_files or draft.model.wants_results_alone:
+        told = [part for message in told for part in _apart(draft, message)]
+    if has_files:
         told = [_beside_text(draft, message) for message in told]
     if not told or told[0].role == "user" or draft.model.may_answer_first:
         return told

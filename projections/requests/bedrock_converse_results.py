@@ -60,8 +60,10 @@ class Results:
             content, note = content_of(native, block)
             self._draft.notes.append(note)
             return content
-        plain = block.content
-        return plain.content if isinstance(plain, ToolResult) else ()
+        plain = block.plain
+        if plain["kind"] != "tool_result":
+            return ()
+        return tuple(map(_part, plain["content"]))
 
     def _ended(self, block: Block, told: JsonObject) -> JsonObject:
         """Return a result that says whether it failed, as the model takes it (B12)."""
@@ -104,6 +106,7 @@ class Results:
     ) -> JsonObject:
         """Return a file of a result: there, behind a tag among what follows it, or in words."""
         if (told := self._media.in_result(block, value, part)) is not None:
+            self._draft.kinds.add(kind_of(told))
             return told
         found = part or document(value)
         if not isinstance(found, Document) or not self._media.reads(value):
@@ -114,3 +117,9 @@ class Results:
         words = tag if following else f"{PREAMBLE}\n{tag}"
         following += [{"text": words}, self._media.own(block, value)]
         return {"text": tag}
+
+
+def _part(plain: JsonObject) -> Part:
+    if plain["kind"] == "text":
+        return Text.model_construct(**plain)
+    return Document.model_validate(plain)

@@ -121,6 +121,7 @@ class Speller:
         is_servers = kind == "toolUse" and held(value).get("type") == "server_tool_use"
         if kind not in _ALWAYS or is_servers:
             if self._draft.is_kin(block):
+                self._draft.has_own_tools |= kind in ("toolUse", "toolResult")
                 return [value] if _says(value) else self._blank(block)
             return self._foreign(
                 block, Native(api=self._draft.options.api, value=value), "assistant"

@@ -17,7 +17,7 @@ from hansard.projections.requests.request import Options
 from tests.bench.history import as_told, happened
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.payload import text
-from tests.bench.spellings import CHAT, RESPONSES
+from tests.bench.spellings import BEDROCK, CHAT, RESPONSES
 
 
 def reasoned_history(api: str, messages: int) -> list[Told]:
@@ -57,8 +57,8 @@ def _reasoned(api: str, said: Sequence[Event], thoughts: Sequence[JsonObject]) -
 def _prefixes(api: str, said: Sequence[Event], thoughts: Sequence[JsonObject]) -> Iterator[str]:
     """Yield what each answer was made under: all that was said, and thought, before it."""
     options = Options(api=api)
-    sent = WIRES[api].read_request(jsontext.write(dict(render(as_told(said), options))))
-    digest, speaker, thinking = Prefix(), "", iter(thoughts)
+    sent = WIRES[api].read_request(jsontext.write(dict(render(as_told(said), options).body)))
+    digest, speaker, thinking = Prefix(sent.system, sent.tools), "", iter(thoughts)
     for piece in sent.pieces:
         if piece.role == "assistant" != speaker:
             yield digest.digest()
@@ -80,4 +80,14 @@ def _reasoning(number: int) -> JsonObject:
     return {**kept, "encrypted_content": text()}
 
 
-_SPELLED: Final = {ANTHROPIC: _thinking, CHAT: _reasoning_content, RESPONSES: _reasoning}
+def _reasoning_text(number: int) -> JsonObject:
+    signed = {"text": text()[:200], "signature": text()[:824]}
+    return {"reasoningContent": {"reasoningText": signed}}
+
+
+_SPELLED: Final = {
+    ANTHROPIC: _thinking,
+    CHAT: _reasoning_content,
+    RESPONSES: _reasoning,
+    BEDROCK: _reasoning_text,
+}

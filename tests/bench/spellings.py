@@ -1,4 +1,4 @@
-"""The measured conversations as OpenAI's two APIs would have answered them."""
+"""The measured conversations as OpenAI's two APIs and Bedrock would have answered them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from hansard.domain.jsontext import JsonObject
 
 CHAT: Final = "openai-chat"
 RESPONSES: Final = "openai-responses"
-_MODEL: Final = "gpt-5"
+BEDROCK: Final = "bedrock-converse"
+_MODELS: Final = {CHAT: "gpt-5", RESPONSES: "gpt-5", BEDROCK: "anthropic.claude-sonnet-4-5"}
 
 
 def spelled(api: str, happened: Iterator[Event]) -> Iterator[Event]:
     """Yield events as an API's wire would have them; what Anthropic answered is respelled."""
-    respell = {CHAT: _as_completion, RESPONSES: _as_item}[api]
+    respell = {CHAT: _as_completion, RESPONSES: _as_item, BEDROCK: _as_block}[api]
+    model = _MODELS[api]
     for event in happened:
         match event:
             case events.MessageRecorded(role="assistant") | events.ToolCallRecorded():
                 yield from respell(event)
             case events.RequestSent():
-                yield event.model_copy(update={"api": api, "model": _MODEL})
+                yield event.model_copy(update={"api": api, "model": model})
             case events.ResponseCompleted():
-                envelope = {"id": event.provider_id, "model": _MODEL, "store": True}
-                told = {"api": api, "model": _MODEL, "envelope": envelope}
+                envelope = {"id": event.provider_id, "model": model, "store": True}
+                told = {"api": api, "model": model, "envelope": envelope}
                 yield event.model_copy(update=told)
             case _:
                 yield event
@@ -58,6 +60,16 @@ def _as_item(event: events.MessageRecorded | events.ToolCallRecorded) -> Iterato
     told = {"call_id": event.call_id, "name": event.name, "arguments": json.dumps(block["input"])}
     item = _item("fc", "function_call", event, **told)
     yield event.model_copy(update={"content": Native(api=RESPONSES, value=item)})
+
+
+def _as_block(event: events.MessageRecorded | events.ToolCallRecorded) -> Iterator[Event]:
+    block = _block(event)
+    if isinstance(event, events.MessageRecorded):
+        said = Native(api=BEDROCK, value={"text": block["text"]})
+        yield event.model_copy(update={"content": (said,)})
+        return
+    told = {"toolUseId": event.call_id, "name": event.name, "input": block["input"]}
+    yield event.model_copy(update={"content": Native(api=BEDROCK, value={"toolUse": told})})
 
 
 def _item(
