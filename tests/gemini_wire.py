@@ -11,7 +11,7 @@ SAMPLES = Path(__file__).parent / "samples" / "gemini"
 MODEL = "gemini-3-flash-preview"
 PATH = f"/v1beta/models/{MODEL}:generateContent"
 STREAM_PATH = f"/v1beta/models/{MODEL}:streamGenerateContent"
-SIGNATURE = "EtoFCtcFAb4+9vtf/e3MXRxQ=="
+SIGNATURE = "EtoFCtcFAb4+9vtf/e3MXRxQ"
 USAGE: JsonObject = {
     "promptTokenCount": 11,
     "candidatesTokenCount": 22,
