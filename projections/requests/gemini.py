@@ -73,7 +73,7 @@ def _contents(draft: Draft, continuation: Continuation | None) -> list[JsonObjec
 def _told(draft: Draft, continuation: Continuation | None) -> Iterator[JsonObject]:
     turns = draft.history.turns
     for place, turn in enumerate(turns):
-        if (plain := _plain(turn)) is not None:
+        if continuation is None and (plain := _plain(turn)) is not None:
             yield plain
         elif turn.role == "assistant":
             after = turns[place + 1] if place + 1 < len(turns) else None
@@ -88,10 +88,14 @@ def _plain(turn: Turn) -> JsonObject | None:
     if block.mark or len(turn.blocks) != 1 or turn.role == "system":
         return None
     plain = block.plain
-    if plain["kind"] != "text" or not plain["text"].strip():
+    if plain["kind"] == "text" and plain["text"].strip():
+        role = "user" if turn.role == "user" else "model"
+        return {"role": role, "parts": [{"text": plain["text"]}]}
+    if plain["kind"] != "native" or plain["api"] != neutral_gemini.API or block.spilled:
         return None
-    role = "user" if turn.role == "user" else "model"
-    return {"role": role, "parts": [{"text": plain["text"]}]}
+    value: JsonObject = plain["value"]
+    is_text = value.keys() == {"text"} and isinstance(value["text"], str) and value["text"]
+    return {"role": "model", "parts": [value]} if is_text and turn.role == "assistant" else None
 
 
 def _answered(
