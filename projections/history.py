@@ -93,6 +93,7 @@ class History:
     `has_prefills` says that a request may have ended with the assistant's turn. `left_out` counts the events up to the last one that were not given: the window's doing.
     `as_of` is when the last event was recorded (microseconds; None: not known).
     `torn` is where events were left out of what else goes: parts of a response, it may be.
+    `has_made` says that providers' tools made documents that stand in it.
     """
 
     turns: tuple[Turn, ...]
@@ -104,3 +105,4 @@ class History:
     left_out: int = 0
     as_of: int | None = None
     torn: frozenset[Place] = frozenset()
+    has_made: bool = False

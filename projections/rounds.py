@@ -102,7 +102,7 @@ class Rounds:
             self._release()
         if self._calls and not self._goes_on():
             self._settle()
-        if all(block.made_by for block in self._said) and not self._results:
+        if not self._results and (not self._said or _are_made(self._said)):
             self.has_prefills = True
         self._is_out = True
 
@@ -189,6 +189,11 @@ class Rounds:
 
     def _leave_out(self, rule: str, version: int, why: str) -> None:
         self.notes.append(Note("left out", rule, version, why))
+
+
+def _are_made(said: list[Block]) -> bool:
+    """Whether nothing is said but what a provider's tools made."""
+    return said[0].made_by is not None and all(block.made_by for block in said)
 
 
 def _is_note(block: Block) -> bool:

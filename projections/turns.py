@@ -92,6 +92,7 @@ class _Fold:
         self._tools: events.ToolsDefined | None = None
         # Calls bear the names that their caller gave, as the tools do.
         self._names: Mapping[str, str] = {}
+        self._has_made = False
 
     def take_all(self, items: Iterable[Item]) -> None:
         """Take in events in order; CorruptRecord where one does not have its shape."""
@@ -134,6 +135,7 @@ class _Fold:
             left_out=missing,
             as_of=last.recorded_at if isinstance(last, Told) else None,
             torn=frozenset(self._torn | self._rounds.torn),
+            has_made=self._has_made,
         )
 
     def _take(
@@ -276,6 +278,7 @@ class _Fold:
     def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
         document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
         asked, api = len(self._requests), plain.get("api")
+        self._has_made = self._has_made or api is not None
         found = Block(
             *(version, self._at, document, spilled, None, asked, "document", None, call_id, name),
             made_by=api,

@@ -11,6 +11,8 @@ from hansard.projections.history import Block, History, Turn
 
 def without_own(history: History, api: str) -> History:
     """Return a history without the documents that tools of an API made."""
+    if not history.has_made:
+        return history
     if not any(_is_own(block, api) for turn in history.turns for block in turn.blocks):
         return history
     return replace(history, turns=tuple(_joined(_without(history.turns, api))))
