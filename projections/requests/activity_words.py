@@ -49,9 +49,20 @@ def part_told(part: Text | Url | Document | HeldFile) -> str:
         case HeldFile(file_id=file_id):
             return f"[file held by the provider as {file_id}]"
         case Document():
-            return words_for(part)
+            return document_told(part)
         case _:
             assert_never(part)
+
+
+def document_told(document: Document) -> str:
+    """Return what is said of a document where an answer holds it.
+
+    A picture whose bytes the answer has was recorded as a document too, and is told on its own.
+    """
+    is_picture = document.media_type.startswith("image/")
+    if is_picture and (document.url or "").startswith("data:"):
+        return f"[A picture ({document.media_type}).]"
+    return words_for(document)
 
 
 def _asked(arguments: Any) -> Iterator[str]:

@@ -29,8 +29,7 @@ from hansard.projections.neutral import (
     tool_of,
 )
 from hansard.projections.report import Deed, Note
-from hansard.projections.requests.activity_words import words_of
-from hansard.projections.requests.document_tags import words_for
+from hansard.projections.requests.activity_words import document_told, words_of
 
 _BESIDE: Final = ("annotations", "citations", "executed_tools", "thinking")
 """What a text was made of, by members: sources, what Groq's tools did, the thoughts of Mistral."""
@@ -56,7 +55,7 @@ def _said(native: Native, block: history.Block) -> Told:
             return (said,), _note("translated", block, f"a document of {native.api}")
         case Document():
             why = "an assistant's turn holds no document: it goes as words"
-            return (Text(text=words_for(said)),), _note("translated", block, why)
+            return (Text(text=document_told(said)),), _note("translated", block, why)
         case ServerToolCall() | ServerToolResult():
             why = f"what a tool of {native.api} did goes as words"
             words = [words_of(said)]
