@@ -21,6 +21,7 @@ APIS: Final = frozenset({"gemini", "ollama", "bedrock-converse"})
 _BASE64: Final = frozenset({"data", "thoughtsignature"})
 """Members that google-genai 3.4 writes in the URL-safe alphabet (RFC 4648, 5), by their bare names."""
 
+_TOOLS: Final = "tools"
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 
@@ -35,23 +36,41 @@ def is_respelled(api: str, body: JsonObject, parts: Mapping[str, bytes]) -> bool
 def are_respelled(api: str, body: JsonObject, parts: Mapping[str, bytes]) -> bool:
     """Whether a body says all that was rendered, in an SDK's spelling or in ours."""
     return is_respelled(api, body, parts) and all(
-        name in body and _says(body[name], jsontext.read(part)) for name, part in parts.items()
+        name in body and _holds(body[name], jsontext.read(part), name)
+        for name, part in parts.items()
     )
 
 
 def restored(body: JsonObject, parts: Mapping[str, bytes]) -> bytes:
     """Return a body whose members are as rendered, byte for byte, where they say the same."""
-    members = (
-        jsontext.write(name) + b":" + _spelling(value, parts.get(name))
-        for name, value in body.items()
-    )
-    return b"{" + b",".join(members) + b"}"
+    members = {name: jsontext.read(part) for name, part in parts.items()}
+    return jsontext.write(_restored(body, members))
 
 
-def _spelling(value: Any, rendered: bytes | None) -> bytes:
-    if rendered is not None and _says(value, jsontext.read(rendered)):
+def _restored(sent: JsonObject, rendered: JsonObject) -> JsonObject:
+    return {
+        name: _spelling(value, rendered[name], name) if name in rendered else value
+        for name, value in sent.items()
+    }
+
+
+def _spelling(sent: Any, rendered: Any, name: str) -> Any:
+    """Return a member as it was rendered; what its caller put beside that, it keeps."""
+    if _says(sent, rendered, name):
         return rendered
-    return jsontext.write(value)
+    match sent, rendered:
+        case dict(), dict():
+            return _restored(cast("JsonObject", sent), cast("JsonObject", rendered))
+        case _:
+            return cast("Any", sent)
+
+
+def _holds(sent: Any, rendered: Any, name: str) -> bool:
+    """Whether a member says what was rendered, and maybe more beside it."""
+    if isinstance(sent, dict) and isinstance(rendered, dict):
+        told, made = cast("JsonObject", sent), cast("JsonObject", rendered)
+        return all(it in told and _says(told[it], value, it) for it, value in made.items())
+    return _says(sent, rendered, name)
 
 
 def _says(sent: Any, rendered: Any, member: str = "") -> bool:
@@ -63,6 +82,8 @@ def _says(sent: Any, rendered: Any, member: str = "") -> bool:
             return _each_said(cast("list[Any]", sent), cast("list[Any]", rendered), member)
         case str(), str() if _bare(member) in _BASE64:
             return sent.translate(_STANDARD) == rendered.translate(_STANDARD)
+        case str(), str() if member == "type":  # Of a schema: google-genai writes it in capitals.
+            return sent.lower() == rendered.lower()
         case _:
             return type(sent) is type(rendered) and sent == rendered
 
@@ -76,9 +97,21 @@ def _all_said(sent: JsonObject, rendered: JsonObject) -> bool:
 
 
 def _each_said(sent: list[Any], rendered: list[Any], member: str) -> bool:
-    return len(sent) == len(rendered) and all(
-        _says(value, made, member) for value, made in zip(sent, rendered, strict=True)
-    )
+    if len(sent) != len(rendered):
+        return False
+    if member == _TOOLS:
+        return _each_among(sent, list(rendered))
+    return all(_says(value, made, member) for value, made in zip(sent, rendered, strict=True))
+
+
+def _each_among(sent: list[Any], rendered: list[Any]) -> bool:
+    """Whether all of a list was rendered, in whatever order: google-genai has its own for tools."""
+    for value in sent:
+        made = next((made for made in rendered if _says(value, made)), None)
+        if made is None:
+            return False
+        rendered.remove(made)
+    return True
 
 
 def _bare(name: str) -> str:

@@ -22,6 +22,8 @@ import hansard
 from hansard.adapters.capture import respelling
 from hansard.adapters.demo.connection import Reply
 from hansard.adapters.replaying import replays
+from hansard.domain import jsontext
+from hansard.domain.content import Native
 from hansard.projections.requests.request import Request
 from tests import bedrock_wire, gemini_wire, ollama_wire
 from tests.adapters.replaying_server import replaying
@@ -231,6 +233,31 @@ def test_what_was_not_rendered_goes_as_it_is(talk: hansard.Talk) -> None:
     )
 
 
+def test_what_a_caller_puts_beside_the_tools_stays(talk: hansard.Talk) -> None:
+    request = talk.request("bedrock-converse")
+    choice: JsonObject = {"auto": {}}
+    asked: Any = {**request, "toolConfig": {**request["toolConfig"], "toolChoice": choice}}
+    with replaying(answered(CONVERSED)) as server:
+        _boto(server.url.removesuffix("/v1"), talk, asked, splice=True)
+    sent = json.loads(server.requests[0].body)
+    assert sent["toolConfig"] == {**request.body["toolConfig"], "toolChoice": choice}
+    [outcome] = replays(talk)
+    assert outcome.is_proven
+
+
+def test_tools_are_spliced_whatever_order_the_sdk_sends_them_in(talk: hansard.Talk) -> None:
+    tool: JsonObject = {"googleSearch": {}}
+    talk.tools([LOOK, Native(api="gemini", value=tool)])
+    request = talk.request("gemini")
+    with replaying(answered(SAID), answered(SAID)) as server:
+        for splice in (False, True):
+            _genai(server.url.removesuffix("/v1"), talk, request, splice=splice)
+    respelled, spliced = (json.loads(received.body)["tools"] for received in server.requests)
+    assert spliced == request.body["tools"]
+    assert respelled != spliced
+    assert all(outcome.is_proven for outcome in replays(talk))
+
+
 JSON_VALUES: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: (
@@ -242,7 +269,7 @@ JSON_VALUES: Any = st.recursive(
 
 @given(messages=st.lists(JSON_VALUES, min_size=1, max_size=3), other=JSON_VALUES)
 def test_what_says_the_same_is_spelled_as_it_was_rendered(messages: list[Any], other: Any) -> None:
-    parts = {"messages": json.dumps(messages).encode()}
+    parts = {"messages": jsontext.write(messages)}
     body = {"model": MODEL, "messages": messages, "options": other}
     assert respelling.is_respelled("ollama", body, parts)
     spliced = respelling.restored(body, parts)
