@@ -1,6 +1,6 @@
 """Requests to Bedrock's Converse API: each rule in turn, from a history to what is sent.
 
-The rules B1 to B18 are those that the service, or a model behind it, was seen to enforce;
+The rules B1 to B19 are those that the service, or a model behind it, was seen to enforce;
 docs/rendering.md lists them.
 """
 

@@ -72,8 +72,13 @@ class Model:
 
     @property
     def takes_status(self) -> bool:
-        """Whether a result may have a status."""
+        """Whether a result may have a status; Writer's models refuse it."""
         return self.vendor != "writer"
+
+    @property
+    def reads_status(self) -> bool:
+        """Whether the model learns of a status that a result failed (docs, "ToolResultBlock")."""
+        return self.vendor in ("anthropic", "amazon", "")
 
     @property
     def takes_marks(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -12,9 +13,13 @@ from hansard.projections.requests.anthropic_draft import Message, Piece, joined,
 from hansard.projections.requests.bedrock_converse_draft import Draft
 
 _A_BEGINNING: Final[JsonObject] = {"text": "Go on."}
-_A_WORD: Final[JsonObject] = {"text": "I have the results."}
+_HAS_RESULTS: Final[JsonObject] = {"text": "I have the results."}
+_HAS_SEEN: Final[JsonObject] = {"text": "I have seen these."}
 _A_LINE: Final[JsonObject] = {"text": "A document:"}
 _APART: Final = frozenset({"document", "video"})
+_FILES: Final = _APART | {"image"}
+_MOST: Final = {"image": 20, "document": 5}
+"""How many blocks of a kind one message holds (docs.aws.amazon.com, "Message")."""
 
 
 def pair_server_tools(draft: Draft, messages: list[Message]) -> list[Message]:
@@ -45,7 +50,7 @@ def pair_server_tools(draft: Draft, messages: list[Message]) -> list[Message]:
 
 def arranged(draft: Draft, messages: list[Message]) -> list[Message]:
     """Return the messages as the model takes them, with words of ours where there have to be any."""
-    told, has_files = messages, not draft.kinds.isdisjoint(_APART)
+    told, has_files = messages, not draft.kinds.isdisjoint(_FILES)
     if has_files or draft.model.wants_results_alone:
         told = [part for message in told for part in _apart(draft, message)]
     if has_files:
@@ -90,17 +95,33 @@ def _answered(messages: Iterable[Message]) -> set[str]:
 
 
 def _apart(draft: Draft, message: Message) -> Iterator[Message]:
-    """Yield a message, in two around a word of the assistant's where it may not be one (B9)."""
-    at = _seam(draft, message) if message.role == "user" else None
-    if at is None:
-        yield message
-        return
-    block = message.blocks[at]
-    why = "a word of the assistant's stands between results and what the user says"
-    draft.note("repaired", "B9", block.version, why)
-    yield Message("user", message.content[:at], message.blocks[:at])
-    yield Message("assistant", [_A_WORD], [block])
-    yield Message("user", message.content[at:], message.blocks[at:])
+    """Yield a message, cut around words of the assistant's where it may not be one (B9, B19)."""
+    begin = 0
+    for at, word in _seams(draft, message) if message.role == "user" else ():
+        yield Message("user", message.content[begin:at], message.blocks[begin:at])
+        yield Message("assistant", [word], [message.blocks[at]])
+        begin = at
+    yield message if not begin else Message("user", message.content[begin:], message.blocks[begin:])
+
+
+def _seams(draft: Draft, message: Message) -> Iterator[tuple[int, JsonObject]]:
+    """Yield where a message is to be cut, and the word that stands there."""
+    after_results = _seam(draft, message)
+    counted = Counter[str]()
+    for at, kind in enumerate(map(kind_of, message.content)):
+        version = message.blocks[at].version
+        counted[kind] += 1
+        if at == after_results:
+            why = "a word of the assistant's stands between results and what the user says"
+            draft.note("repaired", "B9", version, why)
+            yield at, _HAS_RESULTS
+        elif counted[kind] > _MOST.get(kind, counted[kind]):
+            why = f"a message holds {_MOST[kind]} of kind {kind} at most: the others follow a word"
+            draft.note("repaired", "B19", version, why)
+            yield at, _HAS_SEEN
+        else:
+            continue
+        counted = Counter({kind: 1})
 
 
 def _seam(draft: Draft, message: Message) -> int | None:

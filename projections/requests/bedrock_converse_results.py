@@ -67,9 +67,10 @@ class Results:
 
     def _ended(self, block: Block, told: JsonObject) -> JsonObject:
         """Return a result that says whether it failed, as the model takes it (B12)."""
-        if self._draft.model.takes_status:
+        model = self._draft.model
+        if model.reads_status:
             return {**told, "status": "error"} if block.is_error else told
-        if "status" in told:
+        if "status" in told and not model.takes_status:
             self._draft.leave_out("B12", block, "the model takes no status of a result")
             told = {name: value for name, value in told.items() if name != "status"}
         if block.is_error and block.mark != "missing":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -69,8 +70,10 @@ def test_a_name_that_comes_again_gets_a_number() -> None:
     longest = document("x" * 300, "text/csv", NOTE)
     nameless = document("...", "text/plain", NOTE)
     story = asked("see", REPORT, REPORT, longest, longest, nameless, REPORT)
-    held = converse(story, CLAUDE)["messages"][0]["content"][1:]
-    assert [block["document"]["name"] for block in held] == [
+    told = [
+        block for message in converse(story, CLAUDE)["messages"] for block in message["content"]
+    ]
+    assert [block["document"]["name"] for block in told if "document" in block] == [
         "Q3 report final pdf",
         "Q3 report final pdf (2)",
         "x" * 200,
@@ -173,6 +176,21 @@ def test_a_file_in_s3_is_read_by_nova_alone_and_not_in_results() -> None:
     assert request["messages"][0]["content"][1] == S3
     assert bedrock.kinds(request)[2] == ["toolResult", "text", "image"]
     assert "s3" not in str(converse(story, CLAUDE)["messages"])
+
+
+def test_a_message_holds_five_documents_and_twenty_pictures() -> None:
+    request = converse(asked("see", *[REPORT] * 11, *[PICTURE] * 21), CLAUDE)
+    kinds = [Counter(message) for message in bedrock.kinds(request)]
+    assert kinds == [
+        {"text": 1, "document": 5},
+        {"text": 1},
+        {"text": 1, "document": 5},
+        {"text": 1},
+        {"text": 1, "document": 1, "image": 20},
+        {"text": 1},
+        {"image": 1},
+    ]
+    assert "B19" in rules(request)
 
 
 def test_a_document_that_was_found_travels_behind_its_tag() -> None:

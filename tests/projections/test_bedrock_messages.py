@@ -195,6 +195,16 @@ def test_writer_is_told_in_words_that_a_tool_failed() -> None:
     assert bedrock.messages(story, CLAUDE)[-2][1]["toolResult"]["status"] == "error"
 
 
+def test_llama_is_told_in_words_that_a_tool_failed_for_it_reads_no_status() -> None:
+    story = begun()
+    bedrock.answers(story, bedrock.call("t1"), bedrock.call("t2"), model=LLAMA)
+    bedrock.gives(story, "t1", {"text": "no"}, status="error")
+    bedrock.gives(story, "t2", {"text": "yes"})
+    no, yes = (block["toolResult"] for _, block in bedrock.messages(story)[-2:])
+    assert [part["text"] for part in no["content"]] == ["The tool failed:", "no"]
+    assert (no["status"], yes["status"]) == ("error", "success")
+
+
 def test_a_result_says_something() -> None:
     story = begun()
     bedrock.answers(story, bedrock.call("t1"), bedrock.call("t2"), model=CLAUDE)
