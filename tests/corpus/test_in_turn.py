@@ -49,6 +49,13 @@ EXPLAINED: Final[dict[str, tuple[list[str], str]]] = {
         ["extends", "branches aside"],
         "the same prompt with another effort: another sample",
     ),
+    "openai-responses/pydantic-ai/test_google__test_google_model_thinking_part_from_other_model"
+    ".json": (["extends", "view"], "another provider is told of reasoning as of its own"),
+    "openai-responses/pydantic-ai/test_google__test_thinking_with_tool_calls_from_other_model"
+    ".json": (
+        ["extends", "extends", "branches aside"],
+        "the last request again, of another provider: another sample",
+    ),
     "openai-responses/pydantic-ai/test_openai_responses__test_openai_conversation_id_auto_"
     "respects_pydantic_ai_conversation_id.json": (
         ["reference", "extends"],
@@ -163,7 +170,7 @@ def kinds(played: Played, step: Step, anew: Counter[str]) -> Counter[str]:
 
 def told(block: JsonObject) -> str:
     """A block as JSON; a text is a text, whatever the API calls it."""
-    plain = block.get("type") == "input_text" and block.keys() == {"type", "text"}
+    plain = block.get("type", "input_text") == "input_text" and block.keys() <= {"type", "text"}
     return json.dumps(canonical({**block, "type": "text"} if plain else block), sort_keys=True)
 
 

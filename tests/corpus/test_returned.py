@@ -84,7 +84,7 @@ def asked(name: str) -> tuple[Request, Sent]:
     found = played(name)
     api = found.steps[-1].call.api
     request = found.talk.request(api)
-    return request, WIRES[api].read_request(json.dumps(dict(request)).encode())
+    return request, WIRES[api].read_request(json.dumps(dict(request.body)).encode())
 
 
 @pytest.mark.parametrize("name", FILES, ids=lambda name: name.removesuffix(".json")[-70:])
