@@ -46,6 +46,8 @@ class Rounds:
         self._known: dict[str, Block] = {}
         self._answered: set[str] = set()
         self._paused: set[str | None] = set()
+        # The response that each document is of, where a provider's tool made it.
+        self._made: dict[Place, str | None] = {}
 
     def speak(self, block: Block) -> None:
         """Add a block of the assistant's."""
@@ -73,6 +75,12 @@ class Rounds:
     def say(self, block: Block) -> None:
         """Add a block of the user's."""
         (self._held if self._is_out else self._said).append(block)
+
+    def find(self, block: Block) -> None:
+        """Add a document; one that a provider's tool made goes where the answer goes."""
+        if block.made_by and self._assistant:
+            self._made[block.place] = self._assistant[-1].response
+        self.say(block)
 
     def note(self, block: Block) -> None:
         """Add a note of the operator's."""
@@ -125,6 +133,8 @@ class Rounds:
             self._calls.remove(call)
             if answer := self._answers.pop(call.call, None):
                 self.say(replace(answer, mark="late"))
+        for said in (self._said, self._held):
+            said[:] = [block for block in said if self._made.get(block.place, "") != response]
 
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""

@@ -283,7 +283,7 @@ class _Fold:
             *(version, self._at, document, spilled, None, asked, "document", None, call_id, name),
             made_by=api,
         )
-        self._rounds.say(found)
+        self._rounds.find(found)
 
     def _break_off(
         self, version: int, event: events.ResponseCompleted | events.ResponseInterrupted

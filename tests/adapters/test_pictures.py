@@ -255,3 +255,19 @@ def test_a_picture_at_the_end_is_no_turn_for_its_own_api(talk: hansard.Talk) -> 
         "image_generation_call",
         "message",
     ]
+
+
+def test_a_picture_of_an_answer_that_came_again_is_told_once(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    cut = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(SMALL)),), interruption="cut")
+    whole = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(LARGE)),))
+    request = uuid7()
+    for told in (cut, whole):
+        events, spilled = events_of(told, response=uuid7(), request=request)
+        for data in spilled.values():
+            talk.backend.put_blob(talk.tenant, talk.conversation_id, (data,))
+        talk.append(*events)
+    talk.user("Thanks.")
+    *_, last = talk.request("anthropic-messages")["messages"]
+    images = [part["source"]["data"] for part in last["content"] if part["type"] == "image"]
+    assert [base64.b64decode(data) for data in images] == [LARGE]
