@@ -62,7 +62,7 @@ def _spelling(sent: Any, rendered: Any, name: str) -> Any:
         case dict(), dict():
             return _restored(cast("JsonObject", sent), cast("JsonObject", rendered))
         case _:
-            return cast("Any", sent)
+            return sent
 
 
 def _holds(sent: Any, rendered: Any, name: str) -> bool:
