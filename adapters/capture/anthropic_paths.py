@@ -13,9 +13,11 @@ from urllib.parse import unquote
 
 from hansard.adapters.capture.wire import Endpoint
 
-_IN_BEDROCK: Final = re.compile(r"model/(?P<model>.+)/invoke(?P<stream>-with-response-stream)?/?$")
+_IN_BEDROCK: Final = re.compile(
+    r"(?:.*/)?model/(?P<model>.+)/invoke(?P<stream>-with-response-stream)?/?"
+)
 _IN_VERTEX: Final = re.compile(
-    r"publishers/anthropic/models/(?P<model>[^/]+):(?P<stream>streamR|r)awPredict/?$"
+    r".*publishers/anthropic/models/(?P<model>[^/]+):(?P<stream>streamR|r)awPredict/?"
 )
 
 
@@ -29,9 +31,9 @@ class Asked(NamedTuple):
 def asked_of(path: str) -> Asked:
     """Return what the path of a request says; Anthropic's own says nothing."""
     plain = unquote(path)
-    if found := _IN_BEDROCK.search(plain):
+    if found := _IN_BEDROCK.fullmatch(plain):
         return Asked(found["model"], found["stream"] is not None)
-    if found := _IN_VERTEX.search(plain):
+    if found := _IN_VERTEX.fullmatch(plain):
         return Asked(found["model"], found["stream"] == "streamR")
     return Asked()
 

@@ -34,7 +34,7 @@ from hansard.domain.prefix import encoded
 from hansard.projections.continuation import Piece
 
 _MARK: Final = "cachePoint"
-_IN_PATH: Final = re.compile(r"model/(?P<model>.+)/[a-z-]+/?$")
+_IN_PATH: Final = re.compile(r"(?:.*/)?model/(?P<model>.+)/converse(?P<stream>-stream)?/?")
 
 
 class Asked(NamedTuple):
@@ -46,9 +46,8 @@ class Asked(NamedTuple):
 
 def asked_of(path: str) -> Asked:
     """Return what a path says; names of models may be ARNs, whose slashes are escaped or not."""
-    plain = unquote(path)
-    found = _IN_PATH.search(plain)
-    return Asked(found["model"] if found else None, plain.rstrip("/").endswith("-stream"))
+    found = _IN_PATH.fullmatch(unquote(path))
+    return Asked(found["model"], found["stream"] is not None) if found else Asked(None, False)
 
 
 def read_request(body: bytes, path: str = "", /) -> Sent:

@@ -34,6 +34,7 @@ class ConverseStream:
         "_envelope",
         "_error",
         "_interruption",
+        "_is_broken",
         "_message",
         "_metered",
         "_odd",
@@ -57,6 +58,7 @@ class ConverseStream:
         self._interruption: Interruption | None = None
         self._detail: str | None = None
         self._error: Any = None
+        self._is_broken = False
         self._stopped = False
         self._metered = False
         self._raw = b""
@@ -69,8 +71,8 @@ class ConverseStream:
         """
         for frame in self._decoder.feed(chunk):
             self._take(frame)
-        if self._decoder.fault is not None and self._interruption is None:
-            self._raw = self._decoder.tail
+        if self._decoder.fault is not None and not self._is_broken:
+            self._is_broken, self._raw = True, self._decoder.tail
             self._give_up(self._decoder.fault)
         return self._is_over
 
@@ -225,9 +227,12 @@ class ConverseStream:
         self._detail = error_kind(error)
 
     def _give_up(self, why: str) -> None:
-        """Keep what is known, and put nothing more in: what follows may belong elsewhere."""
+        """Keep what is known, and put nothing more in: what follows may belong elsewhere.
+
+        What had stopped stays whole.
+        """
         self._note(why)
-        if not self._is_over:
+        if not self._stopped and self._interruption is None:
             self._interruption, self._detail = "malformed", why
 
     def _note(self, what: str) -> None:

@@ -81,6 +81,7 @@ def test_what_counts_tokens_or_calls_other_models_is_none(path: str) -> None:
         ("/model/us.anthropic.claude-x-v1:0/invoke", "us.anthropic.claude-x-v1:0", False),
         ("/model/anthropic.x-v1%3A0/invoke-with-response-stream", "anthropic.x-v1:0", True),
         (f"/model/{ARN}inference-profile%2Fa.b/invoke", f"{ARN}inference-profile/a.b", False),
+        ("/my-model/model/anthropic.x/invoke", "anthropic.x", False),
         ("/p/publishers/anthropic/models/claude-x@2026:rawPredict", "claude-x@2026", False),
         ("/p/publishers/anthropic/models/claude-x@2026:streamRawPredict", "claude-x@2026", True),
     ],

@@ -153,3 +153,13 @@ class TestOddities:
         assert answer.detail == "the checksum of a frame does not hold"
         assert blocks(answer) == [text("Hi")]
         assert answer.anomalies[0].raw.startswith(bytes(damaged))
+
+    @pytest.mark.parametrize("damaged", [True, False])
+    def test_an_answer_that_stopped_is_whole_whatever_follows(self, damaged: bool) -> None:
+        last = bytearray(events(METADATA))
+        last[-9] ^= damaged
+        odd_one = bytes(last) if damaged else frame({":event-type": "metadata"}, b"{")
+        stream = fed(events(START, delta(0, text="Hi"), stop(0), stopped()), odd_one, b"more")
+        answer = stream.finish()
+        assert (answer.is_complete, answer.needs_raw) == (True, True)
+        assert len(odd(answer)) == 1

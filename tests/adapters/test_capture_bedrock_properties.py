@@ -16,7 +16,7 @@ from hansard.domain.blobs import restore
 from hansard.domain.encoding import encode
 from hansard.domain.events import ResponseCompleted
 from tests.adapters.bedrock_streams import blocks, fed
-from tests.bedrock_wire import JsonObject, body, chunks, event, spelled
+from tests.bedrock_wire import JsonObject, body, chunks, event, spelled, stream_events
 from tests.corpus.kept import stored
 
 RESPONSE = UUID(int=1)
@@ -159,6 +159,29 @@ def test_events_of_any_shape_raise_nothing_and_are_recorded(
     for kind, data in given_events:
         stream.feed(event(kind, data))
     assert told(stream.finish())
+
+
+@given(BODIES, st.data())
+def test_frames_that_are_lost_repeated_or_out_of_order_raise_nothing_and_are_recorded(
+    whole: JsonObject, data: st.DataObject
+) -> None:
+    frames = [event(kind, one) for told in stream_events(whole) for kind, one in told.items()]
+    places = st.integers(0, len(frames) - 1)
+    mixed = [frames[at] for at in data.draw(st.lists(places, max_size=12))]
+    answer = fed(*mixed).finish()
+    assert told(answer)
+    assert answer.is_complete or answer.needs_raw
+
+
+@given(BODIES, st.data())
+def test_bytes_that_are_damaged_raise_nothing_and_are_recorded(
+    whole: JsonObject, data: st.DataObject
+) -> None:
+    frames = bytearray(spelled(whole))
+    frames[data.draw(st.integers(0, len(frames) - 1))] ^= data.draw(st.integers(1, 255))
+    answer = fed(bytes(frames)).finish()
+    assert told(answer)
+    assert answer.needs_raw
 
 
 @given(VALUES)

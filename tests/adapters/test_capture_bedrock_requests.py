@@ -99,6 +99,8 @@ class TestPaths:
             ("/model/us.amazon.nova-v1%3A0/converse-stream", "us.amazon.nova-v1:0", True),
             (f"/model/{ARN}prompt%2FP:1/converse", f"{ARN}prompt/P:1", False),
             (f"/v/model/{ARN}custom-model/a/converse-stream", f"{ARN}custom-model/a", True),
+            ("/my-model/model/m/converse", "m", False),
+            ("/model/gateway/model/m/converse/", "m", False),
             ("", None, False),
         ],
     )
