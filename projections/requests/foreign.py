@@ -79,7 +79,8 @@ def _untold(value: JsonObject) -> str:
     """Return words for what stands beside a text, or among its parts, and goes nowhere."""
     content: Any = value.get("content")
     parts = cast("list[Any]", content) if isinstance(content, list) else []
-    held = [value, *(cast("JsonObject", part) for part in parts if isinstance(part, dict))]
+    within = [value, *value.values(), *parts]
+    held = [cast("JsonObject", each) for each in within if isinstance(each, dict)]
     names = [name for name in _BESIDE if any(part.get(name) for part in held)]
     return f", without its {' and '.join(names)}" if names else ""
 

@@ -11,6 +11,7 @@ from hansard.domain.errors import NothingToSend, UnsupportedTool
 from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDefined
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import BuiltinTool, ToolDefinition
+from hansard.projections.requests.request import Options
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.bedrock_happenings import CLAUDE, LLAMA, NOVA, WRITER, converse
 from tests.projections.happenings import Story, rules, server_tool_use, tool_use
@@ -275,6 +276,19 @@ def test_other_families_are_told_in_words_what_a_tool_of_the_service_did() -> No
     assert bedrock.kinds(request)[1] == ["text", "text", "text"]
     assert "web_search" in str(request["messages"][1])
     assert request.report.of("foreign")
+
+
+@pytest.mark.parametrize("api", ["anthropic-messages", "openai-chat", "openai-responses"])
+def test_elsewhere_a_text_goes_without_what_it_cites_and_the_note_says_so(api: str) -> None:
+    story = begun()
+    cited = {"citationsContent": {"content": [{"text": "so"}], "citations": [{"title": "t"}]}}
+    bedrock.answers(story, cited, model=NOVA)
+    story.user("on")
+    request = story.request(Options(api=api))
+    assert "so" in str(dict(request))
+    assert [note.why for note in request.report.of("foreign")] == [
+        "a text of bedrock-converse, without its citations"
+    ]
 
 
 def test_text_of_a_block_that_broke_off_stays() -> None:
