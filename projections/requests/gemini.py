@@ -35,7 +35,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     turns, CorruptRecord where a blob is missing.
     """
     draft = draft_of(history, options, blobs)
-    continuation = continuation_of(history)
+    continuation = continuation_of(draft)
     body: dict[str, Any] = {
         "systemInstruction": spell_instructions(draft),
         "tools": spell_tools(draft),

@@ -14,6 +14,7 @@ from hansard.domain.events import ResponseCompleted, ResponseInterrupted
 from hansard.projections.history import Block, History
 from hansard.projections.neutral_gemini import API
 from hansard.projections.neutral_gemini_parts import member, objects_in
+from hansard.projections.requests.gemini_draft import Draft
 
 _GOES_ON: Final = (None, "CONTINUATION")
 
@@ -25,11 +26,18 @@ class Continuation(NamedTuple):
     responses: frozenset[str]
 
 
-def continuation_of(history: History) -> Continuation | None:
-    """Return how the last answer goes on; None where it does not, or something was said since."""
+def continuation_of(draft: Draft) -> Continuation | None:
+    """Return how the last answer goes on; None where it does not, or something was said since.
+
+    A token is for the model and the account that it was given to, as signatures are: others get
+    what the answer said so far.
+    """
+    history = draft.history
     token = _token(history.responses.last().closing)
     last = history.turns[-1] if history.turns else None
     if token is None or last is None or last.role != "assistant":
+        return None
+    if draft.objection(last.blocks[-1]) is not None:
         return None
     responses: set[str] = set()
     for block in reversed(last.blocks):

@@ -66,6 +66,10 @@ COMPLAINTS: Final = {
         _SIGNED,
         "test_thinking_can_be_dropped_to_recover_a_wedged_session",
     ),
+    "11 a signature that a store lost breaks every resumed thread": (
+        "tests/projections/test_edge_cases_native_parts.py",
+        "test_case_17_parts_go_back_as_they_came",
+    ),
     "12 what cannot be written becomes a string": (
         "tests/domain/test_jsontext.py",
         "test_what_has_no_json_form_is_not_written",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from hansard.projections.neutral_gemini import API
+from hansard.projections.requests.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import of_model, of_user, text
 from tests.projections.happenings import Story, rules
@@ -56,3 +60,15 @@ def test_a_token_beside_an_answer_that_is_whole_is_for_nothing() -> None:
     story.user("hi")
     gemini.answers(story, text("whole"), continuationToken="YQ==")
     assert "continuationToken" not in gemini.gemini(story).body
+
+
+@pytest.mark.parametrize(
+    "options", [Options(api=API, model="gemini-2.5-pro"), Options(api=API, account="theirs")]
+)
+def test_another_model_or_account_gets_what_was_said_so_far(options: Options) -> None:
+    story = Story()
+    story.user("hi")
+    gemini.asks(story, account="mine")
+    gemini.answers(story, text("half"), stop="CONTINUATION", continuationToken="YQ==")
+    request = gemini.gemini(story, options)
+    assert request.body == {"contents": [of_user("hi"), of_model("half")]}
