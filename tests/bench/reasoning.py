@@ -17,7 +17,7 @@ from hansard.projections.requests.request import Options
 from tests.bench.history import as_told, happened
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.payload import text
-from tests.bench.spellings import BEDROCK, CHAT, RESPONSES
+from tests.bench.spellings import BEDROCK, CHAT, GEMINI, RESPONSES
 
 
 def reasoned_history(api: str, messages: int) -> list[Told]:
@@ -85,9 +85,14 @@ def _reasoning_text(number: int) -> JsonObject:
     return {"reasoningContent": {"reasoningText": signed}}
 
 
+def _thought(number: int) -> JsonObject:
+    return {"text": text()[:200], "thought": True, "thoughtSignature": text()[:824]}
+
+
 _SPELLED: Final = {
     ANTHROPIC: _thinking,
     CHAT: _reasoning_content,
     RESPONSES: _reasoning,
     BEDROCK: _reasoning_text,
+    GEMINI: _thought,
 }

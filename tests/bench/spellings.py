@@ -1,4 +1,4 @@
-"""The measured conversations as OpenAI's two APIs and Bedrock would have answered them."""
+"""The measured conversations as OpenAI's two APIs, Bedrock and Gemini would have answered them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,23 @@ from hansard.domain.jsontext import JsonObject
 CHAT: Final = "openai-chat"
 RESPONSES: Final = "openai-responses"
 BEDROCK: Final = "bedrock-converse"
-_MODELS: Final = {CHAT: "gpt-5", RESPONSES: "gpt-5", BEDROCK: "anthropic.claude-sonnet-4-5"}
+GEMINI: Final = "gemini"
+_MODELS: Final = {
+    CHAT: "gpt-5",
+    RESPONSES: "gpt-5",
+    BEDROCK: "anthropic.claude-sonnet-4-5",
+    GEMINI: "gemini-3-pro-preview",
+}
 
 
 def spelled(api: str, happened: Iterator[Event]) -> Iterator[Event]:
     """Yield events as an API's wire would have them; what Anthropic answered is respelled."""
-    respell = {CHAT: _as_completion, RESPONSES: _as_item, BEDROCK: _as_block}[api]
+    respell = {
+        CHAT: _as_completion,
+        RESPONSES: _as_item,
+        BEDROCK: _as_block,
+        GEMINI: _as_part,
+    }[api]
     model = _MODELS[api]
     for event in happened:
         match event:
@@ -70,6 +81,17 @@ def _as_block(event: events.MessageRecorded | events.ToolCallRecorded) -> Iterat
         return
     told = {"toolUseId": event.call_id, "name": event.name, "input": block["input"]}
     yield event.model_copy(update={"content": Native(api=BEDROCK, value={"toolUse": told})})
+
+
+def _as_part(event: events.MessageRecorded | events.ToolCallRecorded) -> Iterator[Event]:
+    block = _block(event)
+    if isinstance(event, events.MessageRecorded):
+        said = Native(api=GEMINI, value={"text": block["text"]})
+        yield event.model_copy(update={"content": (said,)})
+        return
+    called: JsonObject = {"functionCall": {"name": event.name, "args": block["input"]}}
+    part = Native(api=GEMINI, value={**called, "thoughtSignature": "EqYDCqMDAb4+9vt/" * 40})
+    yield event.model_copy(update={"content": part})
 
 
 def _item(
