@@ -28,6 +28,7 @@ from hansard.domain.events import (
     ToolsDefined,
 )
 from hansard.projections.apis import known_api
+from hansard.projections.referee.rules import RULES
 from hansard.projections.requests.rendering import APIS, render
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.window import Window
@@ -89,7 +90,7 @@ def rendered(events: Iterable[tuple[int, Event]], wished: Options) -> Request | 
 slow = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", RULES)
 @slow
 @given(st.lists(everything, max_size=12), st.data())
 def test_any_history_renders_to_a_request_that_is_not_refused(
