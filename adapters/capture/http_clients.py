@@ -71,7 +71,7 @@ def _like(client: Any, wrap: Callable[[Any], Any], turns: Turns) -> Any:
     made._mounts = {
         pattern: None if inner is None else wrap(inner) for pattern, inner in client._mounts.items()
     }
-    made.build_request = _building(client.build_request)
+    made.build_request = _building(made.build_request)
     if hasattr(client, _OF_LOOP):
         setattr(made, _OF_LOOP, lambda: recorded(client._client_for_running_loop(), turns))
     return made

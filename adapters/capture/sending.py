@@ -14,6 +14,9 @@ from hansard.adapters.capture.endpoints import endpoint_of
 MARK: Final = "hansard.request"
 """What a request is marked with that goes on for a turn: redirected, or sent anew."""
 
+SPLICED: Final = "hansard.spliced"
+"""What a request is sent with: the body that its SDK made, and the one that goes in its place."""
+
 _CALL: ContextVar[MutableMapping[str, Any] | None] = ContextVar("hansard.call", default=None)
 
 

@@ -22,7 +22,7 @@ from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Recording
 from hansard.adapters.capture.refusals import refusal_of
 from hansard.adapters.capture.respelling import restored
-from hansard.adapters.capture.sending import MARK, Sending
+from hansard.adapters.capture.sending import MARK, SPLICED, Sending
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.journal import Journal
 from hansard.adapters.recording import Outgoing, respelled
@@ -75,10 +75,17 @@ class Turns:
     def spliced(self, bound: Bound, sending: Sending, body: bytes) -> bytes:
         """Return the body to send: as it was rendered where its SDK spells that otherwise.
 
-        One that says something else goes as it is, and so does one that is sent anew.
+        One that says something else goes as it is; one that is sent anew, as it went before.
         """
-        if not self.binding.splice or not sending.is_turn or MARK in sending.extensions:
+        if not self.binding.splice or not sending.is_turn:
             return body
+        given, sent = sending.extensions.get(SPLICED, (None, b""))
+        if given != body:
+            sent = self._spliced(bound, body)
+            sending.extensions[SPLICED] = body, sent
+        return sent
+
+    def _spliced(self, bound: Bound, body: bytes) -> bytes:
         try:
             journal = bound.known()
             made = None if journal is None else respelled(body, journal.remembered())

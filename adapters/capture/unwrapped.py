@@ -8,6 +8,7 @@ request with, and google-genai where it sends through aiohttp. Outside of one no
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from functools import wraps
@@ -47,7 +48,7 @@ def record_in_scopes() -> None:
             _hooked.add(kind)
         if _is_installed(_BOTOCORE):
             _hooked.add(_hook_botocore())
-        if all(map(_is_installed, _GENAI)):
+        if _GENAI[0] in sys.modules or all(map(_is_installed, _GENAI)):
             import_module("hansard.adapters.capture.genai_client").heed_calls()
         if not _hooked:
             warnings.warn(_NOTHING, RecordingWarning, stacklevel=4)

@@ -27,7 +27,7 @@ from hansard.domain.content import Native
 from hansard.projections.requests.request import Request
 from tests import bedrock_wire, gemini_wire, ollama_wire
 from tests.adapters.replaying_server import replaying
-from tests.adapters.sdk_calls import JSON, KEY, MODEL, genai_client, genai_through_httpx
+from tests.adapters.sdk_calls import BUSY, JSON, KEY, MODEL, genai_client, genai_through_httpx
 
 JsonObject = dict[str, Any]
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class Aiohttp:DeprecationWarning")
@@ -216,6 +216,16 @@ def test_the_signature_is_of_what_was_spliced_in(talk: hansard.Talk) -> None:
     auth: Any = SigV4Auth(Credentials(KEY, "secret"), "bedrock", "us-east-1")
     canonical = auth.canonical_request(request)
     assert claimed.endswith(auth.signature(auth.string_to_sign(request, canonical), request))
+
+
+@pytest.mark.parametrize("spelling", [SPELLINGS[0], SPELLINGS[1], SPELLINGS[2], SPELLINGS[5]])
+def test_what_is_tried_again_is_spliced_again(talk: hansard.Talk, spelling: Spelling) -> None:
+    with replaying(BUSY, answered(spelling.first)) as server:
+        url = server.url.removesuffix("/v1")
+        spelling.ask(url, talk, talk.request(spelling.api), splice=True)
+    first, second = (received.body for received in server.requests)
+    assert first == second
+    assert all(outcome.is_rendered for outcome in replays(talk))
 
 
 def test_what_was_not_rendered_goes_as_it_is(talk: hansard.Talk) -> None:
