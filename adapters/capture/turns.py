@@ -79,11 +79,10 @@ class Turns:
         """
         if not self.binding.splice or not sending.is_turn:
             return body
-        given, sent = sending.extensions.get(SPLICED, (None, b""))
-        if given != body:
-            sent = self._spliced(bound, body)
-            sending.extensions[SPLICED] = body, sent
-        return sent
+        known: tuple[bytes, bytes] | None = sending.extensions.get(SPLICED)
+        if known is None or known[0] != body:
+            known = sending.extensions[SPLICED] = body, self._spliced(bound, body)
+        return known[1]
 
     def _spliced(self, bound: Bound, body: bytes) -> bytes:
         try:
