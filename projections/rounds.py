@@ -46,8 +46,8 @@ class Rounds:
         self._known: dict[str, Block] = {}
         self._answered: set[str] = set()
         self._paused: set[str | None] = set()
-        # The response that each document is of, where a provider's tool made it.
-        self._made: dict[Place, str | None] = {}
+        # Documents that providers' tools made, each with its response: they come after all of it.
+        self._made: list[tuple[str | None, Block]] = []
 
     def speak(self, block: Block) -> None:
         """Add a block of the assistant's."""
@@ -74,13 +74,17 @@ class Rounds:
 
     def say(self, block: Block) -> None:
         """Add a block of the user's."""
+        if self._made and not self._is_out:
+            self._release()
         (self._held if self._is_out else self._said).append(block)
 
     def find(self, block: Block) -> None:
-        """Add a document; one that a provider's tool made goes where the answer goes."""
-        if block.made_by and self._assistant:
-            self._made[block.place] = self._assistant[-1].response
-        self.say(block)
+        """Add a document; one that a provider's tool made comes after the answer that holds it."""
+        if block.made_by is None:
+            self.say(block)
+            return
+        response = self._assistant[-1].response if self._assistant else None
+        self._made.append((response, block))
 
     def note(self, block: Block) -> None:
         """Add a note of the operator's."""
@@ -106,7 +110,7 @@ class Rounds:
 
     def ask(self) -> None:
         """Note that a request is sent: the user's turn was seen, and the round is over."""
-        if self._held:
+        if self._held or self._made:
             self._release()
         if self._calls and not self._goes_on():
             self._settle()
@@ -133,12 +137,11 @@ class Rounds:
             self._calls.remove(call)
             if answer := self._answers.pop(call.call, None):
                 self.say(replace(answer, mark="late"))
-        for said in (self._said, self._held):
-            said[:] = [block for block in said if self._made.get(block.place, "") != response]
+        self._made = [made for made in self._made if made[0] != response]
 
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""
-        if self._held:
+        if self._held or self._made:
             self._release()
         if self._calls and self._goes_on():
             self._calls.clear()
@@ -153,7 +156,8 @@ class Rounds:
         return call.mark == "unawaited" and call.response in self._paused
 
     def _release(self) -> None:
-        self._said.extend(self._held)
+        self._said += [*(block for _, block in self._made), *self._held]
+        self._made.clear()
         self._held.clear()
 
     def _settle(self) -> None:

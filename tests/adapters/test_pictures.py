@@ -22,7 +22,9 @@ from hansard.domain.events import (
     Event,
     LiteralSpan,
     MessageRecorded,
+    RequestSent,
     ServerToolCallRecorded,
+    Template,
 )
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.continuation import Piece
@@ -31,6 +33,7 @@ from hansard.projections.template import split
 from hansard.projections.units import unit_of, unit_of_piece
 
 RESPONSES = "openai-responses"
+NO_TEMPLATE = Template(spans=(), sha256="", size=0)
 SMALL = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
 LARGE = SMALL + bytes(i % 251 for i in range(LIMIT))
 
@@ -262,12 +265,23 @@ def test_a_picture_of_an_answer_that_came_again_is_told_once(talk: hansard.Talk)
     cut = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(SMALL)),), interruption="cut")
     whole = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(LARGE)),))
     request = uuid7()
+    talk.append(RequestSent(api=RESPONSES, endpoint="/v1/responses", template=NO_TEMPLATE))
     for told in (cut, whole):
         events, spilled = events_of(told, response=uuid7(), request=request)
         for data in spilled.values():
             talk.backend.put_blob(talk.tenant, talk.conversation_id, (data,))
         talk.append(*events)
     talk.user("Thanks.")
-    *_, last = talk.request("anthropic-messages")["messages"]
-    images = [part["source"]["data"] for part in last["content"] if part["type"] == "image"]
-    assert [base64.b64decode(data) for data in images] == [LARGE]
+    shown = json.dumps(talk.request("anthropic-messages")["messages"])
+    assert shown.count('"image"') == 1
+    assert base64.b64encode(LARGE).decode() in shown
+
+
+def test_a_picture_amid_an_answer_comes_after_all_of_it(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    events, _ = recorded(drawn(SMALL), {"type": "message", "role": "assistant", "content": "So."})
+    talk.backend.put_blob(talk.tenant, talk.conversation_id, (SMALL,))
+    talk.append(*events)
+    talk.user("Thanks.")
+    told = [message["role"] for message in talk.request("anthropic-messages")["messages"]]
+    assert told == ["user", "assistant", "user"]

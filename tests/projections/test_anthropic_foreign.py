@@ -153,7 +153,7 @@ def test_a_picture_that_an_assistant_made_goes_as_words() -> None:
     assert flat(request)[1] == ("user", IMAGE)
     assert flat(request)[3] == (
         "assistant",
-        text("[The document (image/png) cannot be shown here.]"),
+        text("[A picture (image/png).]"),
     )
     assert rules(request) == {"foreign"}
 
