@@ -301,3 +301,25 @@ def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(talk: hansard.Talk
     closing = known(talk.since(0)[-1])
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "abandoned"
+
+
+@pytest.mark.parametrize(
+    "sdk", [sdk for sdk in SDKS if re.search("async|aiohttp", sdk.name)], ids=str
+)
+def test_a_task_that_is_cancelled_amid_a_stream_leaves_it_interrupted(
+    talk: hansard.Talk, sdk: Sdk
+) -> None:
+    def cancel() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+
+    with (
+        asyncio.Runner() as own,
+        serving(sdk, own, stalled(sdk.streamed, Event())) as (_, plain),
+        pytest.raises(asyncio.CancelledError),
+    ):
+        sdk.asks(talk.record(plain), own, Asked(streams=True, each=cancel))
+    closing = known(talk.since(0)[-1])
+    assert isinstance(closing, ResponseInterrupted)
+    assert closing.reason == "abandoned"
