@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from tests.corpus import openai_chat_wire, openai_responses_wire, wire
+from tests.corpus import (
+    bedrock_wire,
+    gemini_wire,
+    ollama_wire,
+    openai_chat_wire,
+    openai_responses_wire,
+    wire,
+)
 from tests.corpus.interactions import FOLDERS, Call, calls, written
+from tests.corpus.table import folder
 from tests.corpus.wire import CORPUS, JsonObject
 
-_CHAT: Final = ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hello"}]})
+_GREETING: Final[JsonObject] = {"role": "user", "content": "Hello"}
+_CHAT: Final = ("/v1/chat/completions", {"model": "a-model", "messages": [_GREETING]})
 _ASKED: Final[dict[str, tuple[str, JsonObject]]] = {
     "anthropic": (
         "/v1/messages",
-        {"max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]},
+        {"model": "a-model", "max_tokens": 9, "messages": [_GREETING]},
     ),
     "openai-chat": _CHAT,
     "openai-compatible": _CHAT,
-    "openai-responses": ("/v1/responses", {"input": "Hello"}),
+    "openai-responses": ("/v1/responses", {"model": "a-model", "input": "Hello"}),
     "gemini": (
         "/v1beta/models/gemini-3-flash-preview:generateContent",
         {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]},
@@ -26,12 +36,16 @@ _ASKED: Final[dict[str, tuple[str, JsonObject]]] = {
         "/model/us.amazon.nova-pro-v1:0/converse",
         {"messages": [{"role": "user", "content": [{"text": "Hello"}]}]},
     ),
-    "ollama": ("/api/chat", {"messages": [{"role": "user", "content": "Hello"}]}),
+    "ollama": ("/api/chat", {"model": "a-model", "messages": [_GREETING]}),
+}
+_STREAMS: Final = {
+    "bedrock": "application/vnd.amazon.eventstream",
+    "ollama": "application/x-ndjson",
 }
 
 
 def files() -> list[str]:
-    """All recordings of the four folders that hold a turn that was answered."""
+    """All recordings that hold a turn that was answered."""
     every = (path for folder in FOLDERS for path in CORPUS.glob(f"{folder}/*/*"))
     names = sorted(str(path.relative_to(CORPUS)) for path in every)
     return [name for name in names if any(conversations(name))]
@@ -43,29 +57,54 @@ def conversations(name: str) -> Iterator[tuple[Call, ...]]:
     if any(call.api and call.is_accepted for call in recorded):
         yield recorded
     if not recorded:
-        yield from ((alone(name, body),) for status, body in answers(name) if status == 200)
+        yield from ((one,) for one in answered(name))
+
+
+def answered(name: str) -> Iterator[Call]:
+    if name == ollama_wire.NAME:
+        yield from (called(one) for one in ollama_wire.examples())
+    else:
+        yield from (alone(name, body) for status, body in answers(name) if status == 200)
 
 
 def answers(name: str) -> Iterator[tuple[int, bytes]]:
-    match name.partition("/")[0]:
+    match folder(name):
         case "anthropic":
             yield from ((one.status, one.body) for one in wire.exchanges(name))
+        case "bedrock":
+            yield from ((one.status, one.body) for one in bedrock_wire.exchanges(name))
+        case "gemini" if gemini_wire.INTERACTIONS in name:
+            return
+        case "gemini":
+            yield from ((one.status, one.body) for one in gemini_wire.exchanges(name))
         case "openai-responses":
             yield from ((one.status, one.body) for one in openai_responses_wire.calls(name))
         case _:
             yield from ((one.status, one.body) for one in openai_chat_wire.exchanges(name))
 
 
+def called(example: ollama_wire.Example) -> Call:
+    """An example of Ollama's documents, with what it is answered."""
+    found = alone(ollama_wire.NAME, example.body)
+    is_stream = example.request.get("stream") is not False
+    return replace(
+        found,
+        request=written(example.request),
+        content_type=_STREAMS["ollama"] if is_stream else found.content_type,
+    )
+
+
 def alone(name: str, answer: bytes) -> Call:
     """An answer, to a greeting."""
-    path, asked = _ASKED[name.partition("/")[0]]
+    path, asked = _ASKED[folder(name)]
     is_stream = not answer.lstrip().startswith(b"{")
+    streamed = _STREAMS.get(folder(name), "text/event-stream")
     return Call(
         method="POST",
         path=path,
         target=path,
-        request=written({"model": "a-model", **asked}),
+        request=written(asked),
         status=200,
-        content_type="text/event-stream" if is_stream else "application/json",
+        content_type=streamed if is_stream else "application/json",
         answer=answer,
     )

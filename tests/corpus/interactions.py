@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from hansard.adapters.capture.endpoints import endpoint_of
 from tests.corpus.openai_responses_wire import body_of
 from tests.corpus.wire import CORPUS, JsonObject
 
-FOLDERS = ("anthropic", "openai-chat", "openai-compatible", "openai-responses")
+FOLDERS: Final = (
+    *("anthropic", "bedrock", "gemini", "ollama"),
+    *("openai-chat", "openai-compatible", "openai-responses"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Call:
 
 
 def files() -> list[str]:
-    """The recordings of the four folders that hold several turns."""
+    """The recordings that hold several turns."""
     every = (path for folder in FOLDERS for path in CORPUS.glob(f"{folder}/*/*.json"))
     names = sorted(str(path.relative_to(CORPUS)) for path in every)
     return [name for name in names if sum(bool(call.api) for call in calls(name)) > 1]
@@ -68,13 +71,14 @@ def call(one: JsonObject) -> Call:
         target=f"{url.path}?{url.query}" if url.query else url.path,
         request=body.encode() if isinstance(body, str) else written(body),
         status=response.get("status") or response["status_code"],
-        content_type="text/event-stream" if is_stream(answer) else "application/json",
+        content_type=response.get("content_type") or type_of(answer),
         answer=answer,
     )
 
 
-def is_stream(answer: bytes) -> bool:
-    return answer.lstrip().startswith((b"event:", b"data:", b":"))
+def type_of(answer: bytes) -> str:
+    is_stream = answer.lstrip().startswith((b"event:", b"data:", b":"))
+    return "text/event-stream" if is_stream else "application/json"
 
 
 def written(body: Any) -> bytes:

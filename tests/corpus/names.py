@@ -5,6 +5,7 @@ Two tellings of one block share a name, whatever API spells it, and whatever an 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, cast
@@ -12,8 +13,14 @@ from typing import Any, cast
 from tests.corpus.wire import JsonObject
 
 _ANSWERED = {"tool_use_id", "tool_call_id", "approval_request_id"}
-_IDS = {"id", "call_id", "signature", "encrypted_content", "data", "item_id"}
+_RESULTS = {"toolResult", "functionResponse", "toolResponse", "codeExecutionResult"}
+_CALLS = {"functionCall", "functionResponse"}
+_IDS = {
+    *("id", "call_id", "signature", "encrypted_content", "data", "item_id"),
+    *("toolUseId", "thoughtSignature", "redactedContent"),
+}
 _WORDS = {
+    *("code", "bytes", "fileUri", "uri"),
     *("text", "content", "output", "thinking", "refusal", "summary", "title", "url"),
     *("reasoning", "reasoning_content", "file_id", "file_data", "image_url", "arguments"),
 }
@@ -28,7 +35,7 @@ def names(block: JsonObject) -> set[str]:
 
 def is_result(block: JsonObject) -> bool:
     kind = str(block.get("type"))
-    return bool(block.keys() & _ANSWERED) or kind.endswith(("_output", "_response"))
+    return bool(block.keys() & (_ANSWERED | _RESULTS)) or kind.endswith(("_output", "_response"))
 
 
 def _names(value: Any, key: str = "") -> Iterator[str]:
@@ -37,6 +44,10 @@ def _names(value: Any, key: str = "") -> Iterator[str]:
             yield value
         case str() if key in _WORDS:
             yield " ".join(_TAGGED.sub("", value).split())
+        case dict() if key in _CALLS:
+            told = cast("JsonObject", value)
+            yield json.dumps({name: told[name] for name in sorted(told) if name != "id"})
+            yield str(told.get("id", ""))
         case dict():
             for name, member in cast("JsonObject", value).items():
                 yield from _names(member, name)

@@ -10,6 +10,7 @@ from typing import Any
 from tests.corpus.wire import CORPUS, JsonObject
 
 _RECORDED = b"/responses"
+_GZIP = b"\x1f\x8b"
 LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -85,7 +86,8 @@ def body_of(kind: str, body: Any) -> bytes:
         case "sse":
             return str(body).encode()
         case "base64":
-            return gzip.decompress(base64.b64decode(body))
+            sent = base64.b64decode(body)
+            return gzip.decompress(sent) if sent.startswith(_GZIP) else sent
         case _:
             return json.dumps(body).encode()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+from urllib.parse import unquote
 
 from hansard.adapters.capture.attempt import Attempt
 from hansard.adapters.capture.sending import Sending
@@ -87,7 +88,7 @@ def _steps(calls: Iterable[Call], talk: Talk, turns: Turns) -> Iterator[Step]:
         if call.api:
             *said, request = [known(recorded) for recorded in talk.since(version)]
             assert isinstance(request, RequestSent)
-            sent = WIRES[call.api].read_request(call.request)
+            sent = WIRES[call.api].read_request(call.request, unquote(call.path))
             yield Step(call, sent, tuple(said), request, talk.head().version)
         attempt.answered(call.status, {"content-type": call.content_type})
         attempt.feed(call.answer)

@@ -9,40 +9,21 @@ import pytest
 
 from hansard.adapters.capture.ollama import WIRE
 from tests.corpus.conversations import alone
+from tests.corpus.ollama_wire import examples, lines
 from tests.corpus.played import play
 from tests.corpus.table import RecordProperty, report
-from tests.corpus.wire import CORPUS, MISSING, is_there
+from tests.corpus.wire import MISSING, is_there
 from tests.projections.refused import refused
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 
-NAME = "ollama/ollama-docs/api-chat-examples.json"
-
-
-def examples(*kinds: str) -> list[Any]:
-    if not is_there():
-        return []
-    found: Any = json.loads((CORPUS / NAME).read_bytes())["examples"]
-    return [each for each in found if each["kind"] in kinds]
-
-
-def body_of(example: Any) -> Any:
-    """A request; one of the documents' holds comments, on lines of their own."""
-    body = example["body"]
-    if not isinstance(body, str):
-        return body
-    kept = [each for each in body.splitlines() if not each.lstrip().startswith("//")]
-    return json.loads("\n".join(kept))
-
 
 def test_every_answer_is_captured_without_loss(record_property: RecordProperty) -> None:
     blocks = 0
-    for example in examples("response"):
+    for line in lines():
         stream = WIRE.stream()
-        for line in example["lines"]:
-            stream.feed(json.dumps(line).encode() + b"\n")
+        stream.feed(json.dumps(line).encode() + b"\n")
         answer = stream.finish()
-        [line] = example["lines"]
         message = line.get("message", {})
         said = [block.value for block in answer.blocks]
         said += [part.value for part in answer.unfinished]
@@ -52,22 +33,21 @@ def test_every_answer_is_captured_without_loss(record_property: RecordProperty) 
         assert joined == message
         assert answer.is_complete == line["done"]
         blocks += len(said)
-    counts = Counter(files=1, answers=len(examples("response")), blocks=blocks, verbatim=blocks)
-    report(record_property, "captured", counts, "ollama")
+    counts = Counter(files=1, answers=len(lines()), blocks=blocks, verbatim=blocks)
+    report(record_property, "captured", counts)
     assert counts["answers"] == 15
 
 
 def test_every_request_says_what_its_messages_say() -> None:
-    for example in examples("request", "request_text"):
-        body = body_of(example)
+    for example in examples():
+        body = example.request
         sent = WIRE.read_request(json.dumps(body).encode())
         assert list(sent.messages) == body["messages"]
         assert {piece.message for piece in sent.pieces} == set(range(len(body["messages"])))
 
 
 def test_every_answer_goes_back_as_it_came(tmp_path: Path) -> None:
-    for place, example in enumerate(examples("response")):
-        [line] = example["lines"]
+    for place, line in enumerate(lines()):
         if not line["done"] or not line.get("message", {}).get("content"):
             continue
         played = play([alone("ollama", json.dumps(line).encode())], tmp_path / str(place))
