@@ -16,7 +16,7 @@ from hansard.projections.referee.gemini_contents import (
     snake,
     spelled,
 )
-from hansard.projections.referee.members import objects, text
+from hansard.projections.referee.members import member, objects, text
 from hansard.projections.referee.violation import Found, Path, bracketed
 
 _CALL: Final = "functionCall"
@@ -107,11 +107,11 @@ def no_objects(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, content in contents_of(request):
         for place, part in parts_of(content):
             for name, inner in ((_CALL, "args"), (_RESPONSE, "response")):
-                whole = held(part, name)
-                if isinstance(whole, dict) and not isinstance(whole.get(inner, {}), dict):
+                given = member(held(part, name), inner)
+                if given is not None and not isinstance(given, dict):
                     step = spelled(part, name)
                     path = ("contents", index, "parts", place, step, inner)
-                    yield path, _no_struct(index, place, f"{snake(name)}.{inner}", whole[inner])
+                    yield path, _no_struct(index, place, f"{snake(name)}.{inner}", given)
 
 
 def _no_struct(index: int, place: int, rest: str, given: object) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from hansard.projections.referee.members import objects
+from hansard.projections.referee.members import member, objects
 from hansard.projections.referee.violation import Found, Rule
 
 _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
@@ -35,9 +35,7 @@ def arguments_in_text(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find calls whose arguments are a text, as other APIs have them."""
     for index, message in objects(request.get("messages")):
         for place, call in objects(message.get("tool_calls")):
-            function: Any = call.get("function")
-            arguments = function.get("arguments") if isinstance(function, dict) else None
-            if not isinstance(arguments, dict):
+            if not isinstance(member(call.get("function"), "arguments"), dict):
                 path = ("messages", index, "tool_calls", place, "function", "arguments")
                 yield (
                     path,
@@ -53,7 +51,9 @@ def images_not_base64(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find pictures that are no standard base64: an address, or a path."""
     for index, message in objects(request.get("messages")):
         images: Any = message.get("images")
-        for place, image in enumerate(images if isinstance(images, list) else ()):
+        for place, image in enumerate(
+            cast("list[Any]", images) if isinstance(images, list) else ()
+        ):
             if not _is_base64(image):
                 yield ("messages", index, "images", place), "illegal base64 data at input byte 0"
 

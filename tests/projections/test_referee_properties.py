@@ -50,6 +50,8 @@ MODELS = {
     "ollama": ["qwen3"],
     "bedrock-converse": ["us.anthropic.claude-sonnet-4-5-20250929-v1:0", "us.amazon.nova-pro-v1:0"],
 }
+# What a call names the model with.
+NAMED = {"bedrock-converse": "modelId"}
 MESSAGES = {name: known_api(name).messages for name in APIS}
 # APIs that have neighbours of one role as one message, and the member that holds its blocks.
 JOINED = {"anthropic-messages": "content", "bedrock-converse": "content", "gemini": "parts"}
@@ -101,7 +103,7 @@ def test_any_history_renders_to_a_request_that_is_not_refused(
     request = rendered(within(story, wished.window), wished)
     if request is not None:
         model = wished.model or answered_by(story, api)
-        named: dict[str, object] = {"model": model} if model else {}
+        named: dict[str, object] = {NAMED.get(api, "model"): model} if model else {}
         if model and api == "anthropic-messages":
             named["max_tokens"] = 1024
         assert hansard.check_request(api, {**request.body, **named}).violations == ()
