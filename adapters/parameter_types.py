@@ -1,22 +1,22 @@
 """The SDKs' own types of what a request holds, with keys that they do not name forbidden.
 
-What is checked against is what the installed SDK says: `anthropic` or `openai`, if it is there.
+What is checked against is what the installed SDK says, if it is there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from pydantic import TypeAdapter
 from pydantic_core import ErrorDetails, SchemaValidator, ValidationError
 
+from hansard.adapters.bedrock_types import bedrock_types
+from hansard.adapters.gemini_types import gemini_types
+from hansard.adapters.mismatch import Mismatch, ParameterTypes, Step
 from hansard.domain.jsontext import JsonObject
-
-Step: TypeAlias = str | int
 
 _PARAMETERS: Final = {
     "anthropic-messages": (
@@ -40,47 +40,39 @@ _BRANCH: Final = "\0"
 _TAGS: Final = (["type"], ["role"])
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """A member that is not of its type: where it is, pydantic's name for why, and its words."""
-
-    path: tuple[Step, ...]
-    reason: str
-    message: str
-    expected: str | None
-    given: Any
+@cache
+def parameter_types(api: str, *, stream: bool = False) -> ParameterTypes | None:
+    """Return the types of an API's request; None where its SDK is not installed, or has none."""
+    try:
+        return _types(api, stream)
+    except (ImportError, AttributeError):
+        return None
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterTypes:
-    """The types of an API's request, as a release of its SDK has them."""
+def _types(api: str, stream: bool) -> ParameterTypes | None:
+    match api:
+        case "gemini":
+            return gemini_types()
+        case "bedrock-converse":
+            return bedrock_types()
+        case _:
+            return _of_typed_dict(api, stream) if api in _PARAMETERS else None
 
-    sdk: str
-    validator: SchemaValidator
 
-    def mismatches(self, request: bytes) -> tuple[Mismatch, ...]:
-        """Return what is not of its type in a request, given as the JSON that it is on the wire."""
+def _of_typed_dict(api: str, stream: bool) -> ParameterTypes:
+    sdk, module, kinds = _PARAMETERS[api]
+    schema = TypeAdapter(getattr(import_module(module), kinds[stream])).core_schema
+    validator = SchemaValidator(_strict(schema, _named(schema)))
+
+    def mismatches(request: bytes) -> tuple[Mismatch, ...]:
         try:
-            self.validator.validate_json(request, strict=True)
+            validator.validate_json(request, strict=True)
         except ValidationError as exc:
             errors = exc.errors(include_url=False)
             return tuple(_mismatch(error) for error in _closest(errors, 0))
         return ()
 
-
-@cache
-def parameter_types(api: str, *, stream: bool = False) -> ParameterTypes | None:
-    """Return the types of an API's request; None where its SDK is not installed, or has none."""
-    if api not in _PARAMETERS:
-        return None
-    sdk, module, kinds = _PARAMETERS[api]
-    try:
-        release = metadata.version(sdk)
-        kind = getattr(import_module(module), kinds[stream])
-    except (ImportError, AttributeError):
-        return None
-    schema = TypeAdapter(kind).core_schema
-    return ParameterTypes(f"{sdk} {release}", SchemaValidator(_strict(schema, _named(schema))))
+    return ParameterTypes(f"{sdk} {metadata.version(sdk)}", mismatches)
 
 
 def _named(schema: Any) -> Mapping[str, JsonObject]:

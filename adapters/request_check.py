@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, cast
 
 from hansard.domain import jsontext
 from hansard.domain.errors import UnknownApi
+from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.violation import Violation, violations
 from hansard.projections.requests.request import Request
+
+_GEMINI: Final = "gemini"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     that has no rules here, MalformedJson for a request that is no JSON.
     """
     # These take a while to import, and most programs check nothing.
+    from hansard.adapters.gemini_types import body_of
     from hansard.adapters.parameter_types import parameter_types
     from hansard.adapters.type_violations import type_violations
     from hansard.projections.referee.rules import RULES
@@ -45,7 +50,8 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     if rules is None:
         raise UnknownApi(f"{api!r} cannot be checked: choose one of {', '.join(RULES)}")
     # As it would be read from the wire: a tuple is a list there.
-    body = jsontext.write(dict(request.body if isinstance(request, Request) else request))
+    given = dict(request.body if isinstance(request, Request) else request)
+    body = jsontext.write(_without_bytes(body_of(given) if api == _GEMINI else given))
     plain = jsontext.read_object(body)
     broken = violations(rules, plain)
     types = parameter_types(api, stream=plain.get("stream") is True)
@@ -53,3 +59,14 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
         return Verdict(api, broken, None)
     mistyped = type_violations(api, plain, types.mismatches(body))
     return Verdict(api, (*mistyped, *broken), types.sdk)
+
+
+def _without_bytes(value: Any) -> Any:
+    """Return what an SDK would send of a value: bytes, as some take them, are base64 on the wire."""
+    if isinstance(value, bytes | bytearray):
+        return b64encode(value).decode()
+    if isinstance(value, dict):
+        return {name: _without_bytes(held) for name, held in cast("JsonObject", value).items()}
+    if isinstance(value, list | tuple):
+        return [_without_bytes(held) for held in cast("Sequence[Any]", value)]
+    return value

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from hansard.adapters.parameter_types import Mismatch, Step
+from hansard.adapters.mismatch import Mismatch, Step
 from hansard.adapters.type_deviations import is_tolerated
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.members import member
@@ -15,6 +16,21 @@ _ADVICE: Final = {
     "extra_forbidden": "leave the member out",
     "missing": "send the member",
 }
+
+
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_KINDS: Final = {
+    "dict_type": "type.googleapis.com/google.protobuf.Struct",
+    "string_type": "TYPE_STRING",
+    "string_pattern_mismatch": "TYPE_BYTES",
+    "bool_type": "TYPE_BOOL",
+    "bool_parsing": "TYPE_BOOL",
+    "int_type": "TYPE_INT32",
+    "int_parsing": "TYPE_INT32",
+    "float_type": "TYPE_FLOAT",
+    "float_parsing": "TYPE_FLOAT",
+}
+"""What Google's service calls a type that a value is not of."""
 
 
 def type_violations(
@@ -39,10 +55,33 @@ def _is_let_pass(api: str, request: JsonObject, mismatch: Mismatch) -> bool:
 
 
 def _violation(api: str, request: JsonObject, mismatch: Mismatch) -> Violation:
-    is_anthropic = api == "anthropic-messages"
-    said = _by_anthropic(request, mismatch) if is_anthropic else _by_openai(mismatch)
+    said = _said(api, request, mismatch)
     advice = _ADVICE.get(mismatch.reason, "send it as the SDK's types have it")
     return Violation(pointer(mismatch.path), "types", said, advice)
+
+
+def _said(api: str, request: JsonObject, mismatch: Mismatch) -> str:
+    match api:
+        case "anthropic-messages":
+            return _by_anthropic(request, mismatch)
+        case "gemini":
+            return _by_google(mismatch)
+        case "bedrock-converse":
+            return mismatch.message
+        case _:
+            return _by_openai(mismatch)
+
+
+def _by_google(mismatch: Mismatch) -> str:
+    steps = [
+        _HUMP.sub("_", step).lower() if isinstance(step, str) else step for step in mismatch.path
+    ]
+    if mismatch.reason == "extra_forbidden":
+        where = f" at '{bracketed(tuple(steps[:-1]))}'" if steps[1:] else ""
+        said = f'Unknown name "{mismatch.path[-1]}"{where}: Cannot find field.'
+        return f"Invalid JSON payload received. {said}"
+    kind = _KINDS.get(mismatch.reason, mismatch.message)
+    return f"Invalid value at '{bracketed(tuple(steps))}' ({kind}), {mismatch.given!r}"
 
 
 def _by_anthropic(request: JsonObject, mismatch: Mismatch) -> str:

@@ -34,7 +34,6 @@ RULES: Final = (
         "give the signature back where it came, or leave the call out",
         gemini_calls.unsigned_calls,
     ),
-    Rule("G8", "give an object", gemini_calls.no_objects),
     Rule("G9", "spell it anew, in calls, responses and tools alike", gemini_calls.bad_names),
     Rule("names", "declare each function once", gemini_calls.repeated_names),
 )

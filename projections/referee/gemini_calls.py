@@ -11,12 +11,11 @@ from hansard.projections.referee.gemini_contents import (
     called,
     contents_of,
     held,
-    parts_of,
     parts_with,
     snake,
     spelled,
 )
-from hansard.projections.referee.members import member, objects, text
+from hansard.projections.referee.members import objects, text
 from hansard.projections.referee.violation import Found, Path, bracketed
 
 _CALL: Final = "functionCall"
@@ -100,23 +99,6 @@ def _unsigned(name: str, position: int) -> str:
         "tools to work correctly, and missing thought_signature may lead to degraded model "
         f"performance. Additional data, function call `default_api:{name}` , position {position}."
     )
-
-
-def no_objects(request: Mapping[str, Any]) -> Iterator[Found]:
-    """Find arguments and responses that are no objects."""
-    for index, content in contents_of(request):
-        for place, part in parts_of(content):
-            for name, inner in ((_CALL, "args"), (_RESPONSE, "response")):
-                given = member(held(part, name), inner)
-                if given is not None and not isinstance(given, dict):
-                    step = spelled(part, name)
-                    path = ("contents", index, "parts", place, step, inner)
-                    yield path, _no_struct(index, place, f"{snake(name)}.{inner}", given)
-
-
-def _no_struct(index: int, place: int, rest: str, given: object) -> str:
-    where = f"contents[{index}].parts[{place}].{rest}"
-    return f"Invalid value at '{where}' (type.googleapis.com/google.protobuf.Struct), {given!r}"
 
 
 def bad_names(request: Mapping[str, Any]) -> Iterator[Found]:

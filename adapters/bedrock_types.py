@@ -1,0 +1,120 @@
+"""Botocore's model of a Converse request, held against the JSON that goes over the wire.
+
+Botocore's own check takes Python's values and tells of all breaches in one text; this one takes
+JSON and tells where each is, in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module, metadata
+from typing import Any, Final, cast
+
+from hansard.adapters.mismatch import Mismatch, ParameterTypes, Step
+from hansard.domain import jsontext
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.referee.violation import bracketed
+
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "blob": (str,),
+    "integer": (int,),
+    "long": (int,),
+    "float": (float, int),
+    "double": (float, int),
+    "boolean": (bool,),
+    "list": (list,),
+    "map": (dict,),
+    "structure": (dict,),
+}
+
+
+def bedrock_types() -> ParameterTypes:
+    """Return the types of a request; raises ImportError where botocore is not installed."""
+    session: Any = import_module("botocore.session").get_session()
+    shape = session.get_service_model("bedrock-runtime").operation_model("Converse").input_shape
+
+    def mismatches(request: bytes) -> tuple[Mismatch, ...]:
+        return tuple(_structure(shape, jsontext.read_object(request), ()))
+
+    return ParameterTypes(f"botocore {metadata.version('botocore')}", mismatches)
+
+
+def _of_shape(shape: Any, value: Any, path: tuple[Step, ...]) -> Iterator[Mismatch]:
+    kind: str = shape.type_name
+    if getattr(shape, "is_document_type", False):
+        return
+    wanted = _TYPES[kind]
+    if not _is_of(value, wanted):
+        yield _mistyped(value, path, wanted)
+        return
+    match kind:
+        case "structure":
+            yield from _structure(shape, value, path)
+        case "list":
+            yield from _short(shape, value, path)
+            for place, one in enumerate(cast("list[Any]", value)):
+                yield from _of_shape(shape.member, one, (*path, place))
+        case "map":
+            for name, one in cast("JsonObject", value).items():
+                yield from _of_shape(shape.value, one, (*path, name))
+        case "string" | "blob":
+            yield from _short(shape, value, path)
+            if getattr(shape, "enum", None) and value not in shape.enum:
+                yield _of_no_enum(shape.enum, value, path)
+        case _:
+            pass
+
+
+def _is_of(value: Any, wanted: tuple[type, ...]) -> bool:
+    return isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
+
+
+def _structure(shape: Any, value: JsonObject, path: tuple[Step, ...]) -> Iterator[Mismatch]:
+    members: dict[str, Any] = shape.members
+    where = bracketed(path) or "input"
+    if shape.is_tagged_union and len(value) != 1:
+        yield _of_no_kind(members, value, path)
+        return
+    for name in shape.required_members:
+        if name not in value:
+            said = f'Missing required parameter in {where}: "{name}"'
+            yield Mismatch((*path, name), "missing", said, None, value)
+    for name, held in value.items():
+        if name in members:
+            yield from _of_shape(members[name], held, (*path, name))
+        else:
+            known = ", ".join(members)
+            said = f'Unknown parameter in {where}: "{name}", must be one of: {known}'
+            yield Mismatch((*path, name), "extra_forbidden", said, known, held)
+
+
+def _of_no_kind(known: Iterable[str], value: JsonObject, path: tuple[Step, ...]) -> Mismatch:
+    name, kinds = bracketed(path), ", ".join(known)
+    if value:
+        said = f"Invalid number of parameters set for tagged union structure {name}. "
+        said += f"Can only set one of the following keys: {kinds}."
+        return Mismatch(path, "too_many", said, kinds, value)
+    said = f"Must set one of the following keys for tagged union structure {name}: {kinds}."
+    return Mismatch(path, "missing", said, kinds, value)
+
+
+def _mistyped(value: Any, path: tuple[Step, ...], wanted: tuple[type, ...]) -> Mismatch:
+    kinds = ", ".join(str(kind) for kind in wanted)
+    said = f"Invalid type for parameter {bracketed(path)}, value: {value}, type: {type(value)}"
+    return Mismatch(path, "type", f"{said}, valid types: {kinds}", kinds, value)
+
+
+def _short(shape: Any, value: Any, path: tuple[Step, ...]) -> Iterator[Mismatch]:
+    least: int = shape.metadata.get("min", 0)
+    if len(value) < least:
+        said = f"Invalid length for parameter {bracketed(path)}, value: {len(value)}"
+        yield Mismatch(path, "too_short", f"{said}, valid min length: {least}", None, value)
+
+
+def _of_no_enum(known: list[str], value: str, path: tuple[Step, ...]) -> Mismatch:
+    """Return what the service says; botocore sends any word."""
+    steps = (f"{step + 1}.member" if isinstance(step, int) else step for step in path)
+    said = f"1 validation error detected: Value '{value}' at '{'.'.join(steps)}' failed to satisfy"
+    wanted = f"constraint: Member must satisfy enum value set: [{', '.join(known)}]"
+    return Mismatch(path, "enum", f"{said} {wanted}", ", ".join(known), value)
