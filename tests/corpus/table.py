@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
+from tests.corpus.matrix import matrix
+
 RecordProperty: TypeAlias = Callable[[str, object], None]
 
 COUNTED: Final = "wire corpus"
@@ -14,7 +16,6 @@ ROWS: Final = {
     "requests": ("files", "requests", "blocks", "verbatim"),
     "rendered": ("files", "answers", "blocks", "verbatim", "repaired", "lost", "opaque"),
     "continued": ("files", "requests", "blocks", "verbatim"),
-    "three ways": ("blocks", "verbatim", "in its words", "repaired", "left out", "lost"),
     "returned": ("files", "blocks", "verbatim", "as it was said", "blank", "repaired"),
     "in turn": (
         *("files", "requests", "extends", "view", "branches", "reference", "unrelated"),
@@ -47,3 +48,4 @@ def lines(properties: Iterable[tuple[str, Any]]) -> Iterator[str]:
                 of_part["lost"] = of_part["blocks"] - of_part["verbatim"] - of_part["repaired"]
             figures = ", ".join(f"{of_part[column]:,} {column}" for column in columns)
             yield f"recorded traffic, {' of '.join(filter(None, (row, part)))}: {figures}"
+    yield from matrix(totals)
