@@ -26,6 +26,7 @@ from hansard.projections.requests.anthropic_draft import (
     THINKING,
     Draft,
     Message,
+    code_of,
     is_blank,
     is_server_result,
     joined,
@@ -147,9 +148,21 @@ def _size(draft: Draft) -> int:
     return sum(len(message.content) for message in draft.messages)
 
 
+def _is_called_by_code(draft: Draft) -> bool:
+    """Whether code called a tool, which may have gone without its calls (a turn recorded in part)."""
+    if "tool_use" not in draft.types:
+        return False
+    return any(
+        code_of(value) is not None
+        for message in draft.messages
+        if message.role == "assistant"
+        for value in message.content
+    )
+
+
 def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
     types = draft.types
-    if types & SERVER_CALLS or any(map(is_server_result, types)):
+    if types & SERVER_CALLS or any(map(is_server_result, types)) or _is_called_by_code(draft):
         pair_server_tools(draft)
         draft.messages = joined(draft.messages)
     if "system" in types:

@@ -120,6 +120,17 @@ def test_code_in_flight_does_not_go_where_no_container_is_known() -> None:
     assert refused(API, request) == ()
 
 
+def test_a_call_forgets_code_that_was_never_recorded() -> None:
+    story = Story()
+    story.user("hi")
+    story.answer(tool_use("toolu_1", caller=code_of("srvtoolu_1")), stop="tool_use")
+    story.result("toolu_1")
+    request = story.request()
+    assert "caller" not in flat(request)[1][1]
+    assert rules(request) == {"R3"}
+    assert refused(API, request) == ()
+
+
 def test_thinking_before_code_that_is_gone_stays_and_after_it_does_not() -> None:
     story = in_flight(thinking("before"))
     story.ask_as_rendered()
