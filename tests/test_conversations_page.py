@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hansard
-from hansard.adapters.demo.openai_scenes import Said
+from hansard.adapters.demo.sayings import Said
 from hansard.adapters.demo.server import DemoServer
 from tests.test_docs import ROOT, fences
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from hansard.adapters.cli.commands import app
-from hansard.adapters.demo.openai_scenes import Said
+from hansard.adapters.demo.sayings import Said
 from hansard.adapters.demo.scenes import Answer
 from hansard.adapters.demo.server import DemoServer
 

@@ -46,11 +46,11 @@ def ask(store: Store, key: str, wish: Wish, *, as_json: bool) -> None:
     made = request(store, key, wish)
     if as_json:
         notes = [note._asdict() for note in made.report]
-        output.json_line({"api": made.api, "request": dict(made), "report": notes})
+        output.json_line({"api": made.api, "request": dict(made.body), "report": notes})
     elif output.is_drawn():
         draw(output.console(), made)
     else:
-        output.raw(jsontext.write(dict(made)) + b"\n")
+        output.raw(jsontext.write(dict(made.body)) + b"\n")
         for note in made.report:
             output.told(f"hansard: {note}")
 
@@ -73,7 +73,7 @@ def draw(console: Console, made: Request) -> None:
     """Draw a request as JSON with its long strings shortened, then its report."""
     from rich.json import JSON
 
-    console.print(JSON(jsontext.write(_shortened(dict(made))).decode(), indent=2))
+    console.print(JSON(jsontext.write(_shortened(dict(made.body))).decode(), indent=2))
     draw_report(console, made)
 
 
@@ -83,8 +83,7 @@ def draw_report(console: Console, made: Request) -> None:
     from rich.text import Text
 
     sizes = (f"{name} {size(len(part))}" for name, part in made.body_parts().items())
-    said: list[object] = made.get("messages") or made.get("input") or []
-    messages = counted(len(said), "item" if "input" in made else "message")
+    messages = counted(*said_in(made))
     console.print(Text.assemble((messages, "bold"), (f"  {', '.join(sizes)}", "dim")))
     if not made.report:
         console.print(Text("everything goes as it was recorded", "green"))
@@ -95,6 +94,14 @@ def draw_report(console: Console, made: Request) -> None:
         why = Text.assemble(output.flat(note.why), (f"  {note.rule}", "dim"))
         notes.add_row(place, Text(note.deed, _DEEDS[note.deed]), why)
     console.print(notes)
+
+
+def said_in(made: Request) -> tuple[int, str]:
+    """Return how many messages a request holds, and what its API calls one of them."""
+    for member, one in (("messages", "message"), ("input", "item"), ("contents", "content")):
+        if member in made.body:
+            return len(made.body[member]), one
+    return 0, "message"
 
 
 def _shortened(value: Any) -> Any:

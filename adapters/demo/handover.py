@@ -4,7 +4,7 @@ It moves to OpenAI's Chat Completions, from there to its Responses API, then bac
 """
 
 from hansard.adapters.demo.history import objects, text
-from hansard.adapters.demo.openai_scenes import Called, OpenAIApi, Said
+from hansard.adapters.demo.sayings import Called, OpenAIApi, Said
 from hansard.adapters.demo.scenes import Answer, JsonObject
 
 ON_CHAT = "She asks whether it moves by now. Please look."

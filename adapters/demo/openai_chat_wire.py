@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from hansard.adapters.demo.history import objects, text
-from hansard.adapters.demo.openai_scenes import Said
+from hansard.adapters.demo.sayings import Said
 from hansard.adapters.demo.scenes import JsonObject
 from hansard.adapters.demo.wire import encoded
 

@@ -12,9 +12,9 @@ from hansard.adapters.demo import openai_chat_wire, openai_responses_wire
 from hansard.adapters.demo.connection import Received, Reply
 from hansard.adapters.demo.history import text
 from hansard.adapters.demo.openai_reasoning import Complaint, Reasoning
-from hansard.adapters.demo.openai_scenes import OpenAIApi, OpenAIScript, Said
+from hansard.adapters.demo.replies import SSE, at_once, streamed
+from hansard.adapters.demo.sayings import OpenAIApi, OpenAIScript, Said
 from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded
 from hansard.projections.referee import openai_chat, openai_responses
 from hansard.projections.referee.violation import violations
 
@@ -30,8 +30,7 @@ _REQUIRED: dict[OpenAIApi, tuple[str, ...]] = {
 }
 _RULES = {"openai-chat": openai_chat.RULES, "openai-responses": openai_responses.RULES}
 _NO_KEY = "You didn't provide an API key."
-_JSON = "application/json"
-_SSE = "text/event-stream; charset=utf-8"
+_SSE = f"{SSE}; charset=utf-8"
 
 
 class OpenAIService:
@@ -41,6 +40,10 @@ class OpenAIService:
         """Hold the script; `key` stands for the account that reasoning is sealed for."""
         self._script = script
         self._reasoning = Reasoning(key)
+
+    def speaks(self, path: str) -> bool:
+        """Whether a path is one of these APIs'."""
+        return path in PATHS
 
     def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
         """Return the answer to a request (None: it is no JSON); its ids are made of `own_id`."""
@@ -86,16 +89,16 @@ class OpenAIService:
         whole = openai_responses_wire.response(output, request, own_id)
         if request.get("stream"):
             events = openai_responses_wire.events(whole, sealed)
-            return _streamed(b"".join(events), headers)
+            return streamed(events, _SSE, headers)
         whole["output"] = [sealed(item, "completed") for item in output]
-        return _json(200, whole, headers)
+        return at_once(200, whole, headers)
 
 
 def _completed(said: Said, request: JsonObject, own_id: str, headers: dict[str, str]) -> Reply:
     whole = openai_chat_wire.completion(said, request, own_id)
     if request.get("stream"):
-        return _streamed(b"".join(openai_chat_wire.chunks(whole, request)), headers)
-    return _json(200, whole, headers)
+        return streamed(openai_chat_wire.chunks(whole, request), _SSE, headers)
+    return at_once(200, whole, headers)
 
 
 def _param(pointer: str) -> str | None:
@@ -111,12 +114,4 @@ def _refused(complaint: Complaint, headers: dict[str, str]) -> Reply:
         "param": complaint.param,
         "code": complaint.code,
     }
-    return _json(complaint.status, {"error": error}, headers)
-
-
-def _json(status: int, body: JsonObject, headers: dict[str, str]) -> Reply:
-    return Reply(status, {**headers, "content-type": _JSON}, encoded(body))
-
-
-def _streamed(body: bytes, headers: dict[str, str]) -> Reply:
-    return Reply(200, {**headers, "content-type": _SSE}, body, chunked=True)
+    return at_once(complaint.status, {"error": error}, headers)

@@ -1,4 +1,4 @@
-"""A model server on this machine that speaks Anthropic's Messages API, and OpenAI's two if asked to.
+"""A model server on this machine that speaks Anthropic's Messages API, and others if asked to.
 
 It answers what its script says, refuses what the real service refuses, and keeps every request as
 it came. It listens on 127.0.0.1 only.
@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from hashlib import sha256
 from threading import Event, Lock, Thread
 from types import TracebackType
-from typing import Self, assert_never, cast
+from typing import Protocol, Self, assert_never, cast
 
 from hansard.adapters.demo import wire
+from hansard.adapters.demo.bedrock_service import BedrockService
 from hansard.adapters.demo.connection import Listener, Received, Reply
-from hansard.adapters.demo.openai_scenes import OpenAIScript
-from hansard.adapters.demo.openai_service import PATHS, OpenAIService
+from hansard.adapters.demo.gemini_service import GeminiService
+from hansard.adapters.demo.ollama_service import OllamaService
+from hansard.adapters.demo.openai_service import OpenAIService
 from hansard.adapters.demo.rules import complaint
+from hansard.adapters.demo.sayings import OpenAIScript, OtherScript
 from hansard.adapters.demo.scenes import (
     Answer,
     ErrorEvent,
@@ -42,13 +45,26 @@ _SSE = "text/event-stream; charset=utf-8"
 _POLL = 0.02
 
 
+class Service(Protocol):
+    """What speaks another company's APIs."""
+
+    def speaks(self, path: str) -> bool:
+        """Whether a path is one of theirs."""
+        ...
+
+    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
+        """Return the answer to a request (None: it is no JSON); its ids are made of `own_id`."""
+        ...
+
+
 class DemoServer:
     """`with DemoServer(script) as server:` answers at `server.url` until the block ends.
 
     The script is a list of scenes, played in order, or a function from the request to its scene.
     A request that the real service would refuse gets its 400 and uses up no scene. `key` stands for
     the account: a server with another key refuses the thinking that this one signed. With `openai`
-    it speaks OpenAI's APIs as well, at `openai_url`.
+    it speaks OpenAI's APIs as well, at `openai_url`; with `others` Gemini's, Ollama's and Bedrock's
+    Converse, at `url`.
     """
 
     def __init__(
@@ -56,11 +72,12 @@ class DemoServer:
         script: Script,
         *,
         openai: OpenAIScript | None = None,
+        others: OtherScript | None = None,
         key: bytes = b"demonstration account",
     ) -> None:
         """Take a port; entering the block starts to answer on it."""
         self._script = script
-        self._openai = None if openai is None else OpenAIService(openai, key)
+        self._services = _services(openai, others, key)
         self._signer = Signer(key)
         self._nonce = secrets.token_hex(8)
         self._received: list[Received] = []
@@ -107,8 +124,9 @@ class DemoServer:
         with self._lock:
             self._received.append(received)
             number = len(self._received)
-        if self._openai is not None and received.path in PATHS:
-            return self._openai.reply(received, _parsed(received.body), self._digest("", number))
+        for service in self._services:
+            if service.speaks(received.path):
+                return service.reply(received, _parsed(received.body), self._digest("", number))
         request_id = self._id("req", number)
         headers = {"request-id": request_id, "anthropic-organization-id": ORGANIZATION}
         refusal = _refusal(received)
@@ -160,6 +178,15 @@ class DemoServer:
         body = b"".join(wire.frames(whole, changes))
         sse = {"content-type": _SSE, "cache-control": "no-cache"}
         return Reply(200, {**headers, **sse}, body, chunked=True, faults=answer.faults)
+
+
+def _services(
+    openai: OpenAIScript | None, others: OtherScript | None, key: bytes
+) -> tuple[Service, ...]:
+    theirs: list[Service] = [] if openai is None else [OpenAIService(openai, key)]
+    if others is not None:
+        theirs += [GeminiService(others, key), OllamaService(others), BedrockService(others)]
+    return tuple(theirs)
 
 
 def _parsed(body: bytes) -> JsonObject | None:

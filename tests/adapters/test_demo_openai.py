@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from hansard.adapters.demo import handover
-from hansard.adapters.demo.openai_scenes import Called, OpenAIApi, OpenAIScript, Said
+from hansard.adapters.demo.sayings import Called, OpenAIApi, OpenAIScript, Said
 from hansard.adapters.demo.scenes import JsonObject
 from hansard.adapters.demo.server import DemoServer
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from hansard.adapters.demo.live import names
-from hansard.adapters.demo.openai_scenes import Called, OpenAIApi, Said
+from hansard.adapters.demo.sayings import Called, OpenAIApi, Said
 from hansard.adapters.demo.scenes import Answer, JsonObject, Scene
 from hansard.adapters.demo.server import DemoServer
 from tests.adapters.command import Command, in_process
