@@ -1,6 +1,7 @@
 """The SDKs' own types of what a request holds, with keys that they do not name forbidden.
 
-What is checked against is what the installed SDK says, if it is there.
+What is checked against is what the installed SDK says, if it is there. Ollama's SDK has no types of
+what its server reads: those are in `ollama_types`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pydantic_core import ErrorDetails, SchemaValidator, ValidationError
 from hansard.adapters.bedrock_types import bedrock_types
 from hansard.adapters.gemini_types import gemini_types
 from hansard.adapters.mismatch import Mismatch, ParameterTypes, Step
+from hansard.adapters.ollama_types import ollama_types
 from hansard.domain.jsontext import JsonObject
 
 _PARAMETERS: Final = {
@@ -55,6 +57,8 @@ def _types(api: str, stream: bool) -> ParameterTypes | None:
             return gemini_types()
         case "bedrock-converse":
             return bedrock_types()
+        case "ollama":
+            return ollama_types()
         case _:
             return _of_typed_dict(api, stream) if api in _PARAMETERS else None
 

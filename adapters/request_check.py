@@ -24,8 +24,8 @@ class Verdict:
     violations: tuple[Violation, ...]
     """Each breach of a rule, those of types first."""
     types: str | None
-    """The SDK's release whose types the request was held against; None: it is not installed, so
-    types were not checked."""
+    """The SDK's release whose types the request was held against, or of Ollama its server's types;
+    None: the SDK is not installed, so types were not checked."""
 
     @property
     def is_accepted(self) -> bool:

@@ -66,7 +66,7 @@ def _said(api: str, request: JsonObject, mismatch: Mismatch) -> str:
             return _by_anthropic(request, mismatch)
         case "gemini":
             return _by_google(mismatch)
-        case "bedrock-converse":
+        case "bedrock-converse" | "ollama":
             return mismatch.message
         case _:
             return _by_openai(mismatch)

@@ -35,16 +35,27 @@ def arguments_in_text(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find calls whose arguments are a text, as other APIs have them."""
     for index, message in objects(request.get("messages")):
         for place, call in objects(message.get("tool_calls")):
-            if not isinstance(member(call.get("function"), "arguments"), dict):
+            given = member(call.get("function"), "arguments")
+            if given is not None and not isinstance(given, dict):
                 path = ("messages", index, "tool_calls", place, "function", "arguments")
-                yield (
-                    path,
-                    (
-                        "json: cannot unmarshal string into Go struct field "
-                        "ChatRequest.messages.tool_calls.function.arguments of type "
-                        "api.ToolCallFunctionArguments"
-                    ),
-                )
+                of_go = "ChatRequest.messages.tool_calls.function.arguments of type "
+                said = f"json: cannot unmarshal {json_kind(given)} into Go struct field {of_go}"
+                yield path, f"{said}api.ToolCallFunctionArguments"
+
+
+def json_kind(given: object) -> str:
+    """Return what Go calls a kind of JSON."""
+    match given:
+        case str():
+            return "string"
+        case bool():
+            return "bool"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+        case _:
+            return "number"
 
 
 def images_not_base64(request: Mapping[str, Any]) -> Iterator[Found]:
