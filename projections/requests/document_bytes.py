@@ -30,6 +30,15 @@ def bytes_of(document: Document, blobs: Mapping[str, bytes]) -> bytes:
     return blobs[digest]
 
 
+def is_base64(text: str) -> bool:
+    """Whether a text is standard base64 (RFC 4648), and nothing else."""
+    try:
+        b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return True
+
+
 def text_of(data: bytes) -> str | None:
     """Return the text that bytes hold; None where they are none, or blank."""
     try:

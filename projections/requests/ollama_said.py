@@ -15,7 +15,13 @@ from hansard.domain.documents import modality_of
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_ollama import neutral
-from hansard.projections.requests.document_bytes import INLINE, bytes_of, is_remote, text_of
+from hansard.projections.requests.document_bytes import (
+    INLINE,
+    bytes_of,
+    is_base64,
+    is_remote,
+    text_of,
+)
 from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
 from hansard.projections.requests.foreign import content_of, told_of
 from hansard.projections.requests.ollama_draft import Draft
@@ -195,7 +201,7 @@ def _image(draft: Draft, document: Document) -> str | None:
         return None
     about, _, data = (document.url or "").partition(",")
     if about.startswith(INLINE) and about.endswith(";base64"):
-        return data or None
+        return data if data and is_base64(data) else None
     held = bytes_of(document, draft.blobs)
     return b64encode(held).decode() if held else None
 

@@ -19,6 +19,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.request import Options, Request
 from tests.ollama_wire import call
 from tests.projections.happenings import Story, document, rules, thinking, tool_use
+from tests.projections.refused import refused
 
 API = "ollama"
 IMAGE = "iVBORw0KGgo="
@@ -204,6 +205,16 @@ def test_the_sdk_takes_the_arguments_and_reads_no_file(tmp_path: Any, monkeypatc
     [message] = _copy_messages(request(story)["messages"])
     assert isinstance(message, ollama.Message)
     assert message.model_dump(exclude_none=True)["images"] == [IMAGE]
+
+
+def test_a_picture_of_another_api_that_is_no_base64_goes_as_words() -> None:
+    """The server refuses it: "illegal base64 data at input byte 0"."""
+    story = Story()
+    broken = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO...<cut>"}}
+    story.user(Native(api="openai-chat", value=broken))
+    made = request(story)
+    assert "cannot be shown here" in made.body["messages"][0]["content"]
+    assert refused(API, made) == ()
 
 
 def test_a_picture_that_is_no_base64_stays_out_of_the_arguments() -> None:
