@@ -19,7 +19,7 @@ from hansard.domain.events import OpaqueRecorded
 from tests.anthropic_wire import chunks
 from tests.corpus.fold import blocks_said
 from tests.corpus.kept import as_text, blocks_of, stored
-from tests.corpus.table import RecordProperty, report
+from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there
 from tests.sent import instructions, said, tools
 
@@ -66,7 +66,7 @@ def test_every_recorded_block_is_kept_as_it_was_said(
             opaque=sum(isinstance(event, OpaqueRecorded) for event in events),
             interrupted=int(not answer.is_complete),
         )
-    report(record_property, "captured", counts)
+    report(record_property, "captured", counts, folder(name))
 
 
 @pytest.mark.parametrize("name", files())

@@ -32,7 +32,7 @@ from tests.corpus.bedrock_wire import (
 )
 from tests.corpus.kept import as_text, stored
 from tests.corpus.kept import blocks_of as held_in
-from tests.corpus.table import RecordProperty, report
+from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
 from tests.damage import texts
 
@@ -109,7 +109,7 @@ def test_every_recorded_block_is_kept_as_it_was_said(
             opaque=sum(isinstance(event, OpaqueRecorded) for event in events),
             interrupted=int(not answer.is_complete),
         )
-    report(record_property, "captured", counts)
+    report(record_property, "captured", counts, folder(name))
 
 
 def blocks_of(event: Event) -> list[Any]:

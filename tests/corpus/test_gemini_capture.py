@@ -29,7 +29,7 @@ from tests.corpus.gemini_wire import (
     recordings,
 )
 from tests.corpus.kept import as_text, stored
-from tests.corpus.table import RecordProperty, report
+from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
 from tests.damage import texts
 from tests.gemini_wire import chunks
@@ -123,7 +123,7 @@ def test_every_recorded_part_is_kept_as_it_was_said(
             opaque=sum(isinstance(event, OpaqueRecorded) for event in events),
             interrupted=int(not answer.is_complete),
         )
-    report(record_property, "captured", counts)
+    report(record_property, "captured", counts, folder(name))
 
 
 @pytest.mark.parametrize("name", files())

@@ -9,9 +9,9 @@ import pytest
 
 from hansard.adapters.capture.ollama import WIRE
 from tests.corpus.conversations import alone
-from tests.corpus.ollama_wire import examples, lines
+from tests.corpus.ollama_wire import NAME, examples, lines
 from tests.corpus.played import play
-from tests.corpus.table import RecordProperty, report
+from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, is_there
 from tests.projections.refused import refused
 
@@ -34,7 +34,7 @@ def test_every_answer_is_captured_without_loss(record_property: RecordProperty) 
         assert answer.is_complete == line["done"]
         blocks += len(said)
     counts = Counter(files=1, answers=len(lines()), blocks=blocks, verbatim=blocks)
-    report(record_property, "captured", counts)
+    report(record_property, "captured", counts, folder(NAME))
     assert counts["answers"] == 15
 
 
@@ -46,7 +46,8 @@ def test_every_request_says_what_its_messages_say() -> None:
         assert {piece.message for piece in sent.pieces} == set(range(len(body["messages"])))
 
 
-def test_every_answer_goes_back_as_it_came(tmp_path: Path) -> None:
+def test_every_answer_goes_back_as_it_came(tmp_path: Path, record_property: RecordProperty) -> None:
+    counts = Counter(files=1)
     for place, line in enumerate(lines()):
         if not line["done"] or not line.get("message", {}).get("content"):
             continue
@@ -55,3 +56,5 @@ def test_every_answer_goes_back_as_it_came(tmp_path: Path) -> None:
         request = played.talk.request("ollama")
         assert request.body["messages"][1] == line["message"]
         assert refused("ollama", request) == ()
+        counts.update(answers=1, blocks=1, verbatim=1)
+    report(record_property, "rendered", counts, folder(NAME))

@@ -27,7 +27,7 @@ from tests.corpus.openai_chat_wire import (
     members_of,
     messages_said,
 )
-from tests.corpus.table import RecordProperty, report
+from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, is_there
 from tests.damage import texts
 from tests.openai_chat_wire import chunks
@@ -108,7 +108,7 @@ def test_every_recorded_message_is_kept_as_it_was_said(
             opaque=sum(isinstance(event, OpaqueRecorded) for event in events),
             interrupted=int(not answer.is_complete),
         )
-    report(record_property, "captured", counts)
+    report(record_property, "captured", counts, folder(name))
 
 
 @pytest.mark.parametrize("name", files())

@@ -27,7 +27,7 @@ from tests.corpus.openai_responses_wire import (
     items_said,
     told_otherwise,
 )
-from tests.corpus.table import RecordProperty, report
+from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
@@ -90,7 +90,7 @@ def test_every_recorded_item_is_kept_as_it_was_said(
             opaque=len(opaque),
             interrupted=int(not answer.is_complete),
         )
-    report(record_property, "captured", counts)
+    report(record_property, "captured", counts, folder(name))
 
 
 @pytest.mark.parametrize("name", files())
