@@ -19,12 +19,36 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.rules import RULES
 from tests.adapters.command import Command, in_process, on_a_terminal
 
-ANTHROPIC, CHAT, RESPONSES, *_ = RULES
+ANTHROPIC, CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK = RULES
 HELLO: JsonObject = {"role": "user", "content": "Hello"}
 GOOD: dict[str, JsonObject] = {
     ANTHROPIC: {"messages": [HELLO]},
     CHAT: {"messages": [HELLO]},
     RESPONSES: {"input": [HELLO]},
+    GEMINI: {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]},
+    OLLAMA: {"messages": [HELLO]},
+    BEDROCK: {"messages": [{"role": "user", "content": [{"text": "Hello"}]}]},
+}
+TYPES_OF = {
+    ANTHROPIC: "anthropic",
+    CHAT: "openai",
+    RESPONSES: "openai",
+    GEMINI: "google-genai",
+    OLLAMA: "ollama",
+    BEDROCK: "botocore",
+}
+# What each call may have beside the messages.
+MORE: dict[str, JsonObject] = {
+    ANTHROPIC: {"model": "a-model", "stream": True, "max_tokens": 9},
+    CHAT: {"model": "a-model", "stream": True, "max_tokens": 9},
+    RESPONSES: {"model": "a-model", "stream": True, "max_output_tokens": 9},
+    GEMINI: {
+        "model": "a-model",
+        "cachedContent": "cachedContents/1",
+        "generationConfig": {"maxOutputTokens": 9, "thinkingConfig": {"thinkingBudget": 5}},
+    },
+    OLLAMA: {"model": "a-model", "stream": True, "options": {"num_ctx": 9}, "think": "high"},
+    BEDROCK: {"modelId": "a.model", "inferenceConfig": {"maxTokens": 9, "temperature": 1}},
 }
 
 
@@ -35,11 +59,13 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def no_sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As if neither SDK were installed."""
+    """As if no SDK were installed."""
     for module in (
         "anthropic.types.beta.message_create_params",
         "openai.types.chat.completion_create_params",
         "openai.types.responses.response_create_params",
+        "google.genai",
+        "botocore.session",
     ):
         monkeypatch.setitem(sys.modules, module, None)
     parameter_types.cache_clear()
@@ -59,14 +85,13 @@ class TestTypes:
         verdict = hansard.check_request(api, GOOD[api])
         assert verdict.is_accepted
         assert verdict.types
-        assert verdict.types.split()[0] in ("anthropic", "openai")
+        assert verdict.types.split()[0] == TYPES_OF[api]
 
     @pytest.mark.parametrize("api", GOOD)
     def test_what_the_messages_do_not_need_may_be_there_or_not(self, api: str) -> None:
-        most: JsonObject = {"max_output_tokens": 9} if api == RESPONSES else {"max_tokens": 9}
-        for stream in (True, False):
-            request = {**GOOD[api], "model": "a-model", "stream": stream, **most}
-            assert hansard.check_request(api, request).violations == ()
+        assert hansard.check_request(api, {**GOOD[api], **MORE[api]}).violations == ()
+        stream = {"stream": False} if "stream" in MORE[api] else {}
+        assert hansard.check_request(api, {**GOOD[api], **MORE[api], **stream}).is_accepted
 
     def test_a_key_that_anthropic_does_not_know_is_refused_in_its_words(self) -> None:
         thought: JsonObject = {
@@ -142,13 +167,19 @@ class TestTypes:
         verdict = hansard.check_request(CHAT, {"messages": [{"role": "tool", "colour": "blue"}]})
         assert verdict.types is None
         assert [each.rule for each in verdict.violations] == ["C2", "C5", "C4"]
+        assert hansard.check_request(GEMINI, GOOD[GEMINI]).types is None
+        assert hansard.check_request(BEDROCK, GOOD[BEDROCK]).types is None
 
 
 class TestFunction:
-    def test_what_a_conversation_renders_is_accepted(self) -> None:
+    @pytest.mark.parametrize("api", GOOD)
+    def test_what_a_conversation_renders_is_accepted(self, api: str) -> None:
         talk = hansard.connect("memory://").conversation("support/4711")
+        talk.instruct("Be kind.")
         talk.user("Hello")
-        assert hansard.check_request(ANTHROPIC, talk.request(ANTHROPIC)).is_accepted
+        request = talk.request(api)
+        assert hansard.check_request(api, request).violations == ()
+        assert hansard.check_request(api, {**request, **MORE[api]}).violations == ()
 
     def test_a_request_is_read_as_it_would_be_sent(self) -> None:
         assert hansard.check_request(CHAT, {"messages": (HELLO,)}).is_accepted
