@@ -1,0 +1,80 @@
+"""docs/adding-a-provider.md is true: its code, put where it says, speaks the toy API."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import toy_program
+from tests.test_docs import ROOT, fences
+
+PAGE = ROOT / "docs" / "adding-a-provider.md"
+LAYERS = ("domain", "projections", "adapters")
+LINE = '    "toy": "toy",\n'
+CAPTURE = "adapters/capture/toy.py"
+REFEREE = "projections/referee/toy.py"
+
+
+def modules() -> dict[str, str]:
+    """The modules of the page, by the paths that they begin with."""
+    found = [fence.text for fence in fences(PAGE) if fence.text.startswith("# ")]
+    return {text.partition("\n")[0].removeprefix("# "): text for text in found}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the tree in which the page was followed, and nothing else was done."""
+    copy = tmp_path / "tree"
+    package = copy / "hansard"
+    shutil.copytree(ROOT / "src" / "hansard", package, ignore=shutil.ignore_patterns(*LAYERS))
+    for layer in LAYERS:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / layer, package / layer, ignore=ignored)
+    for path, text in modules().items():
+        (package / path).write_text(text, encoding="utf-8")
+    table = package / "projections" / "apis.py"
+    before = table.read_text(encoding="utf-8")
+    after, count = re.subn(r"(?ms)^(MODULES: .*?)^\}$", rf"\g<1>{LINE}}}", before, count=1)
+    assert count == 1
+    table.write_text(after, encoding="utf-8")
+    return copy
+
+
+def ran(tree: Path, promise: str) -> subprocess.CompletedProcess[str]:
+    folder = tree.parent / "run"
+    folder.mkdir()
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", toy_program.__name__, promise],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_page_has_the_line_and_two_modules_and_one_that_may_be_missing() -> None:
+    assert LINE in [fence.text for fence in fences(PAGE)]
+    assert list(modules()) == ["projections/requests/toy.py", CAPTURE, REFEREE]
+
+
+@pytest.mark.parametrize("promise", toy_program.PROMISES)
+def test_what_the_page_promises_of_the_toy_holds(tree: Path, promise: str) -> None:
+    done = ran(tree, promise)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_api_without_a_referee_works_and_is_not_checked(tree: Path) -> None:
+    (tree / "hansard" / REFEREE).unlink()
+    done = ran(tree, "without_a_referee_nothing_is_checked")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_api_without_a_capture_module_is_an_error_that_names_it(tree: Path) -> None:
+    (tree / "hansard" / CAPTURE).unlink()
+    done = ran(tree, "a_program_may_keep_its_own_list")
+    assert "No module named 'hansard.adapters.capture.toy'" in done.stderr

@@ -1,0 +1,229 @@
+"""What docs/adding-a-provider.md promises of its toy API: a program for a tree that speaks it.
+
+`python -m tests.toy_program NAME` runs one of the functions, in an empty folder.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import httpx
+
+import hansard
+from hansard.adapters.capture.wires import WIRES
+from hansard.adapters.demo.connection import Listener, Received, Reply
+from hansard.adapters.histories.history import History
+from hansard.adapters.histories.intake import take_in
+from hansard.adapters.histories.spoken import hear
+from hansard.domain.errors import UnknownApi
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.apis import MODULES
+
+ASKED: JsonObject = {"by": "me", "text": "What is 1 + 2?"}
+THINKS: JsonObject = {"by": "you", "text": "I add them.", "mood": None}
+CALLS: JsonObject = {"by": "you", "call": "c1", "tool": "add", "with": {"b": 2, "a": 1}}
+GAVE: JsonObject = {"by": "tool", "call": "c1", "gave": "3"}
+TOLD: JsonObject = {"by": "you", "text": "It is 3."}
+SAID = [ASKED, THINKS, CALLS, GAVE, TOLD]
+RULES = "Be brief."
+ADD: JsonObject = {"tool": "add", "takes": {"type": "object", "properties": {}}}
+URL = "sqlite:///talks.db"
+SECRET = "sk-0123456789abcdef"
+
+
+def answer(request: JsonObject) -> JsonObject:
+    lines, end = ([TOLD], "stop") if GAVE in request["lines"] else ([THINKS, CALLS], "call")
+    used = {"in": 9, "out": 4}
+    return {"id": "t1", "model": "toy-1", "lines": lines, "end": end, "used": used}
+
+
+def streamed(said: JsonObject) -> bytes:
+    """An answer as a stream of lines, its texts in pieces of four characters."""
+    told: list[JsonObject] = []
+    for line in said["lines"]:
+        text = line.get("text", "")
+        told.append({"line": {**line, "text": ""} if text else line})
+        told += [{"more": text[at : at + 4]} for at in range(0, len(text), 4)]
+    told.append({name: value for name, value in said.items() if name != "lines"})
+    return b"".join(json.dumps(each).encode() + b"\n" for each in told)
+
+
+@contextmanager
+def service(sent: int | None = None) -> Generator[str]:
+    """The toy's service on this machine; yields where it is asked. Streams end after `sent` bytes."""
+    closing = Event()
+
+    def reply(received: Received) -> Reply:
+        request = json.loads(received.body)
+        said = answer(request)
+        if request.get("stream"):
+            lines = streamed(said)[:sent]
+            return Reply(200, {"content-type": "application/x-ndjson"}, lines, chunked=True)
+        return Reply(200, {"content-type": "application/json"}, json.dumps(said).encode())
+
+    listener = Listener(reply, closing)
+    thread = Thread(target=listener.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.server_port}/toy/talk"
+    finally:
+        closing.set()
+        listener.shutdown()
+        thread.join()
+        listener.server_close()
+
+
+def talked(talk: hansard.Talk, url: str, *, stream: bool) -> None:
+    """Ask, run the tool that is called, and ask again."""
+    talk.instruct(RULES)
+    talk.user(ASKED["text"])
+    ask(talk, url, stream=stream)
+    (call,) = talk.open_calls()
+    assert (call.id, call.name, call.arguments) == ("c1", "add", {"a": 1, "b": 2})
+    talk.tool_result(call.id, "3")
+    ask(talk, url, stream=stream)
+
+
+def ask(talk: hansard.Talk, url: str, *, stream: bool) -> None:
+    request = {"model": "toy-1", "stream": stream, "api_key": SECRET, **talk.request("toy")}
+    with talk.recording():
+        assert httpx.post(url, json=request).status_code == 200
+
+
+def a_call_is_recorded_streamed_as_whole() -> None:
+    with hansard.connect(URL) as store, service() as url:
+        told: list[list[tuple[str, JsonObject]]] = []
+        for stream in (False, True):
+            talk = store.conversation(f"stream {stream}")
+            talked(talk, url, stream=stream)
+            assert talk.request("toy")["lines"] == SAID
+            assert json.dumps(talk.request("toy")["lines"]) == json.dumps(SAID)
+            assert str(talk.request("toy").report) == "everything goes as it was recorded"
+            told.append([(event.type, without_names(event.event())) for event in talk.read()])
+        assert told[0] == told[1]
+        assert [name for name, _ in told[0]].count("response.completed") == 2
+        assert store.verify().is_whole
+    assert not [file for file in Path().iterdir() if SECRET.encode() in file.read_bytes()]
+
+
+def without_names(event: Any) -> JsonObject:
+    """An event without what differs from call to call: ids, sizes and digests."""
+    fleeting = {"response", "request", "key", "parent", "template", "recipe"}
+    return {name: value for name, value in event if name not in fleeting}
+
+
+def what_came_of_a_cut_answer_stays() -> None:
+    sent = streamed(answer({"lines": []})).index(b"d th") + len(b'd th"}\n')
+    with hansard.connect(URL) as store, service(sent) as url:
+        talk = store.conversation("cut")
+        talk.user(ASKED["text"])
+        ask(talk, url, stream=True)
+        assert [event.type for event in talk.read()][-1] == "response.interrupted"
+        talk.user("Go on.")
+        begun = {"by": "you", "text": "I add th", "mood": None}
+        assert talk.request("toy")["lines"] == [ASKED, begun, {"by": "me", "text": "Go on."}]
+
+
+def a_program_may_keep_its_own_list() -> None:
+    with hansard.connect(URL) as store, service() as url:
+        talk = store.conversation("own")
+        lines = [ASKED]
+        with talk.recording():
+            for more in ([GAVE], []):
+                said = httpx.post(url, json={"model": "toy-1", "lines": lines, "tools": [ADD]})
+                lines = [*lines, *said.json()["lines"], *more]
+        assert talk.request("toy") == {"lines": SAID, "tools": [ADD]}
+        (_, second) = [event for event in talk.read() if event.type == "request.sent"]
+        assert second.event().relation == "extends"
+
+
+def it_crosses_to_every_api_and_back() -> None:
+    with hansard.connect("memory://") as store, service() as url:
+        talk = store.conversation("toy")
+        talk.tools([{"name": "add", "description": "Adds.", "input_schema": ADD["takes"]}])
+        talked(talk, url, stream=True)
+        for api in MODULES:
+            there = talk.request(api)
+            assert hansard.check_request(api, there).violations == (), api
+            body = there.body
+
+            def hears(listener: Any, api: str = api, body: Any = body) -> Any:
+                return hear(api, dict(body), listener)
+
+            taken = take_in(store, History("the body", None, hears), f"from {api}")
+            assert taken.outcome == "recorded", taken.why
+            back = store.existing(f"from {api}").request("toy")
+            assert hansard.check_request("toy", back).violations == (), api
+            assert [meant(line) for line in back["lines"]] == [meant(line) for line in SAID], api
+            assert (back["rules"], back["tools"]) == (RULES, [ADD]), api
+
+
+def meant(line: JsonObject) -> JsonObject:
+    """What a line says, whatever the id of its call, and less what only the toy can read."""
+    return {name: line[name] for name in ("by", "text", "tool", "with", "gave") if name in line}
+
+
+def the_commands_know_it() -> None:
+    Path("said.json").write_text(json.dumps({"rules": RULES, "lines": SAID}))
+    assert "recorded" in command("import", "said.json", "--api", "toy", "--key", "kept")
+    made = command("request", "kept", "--api", "toy", "--json")
+    assert json.loads(made)["request"] == {"rules": RULES, "lines": SAID}
+    assert command("check-request", "said.json", "--api", "toy")
+    Path("open.json").write_text(json.dumps({"lines": [ASKED, CALLS]}))
+    assert "T1" in command("check-request", "open.json", "--api", "toy", code=1)
+
+
+def command(name: str, *arguments: str, code: int = 0) -> str:
+    program = "from hansard.adapters.cli import main; main()"
+    url = [] if name == "check-request" else ["--url", URL]
+    done = subprocess.run(
+        [sys.executable, "-c", program, name, *arguments, *url],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def no_bytes_make_it_raise() -> None:
+    body = streamed(answer({"lines": []}))
+    for at in range(len(body)):
+        stream = WIRES["toy"].stream()
+        assert not stream.feed(body[:at].rpartition(b"\n")[0])
+        assert not stream.finish().is_complete
+        broken = body[:at] + b"\xff" + body[at:]
+        stream = WIRES["toy"].stream()
+        stream.feed(broken)
+        assert stream.finish().needs_raw
+        assert WIRES["toy"].read_body(broken, "malformed", None).interruption == "malformed"
+
+
+def without_a_referee_nothing_is_checked() -> None:
+    with hansard.connect("memory://") as store, service() as url:
+        talk = store.conversation("toy")
+        talked(talk, url, stream=True)
+        try:
+            hansard.check_request("toy", talk.request("toy"))
+        except UnknownApi as error:
+            assert "'toy' cannot be checked" in str(error)
+        else:
+            raise AssertionError
+
+
+PROMISES = (
+    "a_call_is_recorded_streamed_as_whole",
+    "what_came_of_a_cut_answer_stays",
+    "a_program_may_keep_its_own_list",
+    "it_crosses_to_every_api_and_back",
+    "the_commands_know_it",
+    "no_bytes_make_it_raise",
+)
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
