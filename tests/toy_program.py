@@ -21,6 +21,7 @@ from hansard.adapters.histories.history import History
 from hansard.adapters.histories.intake import take_in
 from hansard.adapters.histories.spoken import hear
 from hansard.domain.errors import UnknownApi
+from hansard.domain.events import RequestSent
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.apis import MODULES
 
@@ -138,8 +139,9 @@ def a_program_may_keep_its_own_list() -> None:
                 said = httpx.post(url, json={"model": "toy-1", "lines": lines, "tools": [ADD]})
                 lines = [*lines, *said.json()["lines"], *more]
         assert talk.request("toy") == {"lines": SAID, "tools": [ADD]}
-        (_, second) = [event for event in talk.read() if event.type == "request.sent"]
-        assert second.event().relation == "extends"
+        told = [event.event() for event in talk.read()]
+        sent = [event for event in told if isinstance(event, RequestSent)]
+        assert [event.relation for event in sent] == ["extends", "extends"]
 
 
 def it_crosses_to_every_api_and_back() -> None:
