@@ -42,6 +42,10 @@ from hansard.projections.in_force import same_instructions, same_tools
 from hansard.projections.recorded_units import RecordedUnit
 from hansard.projections.sources import Source
 
+_TOOLS: Final = frozenset({"tools", "toolConfig"})
+_INSTRUCTIONS: Final = frozenset({"system", "instructions", "systemInstruction"})
+"""The members that hold a request's tools, and its instructions, whatever its API."""
+
 
 class Rendered:
     """A request that this conversation rendered: its recipe, and its parts as compact JSON.
@@ -322,9 +326,13 @@ def _is_as_rendered(
     if rendered is None:
         return False
     is_tools = any(isinstance(event, ToolsDefined) for event in recording[0])
-    part, value = ("tools", asked.tools) if is_tools else ("system", asked.system)
-    made = rendered.parts.get(part)
-    return value is None if made is None else f'"{part}":'.encode() + made in body
+    members, value = (_TOOLS, asked.tools) if is_tools else (_INSTRUCTIONS, asked.system)
+    made = {name: part for name, part in rendered.parts.items() if name in members}
+    if not made:
+        return value is None
+    if all(b'"%s":%s' % (name.encode(), part) in body for name, part in made.items()):
+        return True
+    return asked.api in respelling.APIS and respelling.holds(read_object(body), made)
 
 
 def _ids() -> Iterator[UUID]:

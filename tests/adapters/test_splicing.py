@@ -268,6 +268,16 @@ def test_tools_are_spliced_whatever_order_the_sdk_sends_them_in(talk: hansard.Ta
     assert all(outcome.is_proven for outcome in replays(talk))
 
 
+@pytest.mark.parametrize("splice", [True, False])
+def test_tools_that_could_not_travel_stay_in_force(
+    talk: hansard.Talk, spelling: Spelling, splice: bool
+) -> None:
+    search: JsonObject = {"type": "web_search_20250305", "name": "web_search"}
+    talk.tools([LOOK, Native(api="anthropic-messages", value=search)])
+    two_calls(spelling, talk, splice=splice)
+    assert [event.type for event in talk.read()].count("tools.defined") == 2
+
+
 JSON_VALUES: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: (
