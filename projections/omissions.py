@@ -44,8 +44,22 @@ def amended(items: Sequence[Item]) -> Amended:
             redactions.add((_place(item)[0], event.version))
         elif isinstance(event, HistoryCompacted) and event.line is None:
             summaries.append(Compaction(item, event.until))
+    if redactions:
+        redactions.update(_pictures_in(items, redactions))
     standing = [told for told in summaries if _place(told.item) not in redactions]
     return Amended(redactions, _last(items, standing) if standing else None)
+
+
+def _pictures_in(items: Sequence[Item], redactions: set[Place]) -> list[Place]:
+    """Return the places of the pictures that stand in redacted events: they come right behind."""
+    found: list[Place] = []
+    is_hidden = False
+    for item in items:
+        if not _is_picture(item):
+            is_hidden = _place(item) in redactions
+        elif is_hidden:
+            found.append(_place(item))
+    return found
 
 
 def as_compacted(items: Sequence[Item], compaction: Compaction) -> list[Item]:
@@ -146,6 +160,12 @@ def _is_superseded(item: Item) -> bool:
     if isinstance(item, Told):
         return item.type == "history.compacted"
     return isinstance(item[1], HistoryCompacted)
+
+
+def _is_picture(item: Item) -> bool:
+    if isinstance(item, Told):
+        return item.type == "document.extracted"
+    return isinstance(item[1], events.DocumentExtracted)
 
 
 def _is_adoption(item: Item) -> bool:

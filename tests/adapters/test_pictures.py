@@ -28,6 +28,7 @@ from hansard.domain.events import (
 )
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.continuation import Piece
+from hansard.projections.requests.rendering import APIS
 from hansard.projections.sources import sources_in
 from hansard.projections.template import split
 from hansard.projections.units import unit_of, unit_of_piece
@@ -285,3 +286,18 @@ def test_a_picture_amid_an_answer_comes_after_all_of_it(talk: hansard.Talk) -> N
     talk.user("Thanks.")
     told = [message["role"] for message in talk.request("anthropic-messages")["messages"]]
     assert told == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_what_is_redacted_takes_its_pictures_along(talk: hansard.Talk, api: str) -> None:
+    talk.user("Draw.")
+    answer(talk, drawn(SMALL))
+    answer(talk, plotted(SMALL[:-1]))
+    talk.user("Thanks.")
+    before = talk.head().version
+    shown = talk.request(api).body
+    talk.redact(3)
+    hidden = jsontext.write(talk.request(api).body).decode()
+    told = [base64.b64encode(data).decode() in hidden for data in (SMALL, SMALL[:-1])]
+    assert told == [False, base64.b64encode(SMALL[:-1]).decode() in jsontext.write(shown).decode()]
+    assert talk.request(api, at=before).body == shown
