@@ -20,7 +20,9 @@ FILES = {
     "text/csv": b"a,b",
     "application/zip": b"PK a box",
 }
-BLOBS = {hashlib.sha256(data).hexdigest(): data for data in FILES.values()}
+MADE = b"\x89PNG\r\n\x1a\n"
+"""A picture that a model made."""
+BLOBS = {hashlib.sha256(data).hexdigest(): data for data in (*FILES.values(), MADE)}
 
 words = st.sampled_from(["hello", "go on ", "\n\n", "", " "])
 call_ids = st.sampled_from(CALL_IDS)

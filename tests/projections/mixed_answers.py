@@ -1,4 +1,4 @@
-"""What the providers of all three APIs may answer, as strategies."""
+"""What Anthropic and OpenAI may answer, as strategies."""
 
 from __future__ import annotations
 

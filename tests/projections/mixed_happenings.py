@@ -1,4 +1,4 @@
-"""Anything that may happen to a conversation of all three APIs, as strategies.
+"""Anything that may happen to a conversation of all six APIs, as strategies.
 
 Whatever is said bears a mark of its own, `<version.part>`, so that it can be found again.
 """
@@ -18,7 +18,10 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.requests.rendering import APIS
 from hansard.projections.window import EVERYTHING, Window, edge
+from tests.projections import bedrock_happenings as bedrock
 from tests.projections import chat_happenings as chat
+from tests.projections import gemini_happenings as gemini
+from tests.projections import mixed_answers, mixed_clouds
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import (
     Story,
@@ -28,13 +31,11 @@ from tests.projections.happenings import (
 from tests.projections.marked import call_ids, document_of, marked, media_types, words
 from tests.projections.mixed_answers import (
     Deed,
-    answers,
     anthropic_compacts,
-    interruptions,
     responses_compacts,
 )
 
-ANTHROPIC, CHAT, RESPONSES, *_ = APIS
+ANTHROPIC, CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK = APIS
 # What the caller says.
 
 
@@ -45,6 +46,13 @@ def native_prompt(story: Story, api: str, said: str) -> Native:
             return Native(api=ANTHROPIC, value=text(said))
         case "openai-chat":
             return Native(api=CHAT, value={"role": "user", "content": said, "name": "Ann"})
+        case "gemini":
+            return Native(api=GEMINI, value={"text": said, "partMetadata": {"a": 1}})
+        case "ollama":
+            value: JsonObject = {"role": "user", "content": said, "images": ["iVBORw0KGgo="]}
+            return Native(api=OLLAMA, value=value)
+        case "bedrock-converse":
+            return Native(api=BEDROCK, value={"guardContent": {"text": {"text": said}}})
         case _:
             return Native(api=RESPONSES, value={"type": "input_text", "text": said})
 
@@ -93,13 +101,32 @@ def instructs_openai(story: Story) -> object:
     )
 
 
+def instructs_gemini(story: Story) -> object:
+    parts = [{"text": marked(story, "be kind")}, {"text": marked(story, "be short", 1)}]
+    value: JsonObject = {"systemInstruction": {"parts": parts}}
+    return story.happen(events.InstructionsSet(content=Native(api=GEMINI, value=value)))
+
+
+def instructs_bedrock(story: Story) -> object:
+    system = [{"text": marked(story, "be kind")}, {"cachePoint": {"type": "default"}}]
+    content = Native(api=BEDROCK, value={"system": system})
+    return story.happen(events.InstructionsSet(content=content))
+
+
 def defines_tools(story: Story) -> object:
     schema: JsonObject = {"type": "object", "properties": {}}
     definition = ToolDefinition(name="look_up", description="x", input_schema=schema)
     function = {"type": "function", "name": "weather", "parameters": schema, "strict": False}
-    return story.happen(
-        events.ToolsDefined(tools=(definition, Native(api=RESPONSES, value=function)))
+    declared = {"functionDeclarations": [{"name": "stocks", "parameters": {"type": "OBJECT"}}]}
+    spec = {"toolSpec": {"name": "trains", "inputSchema": {"json": schema}}}
+    natives = (
+        Native(api=RESPONSES, value=function),
+        Native(api=GEMINI, value=declared),
+        Native(api=GEMINI, value={"googleSearch": {}}),
+        Native(api=OLLAMA, value={"type": "function", "function": {"name": "tides"}}),
+        Native(api=BEDROCK, value=spec),
     )
+    return story.happen(events.ToolsDefined(tools=(definition, *natives)))
 
 
 # What tools give.
@@ -114,6 +141,14 @@ def native_result(call_id: str, api: str, said: str) -> Native:
             return Native(
                 api=CHAT, value={"role": "tool", "tool_call_id": call_id, "content": said}
             )
+        case "gemini":
+            return Native(api=GEMINI, value=gemini.response(said, id=call_id))
+        case "ollama":
+            value = {"role": "tool", "content": said, "tool_name": "look_up"}
+            return Native(api=OLLAMA, value=value)
+        case "bedrock-converse":
+            held = {"toolUseId": call_id, "content": [{"text": said or "-"}], "status": "error"}
+            return Native(api=BEDROCK, value={"toolResult": held})
         case _:
             return Native(api=RESPONSES, value=responses.output(call_id, said))
 
@@ -147,6 +182,22 @@ def gives_document(draw: st.DrawFn) -> Deed:
     return give
 
 
+@st.composite
+def gives_what_was_asked(draw: st.DrawFn) -> Deed:
+    """The result of a call that was made, whatever its id, by any API."""
+    place, said, api = draw(st.integers(0, 3)), draw(words), draw(st.sampled_from([None, *APIS]))
+
+    def give(story: Story) -> object:
+        known = gemini.call_ids(story) or ["call_1"]
+        call_id = known[-1 - place % len(known)]
+        if api is None:
+            return story.result(call_id, marked(story, said))
+        content = native_result(call_id, api, marked(story, said))
+        return story.happen(events.ToolResultRecorded(call_id=call_id, content=content))
+
+    return give
+
+
 def gives_up(story: Story) -> object:
     return story.cancelled("call_1")
 
@@ -162,13 +213,18 @@ def redacts(draw: st.DrawFn) -> Deed:
 
 @st.composite
 def asks(draw: st.DrawFn) -> Deed:
-    told: list[Deed] = [Story.ask, chat.asks, responses.asks]
+    told: list[Deed] = [
+        *(Story.ask, chat.asks, responses.asks),
+        *(gemini.asks, mixed_clouds.ollama_asks, bedrock.asks),
+    ]
     return draw(st.sampled_from(told))
 
 
 results: st.SearchStrategy[Deed] = st.one_of(
-    gives_result(), gives_native_result(), gives_document()
+    gives_result(), gives_native_result(), gives_document(), gives_what_was_asked()
 )
+answers = st.one_of(mixed_answers.answers, mixed_clouds.answers)
+interruptions = st.one_of(mixed_answers.interruptions, mixed_clouds.interruptions)
 speech: list[st.SearchStrategy[Deed]] = [
     *(says(), says_natively(), shows(), asks(), asks(), asks()),
     *(answers, answers, interruptions, results, results),
@@ -179,6 +235,7 @@ everything: st.SearchStrategy[Deed] = st.one_of(
     *speech,
     redacts(),
     st.sampled_from([instructs, instructs_openai, defines_tools]),
+    st.sampled_from([instructs_gemini, instructs_bedrock]),
     st.sampled_from([gives_up, anthropic_compacts, responses_compacts]),
 )
 
