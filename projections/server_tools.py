@@ -7,10 +7,9 @@ later response than its call. The names that all APIs share are those of `Activi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
-from uuid import UUID
 
 from hansard.domain import events
 from hansard.domain.content import (
@@ -28,6 +27,7 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.projections.apis import Replay
 from hansard.projections.neutral import neutral_of, outcome_of, replay_of
+from hansard.projections.omissions import amended
 
 Whole: TypeAlias = Callable[[Native], Native]
 """Returns a block with the strings that were moved to blobs."""
@@ -65,7 +65,7 @@ class Activity:
 def activity(events_told: Iterable[Told], whole: Whole) -> tuple[Activity, ...]:
     """Return what providers' tools did on the main line, from its events in order."""
     told = list(events_told)
-    hidden = {place for event in told for place in _redacts(event)}
+    hidden = amended(told).redactions
     found = _Found()
     for event in told:
         if event.type not in _TELLING or (event.conversation_id, event.version) in hidden:
@@ -81,13 +81,6 @@ def activity(events_told: Iterable[Told], whole: Whole) -> tuple[Activity, ...]:
 
 
 _TELLING: Final = frozenset({"server_tool_call.recorded", "server_tool_result.recorded"})
-
-
-def _redacts(told: Told) -> Iterator[tuple[UUID, int]]:
-    if told.type == "content.redacted":
-        event = told.event()
-        if isinstance(event, events.ContentRedacted):
-            yield told.conversation_id, event.version
 
 
 class _Found:

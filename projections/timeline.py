@@ -260,7 +260,7 @@ def _retold(event: _Retold) -> _Told:
             stands = f"stands for what was said up to version {event.until}: "
             return _Told("record", "compacted", stands + event.summary)
         case events.ContentRedacted():
-            redacted = f"version {event.version} is left out of every view from here on"
+            redacted = f"version {event.version} is left out of every request from here on"
             return _Told("record", "redacted", wording.with_reason(redacted, event.reason))
         case _:
             assert_never(event)

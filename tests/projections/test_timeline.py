@@ -204,7 +204,7 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
     ),
     (
         events.ContentRedacted(version=4),
-        ("record", "redacted", "version 4 is left out of every view from here on"),
+        ("record", "redacted", "version 4 is left out of every request from here on"),
     ),
     (
         events.AnnotationAdded(labels={"rating": "5"}, version=2),
