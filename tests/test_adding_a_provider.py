@@ -25,10 +25,10 @@ def modules() -> dict[str, str]:
     return {text.partition("\n")[0].removeprefix("# "): text for text in found}
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree in which the page was followed, and nothing else was done."""
-    copy = tmp_path / "tree"
+    copy = tmp_path_factory.mktemp("tree")
     package = copy / "hansard"
     shutil.copytree(ROOT / "src" / "hansard", package, ignore=shutil.ignore_patterns(*LAYERS))
     for layer in LAYERS:
@@ -44,9 +44,13 @@ def tree(tmp_path: Path) -> Path:
     return copy
 
 
-def ran(tree: Path, promise: str) -> subprocess.CompletedProcess[str]:
-    folder = tree.parent / "run"
-    folder.mkdir()
+@pytest.fixture
+def own_tree(tree: Path, tmp_path: Path) -> Path:
+    """One that a test may change."""
+    return shutil.copytree(tree, tmp_path / "tree", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def ran(tree: Path, folder: Path, promise: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", toy_program.__name__, promise],
         cwd=folder,
@@ -63,18 +67,20 @@ def test_the_page_has_the_line_and_two_modules_and_one_that_may_be_missing() -> 
 
 
 @pytest.mark.parametrize("promise", toy_program.PROMISES)
-def test_what_the_page_promises_of_the_toy_holds(tree: Path, promise: str) -> None:
-    done = ran(tree, promise)
+def test_what_the_page_promises_of_the_toy_holds(tree: Path, tmp_path: Path, promise: str) -> None:
+    done = ran(tree, tmp_path, promise)
     assert done.returncode == 0, done.stderr
 
 
-def test_an_api_without_a_referee_works_and_is_not_checked(tree: Path) -> None:
-    (tree / "hansard" / REFEREE).unlink()
-    done = ran(tree, "without_a_referee_nothing_is_checked")
+def test_an_api_without_a_referee_works_and_is_not_checked(own_tree: Path, tmp_path: Path) -> None:
+    (own_tree / "hansard" / REFEREE).unlink()
+    done = ran(own_tree, tmp_path, "without_a_referee_nothing_is_checked")
     assert done.returncode == 0, done.stderr
 
 
-def test_an_api_without_a_capture_module_is_an_error_that_names_it(tree: Path) -> None:
-    (tree / "hansard" / CAPTURE).unlink()
-    done = ran(tree, "a_program_may_keep_its_own_list")
+def test_an_api_without_a_capture_module_is_an_error_that_names_it(
+    own_tree: Path, tmp_path: Path
+) -> None:
+    (own_tree / "hansard" / CAPTURE).unlink()
+    done = ran(own_tree, tmp_path, "a_program_may_keep_its_own_list")
     assert "No module named 'hansard.adapters.capture.toy'" in done.stderr

@@ -109,6 +109,7 @@ def a_call_is_recorded_streamed_as_whole() -> None:
         assert told[0] == told[1]
         assert [name for name, _ in told[0]].count("response.completed") == 2
         assert store.verify().is_whole
+        assert command("replay", "stream True", "--verify").count("rendered again") == 2
     assert not [file for file in Path().iterdir() if SECRET.encode() in file.read_bytes()]
 
 
