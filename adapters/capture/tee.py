@@ -24,6 +24,9 @@ _KINDS: Final = (
     'boto3.client("bedrock-runtime")'
 )
 
+_FOUNDRY: Final = "_azure_ad_token_provider"
+"""What anthropic 2.11 asks for tokens for Foundry; without one a key goes with each call."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Sdk:
@@ -63,7 +66,10 @@ def _sdks() -> Iterator[tuple[tuple[type[Any], ...], _Sdk]]:
     if "anthropic" in sys.modules:
         from anthropic._base_client import AsyncAPIClient, SyncAPIClient
 
-        yield (SyncAPIClient, AsyncAPIClient), _Sdk(("anthropic-messages",), _stainless, _key_of)
+        yield (
+            (SyncAPIClient, AsyncAPIClient),
+            _Sdk(("anthropic-messages",), _stainless, _anthropic_key_of),
+        )
     if "openai" in sys.modules:
         from openai import AsyncOpenAI, OpenAI
 
@@ -145,6 +151,11 @@ def _key_of(client: Any) -> str | None:
     headers: dict[str, Any] = {**client.auth_headers, **client.default_headers}
     signing = getattr(client, "aws_access_key", None)
     return account_in(_lower(headers)) or (signing if _lasts(client, signing) else None)
+
+
+def _anthropic_key_of(client: Any) -> str | None:
+    is_sent_with_calls = getattr(client, _FOUNDRY, client) is None
+    return _key_of(client) or (client.api_key if is_sent_with_calls else None)
 
 
 def _lasts(client: Any, signing: object) -> bool:

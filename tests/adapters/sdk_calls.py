@@ -15,7 +15,15 @@ import anthropic
 import boto3  # type: ignore[import-untyped]  # it has no stubs
 import httpx
 import ollama
-from anthropic.lib.bedrock import AnthropicBedrock, AsyncAnthropicBedrock
+from anthropic.lib.aws import AnthropicAWS, AsyncAnthropicAWS
+from anthropic.lib.bedrock import (
+    AnthropicBedrock,
+    AnthropicBedrockMantle,
+    AsyncAnthropicBedrock,
+    AsyncAnthropicBedrockMantle,
+)
+from anthropic.lib.foundry import AnthropicFoundry, AsyncAnthropicFoundry
+from anthropic.lib.google_cloud import AnthropicGoogleCloud, AsyncAnthropicGoogleCloud
 from anthropic.lib.vertex import AnthropicVertex, AsyncAnthropicVertex
 from botocore.config import Config  # type: ignore[import-untyped]  # it has no stubs
 from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]  # it has no stubs
@@ -283,6 +291,14 @@ BEDROCK: JsonObject = {
     "aws_secret_key": "secret",
     "aws_region": "us-east-1",
 }
+AWS: JsonObject = {**BEDROCK, "workspace_id": "w"}
+FOUNDRY: JsonObject = {"api_key": KEY}
+GOOGLE: JsonObject = {
+    "project": "p",
+    "location": "global",
+    "workspace_id": "w",
+    "token_provider": lambda: "ya29.token",
+}
 
 SSE = "text/event-stream"
 FRAMES = "application/vnd.amazon.eventstream"
@@ -335,5 +351,16 @@ CLOUDS = (
     cloud("vertex-async", AsyncAnthropicVertex, ask_anthropic_async, SAYS[1], **VERTEX),
     cloud("bedrock", AnthropicBedrock, ask_anthropic, FRAMED, **BEDROCK),
     cloud("bedrock-async", AsyncAnthropicBedrock, ask_anthropic_async, FRAMED, **BEDROCK),
+    cloud("bedrock-mantle", AnthropicBedrockMantle, ask_anthropic, SAYS[1], **BEDROCK),
+    cloud(
+        *("bedrock-mantle-async", AsyncAnthropicBedrockMantle, ask_anthropic_async, SAYS[1]),
+        **BEDROCK,
+    ),
+    cloud("aws", AnthropicAWS, ask_anthropic, SAYS[1], **AWS),
+    cloud("aws-async", AsyncAnthropicAWS, ask_anthropic_async, SAYS[1], **AWS),
+    cloud("foundry", AnthropicFoundry, ask_anthropic, SAYS[1], **FOUNDRY),
+    cloud("foundry-async", AsyncAnthropicFoundry, ask_anthropic_async, SAYS[1], **FOUNDRY),
+    cloud("google-cloud", AnthropicGoogleCloud, ask_anthropic, SAYS[1], **GOOGLE),
+    cloud("google-cloud-async", AsyncAnthropicGoogleCloud, ask_anthropic_async, SAYS[1], **GOOGLE),
 )
 SDKS = (*GENAI, BOTO, *OLLAMA, *CLOUDS)
