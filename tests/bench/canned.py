@@ -11,9 +11,10 @@ import anthropic
 import httpx2
 import openai
 
-from tests.bench.answers import answered, streamed
+from tests.bench.answers import answered
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.spellings import CHAT, RESPONSES
+from tests.bench.streams import streamed
 
 List = list[Any]
 

@@ -1,4 +1,4 @@
-"""A measured conversation as a recorded client leaves it, in the spelling of any of three APIs."""
+"""A measured conversation as a recorded client leaves it, in the spelling of any API."""
 
 from __future__ import annotations
 

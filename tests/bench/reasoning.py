@@ -17,7 +17,7 @@ from hansard.projections.requests.request import Options
 from tests.bench.history import as_told, happened
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.payload import text
-from tests.bench.spellings import BEDROCK, CHAT, GEMINI, RESPONSES
+from tests.bench.spellings import BEDROCK, CHAT, GEMINI, OLLAMA, RESPONSES
 
 
 def reasoned_history(api: str, messages: int) -> list[Told]:
@@ -89,10 +89,15 @@ def _thought(number: int) -> JsonObject:
     return {"text": text()[:200], "thought": True, "thoughtSignature": text()[:824]}
 
 
+def _thinking_of_message(number: int) -> JsonObject:
+    return {"thinking": text()}
+
+
 _SPELLED: Final = {
     ANTHROPIC: _thinking,
     CHAT: _reasoning_content,
     RESPONSES: _reasoning,
     BEDROCK: _reasoning_text,
     GEMINI: _thought,
+    OLLAMA: _thinking_of_message,
 }

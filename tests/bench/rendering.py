@@ -4,9 +4,9 @@
 that a recorded client leaves: prompts, calls, results and answers, and with each answer its request
 and its envelope. Ours begins with the events as the log has them, bodies not yet read. Both sides
 only compute, so it is the processor's time that counts: others at work on the machine change it
-little. OpenAI's two APIs, Bedrock's and Gemini's, each in its own spelling, are held against
-Anthropic's, and once more with reasoning in each answer, which goes back signed, encrypted or, in
-completions, in clear.
+little. Each other API, in its own spelling, is held against Anthropic's, and once more with
+reasoning in each answer, which goes back signed, encrypted or, in completions and to Ollama, in
+clear.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.bench.history import history
 from tests.bench.measure import Aim, Contender, Measure, Pace, computing, take_turns
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.reasoning import reasoned_history
-from tests.bench.spellings import BEDROCK, CHAT, GEMINI, RESPONSES
+from tests.bench.spellings import BEDROCK, CHAT, GEMINI, OLLAMA, RESPONSES
 
 Made: TypeAlias = Callable[[str, int], list[Told]]
 """Makes a conversation that an API answered, of so many messages."""
@@ -58,5 +58,5 @@ if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else _MESSAGES
     print(json.dumps(measure(count).line()), flush=True)
     for made, name in ((history, "rendering"), (reasoned_history, "rendering.reasoned")):
-        for other in (CHAT, RESPONSES, BEDROCK, GEMINI):
+        for other in (CHAT, RESPONSES, BEDROCK, GEMINI, OLLAMA):
             print(json.dumps(measure_beside(other, count, made, name).line()), flush=True)

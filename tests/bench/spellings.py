@@ -1,4 +1,4 @@
-"""The measured conversations as OpenAI's two APIs, Bedrock and Gemini would have answered them."""
+"""The measured conversations as each other API would have answered them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ CHAT: Final = "openai-chat"
 RESPONSES: Final = "openai-responses"
 BEDROCK: Final = "bedrock-converse"
 GEMINI: Final = "gemini"
+OLLAMA: Final = "ollama"
 _MODELS: Final = {
     CHAT: "gpt-5",
     RESPONSES: "gpt-5",
     BEDROCK: "anthropic.claude-sonnet-4-5",
     GEMINI: "gemini-3-pro-preview",
+    OLLAMA: "qwen3",
 }
 
 
@@ -30,6 +32,7 @@ def spelled(api: str, happened: Iterator[Event]) -> Iterator[Event]:
         RESPONSES: _as_item,
         BEDROCK: _as_block,
         GEMINI: _as_part,
+        OLLAMA: _as_message,
     }[api]
     model = _MODELS[api]
     for event in happened:
@@ -92,6 +95,21 @@ def _as_part(event: events.MessageRecorded | events.ToolCallRecorded) -> Iterato
     called: JsonObject = {"functionCall": {"name": event.name, "args": block["input"]}}
     part = Native(api=GEMINI, value={**called, "thoughtSignature": "EqYDCqMDAb4+9vt/" * 40})
     yield event.model_copy(update={"content": part})
+
+
+def _as_message(event: events.MessageRecorded | events.ToolCallRecorded) -> Iterator[Event]:
+    block = _block(event)
+    said: JsonObject = {"role": "assistant", "content": block.get("text", "")}
+    yield events.MessageRecorded(
+        role="assistant",
+        content=(Native(api=OLLAMA, value=said),),
+        response=event.response,
+        index=0,
+    )
+    if isinstance(event, events.ToolCallRecorded):
+        function = {"name": event.name, "arguments": block["input"]}
+        call = Native(api=OLLAMA, value={"id": event.call_id, "function": function})
+        yield event.model_copy(update={"index": 1, "content": call})
 
 
 def _item(

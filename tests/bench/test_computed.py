@@ -14,9 +14,11 @@ from tests.bench.history import history
 from tests.bench.own_lists import Program
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.reasoning import reasoned_history
-from tests.bench.spellings import CHAT, RESPONSES
+from tests.bench.spellings import BEDROCK, CHAT, GEMINI, OLLAMA, RESPONSES
 
-APIS = (ANTHROPIC, CHAT, RESPONSES)
+OTHERS = (CHAT, RESPONSES, BEDROCK, GEMINI, OLLAMA)
+APIS = (ANTHROPIC, *OTHERS)
+LISTED = (ANTHROPIC, CHAT, RESPONSES)
 
 
 @pytest.mark.parametrize("made", [history, reasoned_history])
@@ -29,14 +31,21 @@ def test_nothing_of_a_measured_conversation_is_left_out(api: str, made: renderin
 
 @pytest.mark.parametrize(
     ("api", "member"),
-    [(ANTHROPIC, b'"signature":'), (CHAT, b'"reasoning_content":'), (RESPONSES, b'"encrypted_')],
+    [
+        (ANTHROPIC, b'"signature":'),
+        (CHAT, b'"reasoning_content":'),
+        (RESPONSES, b'"encrypted_'),
+        (BEDROCK, b'"signature":'),
+        (GEMINI, b'"thought":'),
+        (OLLAMA, b'"thinking":'),
+    ],
 )
 def test_all_measured_reasoning_goes_back(api: str, member: bytes) -> None:
-    body = jsontext.write(dict(render(reasoned_history(api, 10), Options(api=api))))
+    body = jsontext.write(dict(render(reasoned_history(api, 10), Options(api=api)).body))
     assert body.count(member) == 5
 
 
-@pytest.mark.parametrize("api", [CHAT, RESPONSES])
+@pytest.mark.parametrize("api", OTHERS)
 def test_rendering_for_an_api_is_held_against_anthropic(api: str) -> None:
     line = rendering.measure_beside(api, 10, history, "rendering").line()
     assert (line["ours"]["what"], line["peer"]["what"]) == (api, ANTHROPIC)
@@ -47,7 +56,7 @@ def test_a_measured_stream_is_captured_whole(api: str) -> None:
     assert capturing.measure(api, 20).line()["ours"]["median"] > 0
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", LISTED)
 def test_a_measured_request_extends_what_its_program_said_before(api: str, tmp_path: Path) -> None:
     with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         program = Program(api, store, 10)
@@ -61,7 +70,7 @@ def test_a_measured_request_extends_what_its_program_said_before(api: str, tmp_p
     assert all(isinstance(event.template.spans[0], SharedSpan) for event in others)
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", LISTED)
 def test_each_length_of_a_list_has_its_line(api: str) -> None:
     lines = [measure.line() for measure in own_lists.measures(api, (10, 20))]
     names = [f"own_lists.{api}.{which}" for which in ("10", "20", "linear")]
