@@ -89,7 +89,7 @@ def grounded_by(grounding: JsonObject) -> str:
     if member(grounding, "webSearchQueries") or member(grounding, "imageSearchQueries"):
         return "web_search"
     chunks = objects(member(grounding, "groundingChunks"))
-    if member(grounding, "retrievalQueries") or any(
+    if isinstance(member(grounding, "retrievalQueries"), list) or any(
         member(it, "retrievedContext") for it in chunks
     ):
         return "file_search"

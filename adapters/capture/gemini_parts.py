@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_gemini import QUERIES
+from hansard.projections.server_tools_gemini import QUERIES, grounded_by
 
 API: Final = "gemini"
 """The name of this wire format, in events and requests."""
@@ -112,6 +112,9 @@ def grounding_blocks(told: JsonObject) -> list[JsonObject]:
     if isinstance(grounding, dict) and grounding:
         said = cast("JsonObject", grounding)
         asked = {name: queries for name, queries in said.items() if name in QUERIES}
+        if not asked and grounded_by(said) == "file_search":
+            # Files were searched, though it does not say for what.
+            asked = {"retrievalQueries": []}
         blocks += [{_GROUNDING: asked}, *([] if asked == said else [{_GROUNDING: said}])]
     if isinstance(fetched, dict) and fetched:
         blocks += [{_FETCHED: {}}, {_FETCHED: fetched}]

@@ -14,6 +14,7 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
 )
+from hansard.projections.server_tools_gemini import called
 from tests.adapters.gemini_streams import blocks, body, events
 from tests.gemini_wire import JsonObject, call, said, signed, text, thought
 
@@ -140,6 +141,15 @@ def test_grounding_is_a_call_with_its_queries_and_a_result_with_all_of_it() -> N
 def test_grounding_without_queries_is_of_pages_that_were_read() -> None:
     asked, _ = recorded(groundingMetadata={"groundingChunks": []})
     assert (asked.name, asked.content.value) == ("web_fetch", {"groundingMetadata": {}})
+
+
+def test_grounding_in_files_is_of_a_search_in_files_though_it_names_no_query() -> None:
+    rested = {"groundingChunks": [{"retrievedContext": {"text": "said"}}]}
+    asked, found = recorded(groundingMetadata=rested)
+    assert (asked.name, found.content.value) == ("file_search", {"groundingMetadata": rested})
+    read = called(asked.content.value)
+    assert read is not None
+    assert (read.name, read.arguments) == ("file_search", {})
 
 
 def test_a_search_that_found_nothing_is_a_call_alone() -> None:
