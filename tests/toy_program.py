@@ -145,6 +145,18 @@ def a_program_may_keep_its_own_list() -> None:
         assert [event.relation for event in sent] == ["extends", "extends"]
 
 
+def what_is_said_is_kept_word_for_word() -> None:
+    said: JsonObject = {"by": "me", "text": f"Why is https://a.test/?api_key={SECRET} refused?"}
+    with hansard.connect(URL) as store, service() as url:
+        talk = store.conversation("own")
+        with talk.recording():
+            httpx.post(url, json={"model": "toy-1", "lines": [said], "token": SECRET})
+        assert talk.request("toy")["lines"][0] == said
+        (sent,) = [event.event() for event in talk.read() if event.type == "request.sent"]
+        assert isinstance(sent, RequestSent)
+        assert sent.template.cut == ("/token",)
+
+
 def it_crosses_to_every_api_and_back() -> None:
     with hansard.connect("memory://") as store, service() as url:
         talk = store.conversation("toy")
@@ -223,6 +235,7 @@ PROMISES = (
     "a_call_is_recorded_streamed_as_whole",
     "what_came_of_a_cut_answer_stays",
     "a_program_may_keep_its_own_list",
+    "what_is_said_is_kept_word_for_word",
     "it_crosses_to_every_api_and_back",
     "the_commands_know_it",
     "no_bytes_make_it_raise",

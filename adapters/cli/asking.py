@@ -11,6 +11,7 @@ from hansard.adapters.cli.quantities import counted, size
 from hansard.adapters.store import Store
 from hansard.domain import jsontext
 from hansard.domain.errors import InvalidInput
+from hansard.projections.apis import known_api
 from hansard.projections.report import Deed
 from hansard.projections.requests.request import Request
 from hansard.projections.window import Window
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _STEP: Final = 1
 _LONG: Final = 200
 _SHOWN: Final = 48
+_ONE: Final = {"input": "item", "contents": "content"}
+"""What one is called of those that a member of a request holds."""
 _DEEDS: Final[dict[Deed, str]] = {
     "repaired": "yellow",
     "left out": "red",
@@ -98,10 +101,8 @@ def draw_report(console: Console, made: Request) -> None:
 
 def said_in(made: Request) -> tuple[int, str]:
     """Return how many messages a request holds, and what its API calls one of them."""
-    for member, one in (("messages", "message"), ("input", "item"), ("contents", "content")):
-        if member in made.body:
-            return len(made.body[member]), one
-    return 0, "message"
+    member = known_api(made.api).messages
+    return len(made.body[member]), _ONE.get(member, "message")
 
 
 def _shortened(value: Any) -> Any:
