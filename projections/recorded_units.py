@@ -70,8 +70,8 @@ class _Fold:
                 unit = unit_of("user", Text(text=SUMMARY + summary))
                 self._say([_at(until, unit)._replace(may_miss=True)])
             case events.ToolResultRecorded():
-                unit = unit_of("tool", event.content)._replace(result_of=event.call_id)
-                self._say([_at(version, unit)])
+                unit = unit_of("tool", event.content, event.call_id)
+                self._say([_at(version, unit._replace(result_of=event.call_id))])
             case (
                 events.ReasoningRecorded()
                 | events.ServerToolCallRecorded()
@@ -80,7 +80,10 @@ class _Fold:
             ):
                 unit = unit_of("assistant", event.content)
                 self._open.append(RecordedUnit(unit, version, version, may_miss=True))
-            case events.ToolCallRecorded() | events.CompactionRecorded():
+            case events.ToolCallRecorded():
+                unit = unit_of("assistant", event.content, event.call_id)
+                self._open.append(_at(version, unit))
+            case events.CompactionRecorded():
                 self._open.append(_at(version, unit_of("assistant", event.content)))
             case events.RequestSent():
                 self._release()

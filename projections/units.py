@@ -55,19 +55,27 @@ def unit_of_piece(api: str, piece: Piece) -> Unit:
     """Return the unit that a block of a request is."""
     value = piece.block
     spilled = spill(value)[0] if len(piece.encoded) > LIMIT else value
-    return _unit(piece.role, neutral_of(api, value), value, spilled)
+    return _unit(piece.role, neutral_of(api, value), value, spilled, piece.call)
 
 
-def unit_of(role: str, said: Content) -> Unit:
-    """Return the unit that a recorded block is; no blob is read for it."""
+def unit_of(role: str, said: Content, call: str | None = None) -> Unit:
+    """Return the unit that a recorded block is; no blob is read for it.
+
+    `call` is the id under which a call, or a result, was recorded.
+    """
     if not isinstance(said, Native):
-        return _unit(role, said, {}, {})
+        return _unit(role, said, {}, {}, call)
     value: JsonObject = restore(said.value, _MARKS)
-    return _unit(role, neutral_of(said.api, value), value, said.value)
+    return _unit(role, neutral_of(said.api, value), value, said.value, call)
 
 
-def _unit(role: str, block: Block, value: JsonObject, spilled: JsonObject) -> Unit:
-    """Return a unit by its neutral form; what has none is known by its JSON."""
+def _unit(
+    role: str, block: Block, value: JsonObject, spilled: JsonObject, recorded: str | None
+) -> Unit:
+    """Return a unit by its neutral form; what has none is known by its JSON.
+
+    A call is known by the id that it is recorded under: it may have none, or another, of its own.
+    """
     ids = (*_ids(value), *_document_ids(role, block, value))
     is_answer = role == "assistant"
     match block:
@@ -82,10 +90,12 @@ def _unit(role: str, block: Block, value: JsonObject, spilled: JsonObject) -> Un
         case content.Reasoning(text=text):
             said = _digest("reasoning", _text(text) if text else _json(spilled))
             return Unit(said, ids, is_answer=True)
-        case content.ToolCall(id=call, name=name, arguments=arguments):
+        case content.ToolCall(id=own, name=name, arguments=arguments):
+            call = recorded or own
             said = _digest("call", call, name, _json(arguments))
             return Unit(said, (*ids, f"call:{call}"), is_answer=True)
-        case content.ToolResult(call_id=call):
+        case content.ToolResult(call_id=own):
+            call = recorded or own
             parts = [_part(part) for part in block.content]
             said = _digest("result", call, str(block.is_error), *parts)
             return Unit(said, result_of=call)

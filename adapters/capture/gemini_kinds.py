@@ -44,7 +44,7 @@ def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Eve
 
 def _call(index: int, value: JsonObject, native: Native, place: Place) -> Event:
     call = object_in(value, "functionCall") or {}
-    call_id, name = text_in(call, "id") or place.call, text_in(call, "name")
+    call_id, name = place.call or text_in(call, "id"), text_in(call, "name")
     if call_id is None or name is None:
         return _opaque(index, value, native, place)
     return ToolCallRecorded(

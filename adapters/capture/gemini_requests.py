@@ -16,7 +16,7 @@ from uuid import UUID
 from hansard.adapters.capture.answer import Block
 from hansard.adapters.capture.gemini_ids import TurnIds
 from hansard.adapters.capture.gemini_kinds import event_of
-from hansard.adapters.capture.gemini_parts import API, goes_on, member, object_in, objects
+from hansard.adapters.capture.gemini_parts import API, goes_on, member, object_in, objects, text_in
 from hansard.adapters.capture.gemini_service import model_in, streams
 from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.place import Place, Recording, recorded
@@ -143,8 +143,7 @@ def _as_text(part: JsonObject) -> Text | None:
 
 def _call_id(piece: Piece) -> str:
     response = object_in(piece.block, "functionResponse") or {}
-    own = response.get("id")
-    return own if isinstance(own, str) and own else piece.call or ""
+    return piece.call or text_in(response, "id") or ""
 
 
 def _turns(contents: Sequence[JsonObject]) -> list[int]:

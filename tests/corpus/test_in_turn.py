@@ -28,20 +28,6 @@ FILES: Final = files() if is_there() else []
 SEVERAL_AGENTS: Final = ["extends", "unrelated aside", "extends aside", "extends aside"]
 COMPACTED: Final = ["extends", "extends", "view aside", "extends"]
 
-# Calls of Gemini's that have no id; the program gives them one, which nothing on the wire tells.
-NAMED: Final = "the program gave the model's calls ids of its own, and so their results"
-_RETURNS: Final = "multimodal_tool_returns__test_multimodal_tool_return_matrix-direct"
-GIVEN_IDS: Final = {
-    "google__test_google_model_iter_stream": 2,
-    "google__test_google_model_retry": 2,
-    "google__test_google_streaming_tool_call_thought_signature": 1,
-    "google__test_google_tool_config_any_with_tool_without_args": 1,
-    "multimodal_tool_returns__test_mixed_content_ordering-google_2_5": 1,
-    f"{_RETURNS}-binary-document-google_gemini3": 2,
-    f"{_RETURNS}-uploaded_file-document-google_gemini3": 3,
-    f"{_RETURNS}-uploaded_file-image-google_gemini3": 2,
-}
-
 # What the recorded programs do but append to their list: how each turn goes on then, and why.
 EXPLAINED: Final[dict[str, tuple[list[str], str]]] = {
     "anthropic/pydantic-ai/test_anthropic__test_anthropic_code_execution_tool.json": (
@@ -52,10 +38,6 @@ EXPLAINED: Final[dict[str, tuple[list[str], str]]] = {
         ["extends", "branches aside"],
         "a result without its call, which the service refused",
     ),
-    **{
-        f"gemini/pydantic-ai/test_{name}.json": (["extends", *["branches aside"] * turns], NAMED)
-        for name, turns in GIVEN_IDS.items()
-    },
     "openai-chat/pydantic-ai/test_prefect__test_multiple_agents.json": (
         SEVERAL_AGENTS,
         "two agents with prompts of their own",

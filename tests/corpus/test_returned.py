@@ -51,6 +51,8 @@ RIGHTLY: Final = {
     "C8": "reasoning that another model would be asked to read",
     "C15": "what Groq adds to an answer it refuses in a request",
     "G1": "a call whose result was never recorded gets one that says so",
+    "G6": "a part that holds nothing is refused, by Vertex at least",
+    "G10": "a result is named as its call came, to which the program had given an id",
     "G11": "what is told of grounding is no part of a request",
     "O3": "reasoning of a run whose container has expired",
     "O5": "an id that the service would not take",
