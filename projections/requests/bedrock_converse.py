@@ -26,7 +26,11 @@ from hansard.projections.requests.bedrock_converse_instructions import (
     spell_tools,
 )
 from hansard.projections.requests.bedrock_converse_marks import place_marks
-from hansard.projections.requests.bedrock_converse_order import arranged, pair_server_tools
+from hansard.projections.requests.bedrock_converse_order import (
+    arranged,
+    pair_server_tools,
+    tools_run,
+)
 from hansard.projections.requests.bedrock_converse_signed import REASONING, refused_reasoning
 from hansard.projections.requests.bedrock_converse_spelling import Speller
 from hansard.projections.requests.request import Options, Request, outside
@@ -45,7 +49,9 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     draft.system = spell_instructions(draft)
     draft.tools = spell_tools(draft)
     spelled = _spelled(draft)
-    declare_called(draft)
+    if draft.has_own_tools:
+        spelled = pair_server_tools(draft, spelled)
+    declare_called(draft, tools_run(spelled) if draft.has_own_tools else ())
     draft.messages = _obeying(draft, spelled)
     if not draft.messages:
         raise NothingToSend("the conversation has no turn that can be sent: say something first")

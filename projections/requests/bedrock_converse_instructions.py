@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from hansard.domain.content import Native, Text
@@ -49,13 +50,13 @@ def spell_tools(draft: Draft) -> list[JsonObject]:
     return spelled
 
 
-def declare_called(draft: Draft) -> None:
-    """Declare the tools that were called where no tool is in force (B3)."""
-    if draft.tools or not draft.called:
+def declare_called(draft: Draft, ran: Iterable[str]) -> None:
+    """Declare the tools that were called, or that the service `ran`, where none is in force (B3)."""
+    own: list[JsonObject] = [{"systemTool": {"name": name}} for name in ran]
+    if draft.tools or not (draft.called or own):
         return
-    draft.tools = [
-        {"toolSpec": {"name": name, "inputSchema": {"json": _OPEN}}} for name in draft.called
-    ]
+    called = [{"toolSpec": {"name": name, "inputSchema": {"json": _OPEN}}} for name in draft.called]
+    draft.tools = [*called, *own]
     why = "no tools are in force: those that were called are declared, with any input"
     draft.note("repaired", "B3", None, why)
 

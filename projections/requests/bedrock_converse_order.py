@@ -48,6 +48,13 @@ def pair_server_tools(draft: Draft, messages: list[Message]) -> list[Message]:
     )
 
 
+def tools_run(messages: Iterable[Message]) -> list[str]:
+    """Return the names of the service's own tools whose calls are in messages, each once."""
+    values = (value for message in messages for value in message.content)
+    calls = (held(value) for value in values if kind_of(value) == "toolUse" and call_of(value))
+    return list(dict.fromkeys(str(call.get("name")) for call in calls))
+
+
 def arranged(draft: Draft, messages: list[Message]) -> list[Message]:
     """Return the messages as the model takes them, with words of ours where there have to be any."""
     told, has_files = messages, not draft.kinds.isdisjoint(_FILES)

@@ -89,6 +89,18 @@ def test_own_instructions_go_back_without_cache_points_and_blank_texts() -> None
     assert converse(story)["system"] == [{"text": "be kind"}, guarded]
 
 
+def test_without_tools_in_force_a_tool_that_the_service_ran_is_declared() -> None:
+    """What it was asked and gave are blocks that want a `toolConfig`, too (B3)."""
+    story = Story()
+    story.user("What is new?")
+    bedrock.answers(story, bedrock.server_call("s"), bedrock.server_result("s"), "This.")
+    bedrock.breaks_off(story, bedrock.server_call("t"), begun=({"text": ""}, "And"))
+    story.user("And else?")
+    request = bedrock.converse(story)
+    assert request["toolConfig"] == {"tools": [{"systemTool": {"name": "nova_grounding"}}]}
+    assert {note.rule for note in request.report} >= {"B3", "B15"}
+
+
 def test_without_tools_in_force_those_that_were_called_are_declared() -> None:
     """ "toolConfig field must be defined when using toolUse and toolResult content blocks" """
     story = begun()
