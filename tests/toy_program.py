@@ -186,6 +186,8 @@ def meant(line: JsonObject) -> JsonObject:
 def the_commands_know_it() -> None:
     Path("said.json").write_text(json.dumps({"rules": RULES, "lines": SAID}))
     assert "recorded" in command("import", "said.json", "--api", "toy", "--key", "kept")
+    shown = command("show", "kept")
+    assert all(word in shown for word in (RULES, "What is 1 + 2?", "add", "It is 3."))
     made = command("request", "kept", "--api", "toy", "--json")
     assert json.loads(made)["request"] == {"rules": RULES, "lines": SAID}
     assert command("check-request", "said.json", "--api", "toy")
