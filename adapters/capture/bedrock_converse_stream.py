@@ -76,6 +76,11 @@ class ConverseStream:
             self._give_up(self._decoder.fault)
         return self._is_over
 
+    @property
+    def may_be_over(self) -> bool:
+        """Whether `messageStop` came, at which its readers may leave, and nothing but counts is due."""
+        return self._stopped and not self._is_over
+
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
         interruption, known = self._interruption, self._detail

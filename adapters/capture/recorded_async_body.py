@@ -12,7 +12,7 @@ from typing import Protocol
 from hansard.adapters.capture import loop_threads
 from hansard.adapters.capture.answer import Loss
 from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.recorded_body import keep_open
+from hansard.adapters.capture.recorded_body import keep_open, passing, taken
 
 
 class AsyncBody(Protocol):
@@ -39,25 +39,21 @@ class AsyncRecordedBody:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the chunks of the body, unchanged."""
         attempt = self._attempt
-        held: bytes | None = None
+        held: list[bytes] = []
         try:
             async for chunk in self._inner:
-                if held is not None:
-                    yield held
-                is_last = attempt.feed(chunk)
-                # The end of a body that does not say it is known only when nothing follows.
-                held = chunk if attempt.may_be_over else None
-                if is_last:
+                held.append(chunk)
+                if attempt.feed(chunk):
                     await loop_threads.done(attempt.finish)
-                if held is None:
-                    yield chunk
+                for ready in passing(held, attempt):
+                    yield ready
             await self._finish()
-            if held is not None:
-                yield held
+            for ready in taken(held):
+                yield ready
         except Exception:
             await self._lose("cut")
-            if held is not None:
-                yield held
+            for ready in taken(held):
+                yield ready
             raise
         except BaseException:
             await self._lose("abandoned")

@@ -45,25 +45,18 @@ class RecordedBody:
     def __iter__(self) -> Iterator[bytes]:
         """Yield the chunks of the body, unchanged."""
         attempt = self._attempt
-        held: bytes | None = None
+        held: list[bytes] = []
         try:
             for chunk in self._inner:
-                if held is not None:
-                    yield held
-                is_last = attempt.feed(chunk)
-                # The end of a body that does not say it is known only when nothing follows.
-                held = chunk if attempt.may_be_over else None
-                if is_last:
+                held.append(chunk)
+                if attempt.feed(chunk):
                     attempt.finish()
-                if held is None:
-                    yield chunk
+                yield from passing(held, attempt)
             attempt.finish()
-            if held is not None:
-                yield held
+            yield from taken(held)
         except Exception:
             attempt.lose("cut")
-            if held is not None:
-                yield held
+            yield from taken(held)
             raise
         except BaseException:
             abandon(attempt)
@@ -73,6 +66,24 @@ class RecordedBody:
         """Release the connection; what was not read is recorded as abandoned."""
         abandon(self._attempt)
         self._inner.close()
+
+
+def passing(held: list[bytes], attempt: Attempt) -> list[bytes]:
+    """Take out of the chunks that are held back those that go on.
+
+    The end of a body that does not say it is known only when nothing follows. Of one that comes
+    whole the last chunk has it; of a stream all may that came since nothing more need come.
+    """
+    if not attempt.may_be_over:
+        return taken(held)
+    return [] if attempt.is_stream else taken(held, keep=1)
+
+
+def taken(held: list[bytes], keep: int = 0) -> list[bytes]:
+    """Take all chunks out of those that are held back, but for the last ones."""
+    ready = held[: len(held) - keep]
+    del held[: len(ready)]
+    return ready
 
 
 def keep_open(attempt: Attempt) -> None:

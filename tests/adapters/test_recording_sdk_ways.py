@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,8 @@ import hansard
 from hansard.adapters.demo.connection import Reply
 from hansard.adapters.demo.scenes import Cut
 from hansard.domain.errors import UnsupportedClient
-from hansard.domain.events import RequestSent, ResponseInterrupted
+from hansard.domain.events import RequestSent, ResponseCompleted, ResponseInterrupted
+from tests import bedrock_wire
 from tests.adapters.recorded_calls import known, requests_of
 from tests.adapters.replaying_server import replaying, whole
 from tests.adapters.sdk_calls import (
@@ -36,6 +38,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class Aiohttp:Deprec
 
 SAID = ["message.recorded", "request.sent"]
 ANSWERED = [*SAID, "message.recorded", "response.completed"]
+CONVERSING = [{"role": "user", "content": [{"text": "Hello"}]}]
+COUNTED = {"usage": bedrock_wire.USAGE}
 INVOKED = json.dumps(
     {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 64, "messages": HELLO}
 ).encode()
@@ -118,6 +122,40 @@ def test_a_client_of_another_service_is_refused(talk: hansard.Talk) -> None:
     other = cast("Any", boto3).client("sqs", region_name="us-east-1")
     with pytest.raises(UnsupportedClient, match="a client of sqs holds no conversations"):
         talk.record(other)
+
+
+def test_a_caller_who_leaves_at_the_stop_of_a_message_has_all_of_it_recorded(
+    talk: hansard.Talk,
+) -> None:
+    """Loops over a Converse stream are often left there; what counts the tokens comes behind it."""
+    with replaying(BOTO.streamed) as server:
+        client = talk.record(boto_client(server.url.removesuffix("/v1")))
+        told = client.converse_stream(modelId=MODEL, messages=CONVERSING)["stream"]
+        assert any("messageStop" in event for event in told)
+        assert types(talk) == ANSWERED
+        told.close()
+        client.close()
+    closing = known(talk.since(0)[-1])
+    assert isinstance(closing, ResponseCompleted)
+    assert COUNTED.items() <= closing.envelope.items()
+
+
+def test_the_stop_of_a_message_reaches_its_caller_though_nothing_counts_its_tokens(
+    talk: hansard.Talk,
+) -> None:
+    body = BOTO.streamed.body
+    counts = bedrock_wire.events({"metadata": {**COUNTED, "metrics": bedrock_wire.METRICS}})
+    assert body.endswith(counts)
+    ended = replace(BOTO.streamed, body=body.removesuffix(counts))
+    broken = replace(BOTO.streamed, faults=(Cut(len(body) - 30),))
+    with replaying(ended, broken) as server:
+        client = talk.record(boto_client(server.url.removesuffix("/v1")))
+        for _ in range(2):
+            told = client.converse_stream(modelId=MODEL, messages=CONVERSING)["stream"]
+            assert any("messageStop" in event for event in told)
+            told.close()
+        client.close()
+    assert types(talk)[-2:] == ANSWERED[-2:]
 
 
 def test_a_stream_of_frames_that_breaks_off_is_cut(
