@@ -31,6 +31,7 @@ from hansard.projections.requests.openai_responses_order import put_calls_last
 from hansard.projections.requests.openai_responses_pairs import pair_outputs
 from hansard.projections.requests.openai_responses_reasoning import check_reasoning
 from hansard.projections.requests.openai_responses_spelling import Speller
+from hansard.projections.requests.openai_responses_words import show_pictures
 from hansard.projections.requests.request import Options, Request, outside
 
 _PLAIN: Final = frozenset({"message", "function_call", "function_call_output"})
@@ -106,6 +107,7 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
         if _may_object(draft, history, options):
             check_reasoning(draft, history, options)
     put_calls_last(draft, history, options)
+    show_pictures(draft)
 
 
 def _may_object(draft: Draft, history: History, options: Options) -> bool:

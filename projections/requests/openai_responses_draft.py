@@ -13,11 +13,15 @@ from hansard.projections.requests.openai_responses_items import kind_of
 
 
 class Piece(NamedTuple):
-    """An item as it will be sent, the block of the history that it stands for, and its type."""
+    """An item as it will be sent, the block of the history that it stands for, and its type.
+
+    `shown` is a message that comes behind it: the pictures of an item that goes as words.
+    """
 
     value: JsonObject
     block: Block
     kind: str = "message"
+    shown: JsonObject | None = None
 
 
 def piece_of(value: JsonObject, block: Block) -> Piece:

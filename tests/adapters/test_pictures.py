@@ -301,3 +301,18 @@ def test_what_is_redacted_takes_its_pictures_along(talk: hansard.Talk, api: str)
     told = [base64.b64encode(data).decode() in hidden for data in (SMALL, SMALL[:-1])]
     assert told == [False, base64.b64encode(SMALL[:-1]).decode() in jsontext.write(shown).decode()]
     assert talk.request(api, at=before).body == shown
+
+
+def test_a_picture_goes_where_what_made_it_goes_as_words(talk: hansard.Talk) -> None:
+    talk.user("Draw.")
+    said = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+    answer(talk, said, drawn(SMALL), plotted(LARGE))
+    talk.user("Thanks.")
+    talk.redact(3)
+    told = talk.request(RESPONSES)["input"]
+    roles = [item.get("role", item.get("type")) for item in told]
+    assert roles == ["user", "assistant", "user", "assistant", "user", "user"]
+    for message, data, call in ((told[2], SMALL, "ig_1"), (told[4], LARGE, "ci_1")):
+        tag, image = message["content"]
+        assert f'tool-call-id="{call}"' in tag["text"]
+        assert image["image_url"].endswith(base64.b64encode(data).decode())
