@@ -26,6 +26,7 @@ _COUNTS: Final = "usageMetadata"
 """Of all that was read and written so far; what it counts by changes on the way."""
 
 _APART: Final = frozenset({_CANDIDATES, "error"})
+_CONTENT: Final = frozenset({"content"})
 
 
 class _Growing:
@@ -71,11 +72,10 @@ class Chunks:
         if error is not None and self.error is not None:
             self.note("an error after an error", raw)
         self.error = error if self.error is None else self.error
-        held = {name: value for name, value in chunk.items() if name not in _APART}
         if _CANDIDATES in chunk:
             self._envelope.setdefault(_CANDIDATES, [])
             self._add(chunk[_CANDIDATES], raw)
-        self._replace(self._envelope, held, raw)
+        self._replace(self._envelope, chunk, _APART, raw)
 
     def note(self, what: str, raw: bytes = b"") -> None:
         """Note what the API's rules do not know: the first time is enough."""
@@ -111,21 +111,33 @@ class Chunks:
                 self.note("a candidate that is no object", raw)
                 continue
             candidate = cast("JsonObject", found)
-            growing = self._growing.setdefault(_index(candidate, place), _Growing())
+            index = _index(candidate, place)
+            growing = self._growing.get(index)
+            if growing is None:
+                growing = self._growing[index] = _Growing()
             growing.content.add(candidate.get("content"))
-            for name in sorted(growing.content.odd):
-                self.note(f"a content with an odd {named(name)}", raw)
-            rest = {name: value for name, value in candidate.items() if name != "content"}
-            self._replace(growing.members, rest, raw)
+            if growing.content.odd:
+                self._note_odd(growing.content.odd, raw)
+            self._replace(growing.members, candidate, _CONTENT, raw)
 
-    def _replace(self, held: JsonObject, news: JsonObject, raw: bytes) -> None:
+    def _note_odd(self, names: set[str], raw: bytes) -> None:
+        for name in sorted(names):
+            self.note(f"a content with an odd {named(name)}", raw)
+
+    def _replace(
+        self, held: JsonObject, news: JsonObject, apart: frozenset[str], raw: bytes
+    ) -> None:
         """Let the last value of each member stay; note where that says less than the one before."""
         for name, value in news.items():
-            if name in held and name != _COUNTS and not _includes(value, held[name]):
+            if name in apart:
+                continue
+            known = held.get(name)
+            # Most members of a chunk are as the last one had them.
+            is_grown = known == value or name == _COUNTS or _includes(value, known)
+            if not is_grown:
                 self.note(f"more than one value of {named(name)}", raw)
-                if value in (None, "", [], {}):
-                    continue
-            held[name] = value
+            if is_grown or value not in (None, "", [], {}):
+                held[name] = value
 
 
 def _includes(value: Any, earlier: Any) -> bool:

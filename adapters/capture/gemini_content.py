@@ -35,7 +35,8 @@ class Content:
     def add(self, content: Any) -> None:
         """Take the content of a chunk in."""
         parts, odd = parts_of(content)
-        self.odd |= odd
+        if odd:
+            self.odd |= odd
         for place, part in enumerate(parts):
             self._add(part, begins_chunk=place == 0)
 
@@ -61,8 +62,11 @@ class Content:
 
     def _goes_on_call(self, part: JsonObject) -> bool:
         """Whether a part belongs to the call that is open, which takes it in."""
-        call, more = self._call, object_in(part, "functionCall")
-        if call is None or more is None or text_in(more, "name") is not None:
+        call = self._call
+        if call is None:
+            return False
+        more = object_in(part, "functionCall")
+        if more is None or text_in(more, "name") is not None:
             self._call = None
             return False
         call.add(part)
@@ -88,7 +92,7 @@ def parts_of(content: Any) -> tuple[list[JsonObject], set[str]]:
     if not isinstance(content, dict):
         return [], {"content"} if content is not None else set()
     members = cast("JsonObject", content)
-    odd = {name for name in members if name not in _MEMBERS}
+    odd = members.keys() - _MEMBERS
     if members.get("role") not in (None, "model"):
         odd.add("role")
     parts = members.get("parts")

@@ -98,8 +98,9 @@ def is_text(part: JsonObject) -> bool:
 
 def goes_on(part: JsonObject, before: JsonObject) -> bool:
     """Whether a part that begins a chunk goes on with the last one of the chunk before it."""
-    both = is_text(part) and is_text(before)
-    return both and part.get("thought") == before.get("thought") and part.keys() == before.keys()
+    if part.keys() != before.keys() or part.get("thought") != before.get("thought"):
+        return False
+    return is_text(part) and isinstance(before["text"], str)
 
 
 def grounding_blocks(told: JsonObject) -> list[JsonObject]:

@@ -8,16 +8,14 @@ recorder does not reconnect.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 EVENT_STREAM: Final = "text/event-stream"
 BOM: Final = b"\xef\xbb\xbf"
 _BEGINNINGS: Final = (b"data:", b"event:", b":", b"id:", b"retry:")
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSentEvent:
+class ServerSentEvent(NamedTuple):
     """One dispatched event: its name (empty if the stream gave none) and its data."""
 
     name: str
