@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import ast
 import json
+from itertools import product
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
 import pytest
 
 import hansard
+from hansard.domain.content import Native
+from hansard.domain.events import MessageRecorded, ReasoningRecorded, ResponseCompleted
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections.requests.rendering import APIS
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.window import Window
+from tests.projections import bedrock_happenings as bedrock
 from tests.projections import chat_happenings as chat
+from tests.projections import gemini_happenings as gemini
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import (
     API,
@@ -237,30 +243,47 @@ def test_a_compaction_takes_nothing_from_the_record() -> None:
     assert "prompt 0" in body(story.request(at=9))
 
 
-@pytest.mark.parametrize("api", APIS)
-def test_foreign_thinking_is_told_in_no_words(api: str) -> None:
-    """A model that is shown another's thinking as text goes on in the same way."""
-    stories = list[Story]()
-    for each in (API, "openai-chat", "openai-responses"):
-        if each == api:
-            continue
-        story = Story()
-        story.user("hi")
-        if each == API:
+def thinks(api: str) -> Story:
+    """A model of this API thinks, and greets."""
+    story = Story()
+    story.user("hi")
+    match api:
+        case "anthropic-messages":
             story.answer(thinking("secret thought"), "Hello.")
-        elif each == "openai-chat":
+        case "openai-chat":
             chat.answers(story, chat.says("Hello.", reasoning_content="secret thought"))
-        else:
+        case "openai-responses":
             told = [{"type": "summary_text", "text": "secret thought"}]
             thought = {**responses.reasoning(), "summary": told}
             responses.answers(story, thought, responses.message("Hello."))
-        story.user("thanks")
-        stories.append(story)
-    for story in stories:
-        request = story.request(Options(api=api))
-        assert "secret thought" not in body(request)
-        assert "Hello." in body(request)
-        assert "think" not in body(request)
+        case "gemini":
+            gemini.answers(story, gemini.thought("secret thought"), gemini.text("Hello."))
+        case "bedrock-converse":
+            bedrock.answers(story, bedrock.reasoning("secret thought"), {"text": "Hello."})
+        case _:
+            greeting = {"role": "assistant", "content": "Hello."}
+            said = (Native(api="ollama", value=greeting),)
+            idea = Native(api="ollama", value={"thinking": "secret thought"})
+            response = UUID(int=1)
+            story.happen(ReasoningRecorded(response=response, index=0, content=idea))
+            story.happen(
+                MessageRecorded(role="assistant", response=response, index=1, content=said)
+            )
+            story.happen(ResponseCompleted(response=response, api="ollama", envelope={}))
+    story.user("thanks")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("source", "api"), [pair for pair in product(APIS, APIS) if len(set(pair)) == 2]
+)
+def test_foreign_thinking_is_told_in_no_words(source: str, api: str) -> None:
+    """A model that is shown another's thinking as text goes on in the same way."""
+    request = thinks(source).request(Options(api=api))
+    assert refused(api, request) == ()
+    assert "secret thought" not in body(request)
+    assert "Hello." in body(request)
+    assert "think" not in body(request)
 
 
 @pytest.mark.parametrize("api", [api for api in APIS if api != API])
