@@ -5,7 +5,16 @@ from __future__ import annotations
 import typer
 
 from hansard.adapters.cli import history_commands, keeping_commands, looking_commands
-from hansard.adapters.cli.options import AnthropicModel, AsJson, Keep, Live, OpenAIModel
+from hansard.adapters.cli.options import (
+    AnthropicModel,
+    AsJson,
+    BedrockModel,
+    GeminiModel,
+    Keep,
+    Live,
+    OllamaModel,
+    OpenAIModel,
+)
 from hansard.adapters.cli.program import app
 
 __all__ = ["app"]
@@ -16,20 +25,32 @@ def demo(
     live: Live = False,
     model: AnthropicModel = "claude-sonnet-5",
     openai_model: OpenAIModel = "gpt-5.4",
+    gemini_model: GeminiModel = "gemini-3-pro-preview",
+    ollama_model: OllamaModel = "qwen3",
+    bedrock_model: BedrockModel = "us.amazon.nova-pro-v1:0",
     keep: Keep = False,
     as_json: AsJson = False,
 ) -> None:
     """Record a conversation with a model server on this machine, then look at it.
 
-    On Anthropic's API, then on to OpenAI's two and back, through the official SDKs; without a key
-    (`pip install hansard[anthropic,openai]`). `--live`: exit code 1 if an answer is not as it must be.
+    On Anthropic's API, then across OpenAI's two, Gemini's, Ollama's and Bedrock's, and back, through
+    the official SDKs that are installed; without a key. `--live`: exit code 1 if an answer is not as
+    it must be.
 
     Example: `hansard demo --keep`
     """
     from hansard.adapters.cli.demonstrating import demo
     from hansard.adapters.demo.telling import Telling
 
-    if not demo(Telling(model, openai_model, keep=keep, as_json=as_json), live=live):
+    models = {
+        "anthropic-messages": model,
+        "openai-chat": openai_model,
+        "openai-responses": openai_model,
+        "gemini": gemini_model,
+        "ollama": ollama_model,
+        "bedrock-converse": bedrock_model,
+    }
+    if not demo(Telling(models, keep=keep, as_json=as_json), live=live):
         raise typer.Exit(1)
 
 

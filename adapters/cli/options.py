@@ -93,4 +93,7 @@ Live = Annotated[
 ]
 AnthropicModel = Annotated[str, typer.Option("--model", help="The model of Anthropic's.")]
 OpenAIModel = Annotated[str, typer.Option("--openai-model", help="The model of OpenAI's.")]
+GeminiModel = Annotated[str, typer.Option("--gemini-model", help="The model of Google's.")]
+OllamaModel = Annotated[str, typer.Option("--ollama-model", help="The model that Ollama runs.")]
+BedrockModel = Annotated[str, typer.Option("--bedrock-model", help="The model on Bedrock.")]
 Keep = Annotated[bool, typer.Option("--keep", help="Leave the recorded store where it is.")]

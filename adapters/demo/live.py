@@ -8,34 +8,43 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from hansard.adapters.cli import output
 from hansard.adapters.demo import support_agent
 from hansard.adapters.demo.asking import answered, say
+from hansard.adapters.demo.clients import advice, failures, is_installed, voice
 from hansard.adapters.demo.pdf import one_page_pdf
 from hansard.adapters.demo.screen import Screen
 from hansard.adapters.demo.telling import Telling, opened
-from hansard.adapters.demo.voices import Voice, need_sdks, on_chat, on_messages, on_responses
 from hansard.adapters.replaying import replays
 from hansard.adapters.store import Store
-from hansard.adapters.talk import Talk
-from hansard.domain.errors import HansardError, InvalidInput
+from hansard.domain.errors import InvalidInput
 
 SYSTEM: Final = "You answer in one short sentence. Use the tools before you answer."
 QUESTION: Final = (
     "Which reference does the report carry, and at which gate is parcel NW-20931? Name both."
 )
 AGAIN: Final = "Name the report's reference and the parcel's gate once more, from what was said."
-_KEYS: Final = {
-    "anthropic-messages": "ANTHROPIC_API_KEY",
-    "openai-chat": "OPENAI_API_KEY",
-    "openai-responses": "OPENAI_API_KEY",
-}
+_AWS: Final = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")
+KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "anthropic-messages": ("ANTHROPIC_API_KEY",),
+        "openai-chat": ("OPENAI_API_KEY",),
+        "openai-responses": ("OPENAI_API_KEY",),
+        "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "ollama": ("OLLAMA_HOST",),
+        "bedrock-converse": _AWS,
+    }
+)
+"""The variables that the SDK of each API looks for; one of them says that the service is there."""
+
+_NO_PDF: Final = frozenset({"ollama"})
+"""Who is shown pictures alone: what the report says is not asked there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +70,29 @@ def tell_live(telling: Telling) -> bool:
 
     Raises InvalidInput where no key is set: nothing could be said of any service.
     """
-    need_sdks()
-    apis = [api for api, key in _KEYS.items() if os.environ.get(key)]
+    apis = [api for api in KEYS if _missing(api) is None]
     if not apis:
-        raise InvalidInput(f"--live needs a key: {' or '.join(sorted(set(_KEYS.values())))}")
+        wanted = dict.fromkeys(names[0] for names in KEYS.values())
+        raise InvalidInput(f"--live needs a service: set {' or '.join(wanted)}")
     screen = Screen(quiet=telling.as_json)
     with opened(telling) as (store, folder):
         screen.hello(store.url, live=True)
-        for api in _KEYS.keys() - apis:
-            screen.remark(f"{api}: skipped, {_KEYS[api]} is not set")
+        for api in KEYS:
+            if (why := _missing(api)) is not None:
+                screen.remark(f"{api}: skipped, {why}")
         checks = [
             check for api in apis for check in _checked(telling, store, folder, apis, api, screen)
         ]
         if telling.as_json:
             output.json_line(_document(store, checks, kept=telling.keep))
     return all(check.holds for check in checks)
+
+
+def _missing(api: str) -> str | None:
+    """Return what is missing to talk to a service; None: nothing is."""
+    if not any(os.environ.get(name) for name in KEYS[api]):
+        return f"{' or '.join(KEYS[api])} is not set"
+    return None if is_installed(api) else advice(api)
 
 
 def names(said: str, fact: str) -> bool:
@@ -87,16 +104,12 @@ def _checked(
     telling: Telling, store: Store, folder: Path, apis: list[str], api: str, screen: Screen
 ) -> Iterator[Check]:
     """Yield what a conversation begun on an API comes to; what goes wrong is a check, too."""
-    import anthropic
-    import httpx2
-    import openai
-
     screen.heading(api)
     try:
         for check in _conversation(telling, store, folder, apis, api, screen):
             screen.checked(check.what, holds=check.holds)
             yield check
-    except (anthropic.AnthropicError, openai.OpenAIError, httpx2.HTTPError, HansardError) as exc:
+    except failures() as exc:
         screen.checked(str(exc), holds=False)
         yield Check(api, "answers", holds=False, said=str(exc))
 
@@ -112,35 +125,22 @@ def _conversation(
     talk.instruct(SYSTEM)
     talk.tools(tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel")
     say(talk, screen, QUESTION, [report])
-    with _voice(telling, talk, api) as voice:
-        said = answered(talk, voice, screen, results)
-    yield Check(api, "names what stands in the PDF alone", names(said, facts.reference), said)
+    with voice(api, telling.models[api], talk, None) as model:
+        said = answered(talk, model, screen, results)
+    if api not in _NO_PDF:
+        yield Check(api, "names what stands in the PDF alone", names(said, facts.reference), said)
     yield Check(api, "names what the tool gave", names(said, facts.gate), said)
     following = apis[(apis.index(api) + 1) % len(apis)]
     if following != api:
         screen.heading(f"{api}, on to {following}")
         say(talk, screen, AGAIN)
-        with _voice(telling, talk, following) as voice:
-            said = answered(talk, voice, screen, results)
-        knows = names(said, facts.reference) and names(said, facts.gate)
+        with voice(following, telling.models[following], talk, None) as model:
+            said = answered(talk, model, screen, results)
+        readable = {api, following} - _NO_PDF
+        knows = names(said, facts.gate) and (not readable or names(said, facts.reference))
         yield Check(following, f"knows what {api} was told", knows, said)
     proven = all(outcome.is_proven for outcome in replays(talk))
     yield Check(api, "every request is proven", proven, "")
-
-
-@contextmanager
-def _voice(telling: Telling, talk: Talk, api: str) -> Generator[Voice]:
-    """Yield a recorded client of a real service, found as its SDK finds it."""
-    import anthropic
-    import openai
-
-    if api == "anthropic-messages":
-        with anthropic.Anthropic() as messages:
-            yield on_messages(talk.record(messages), telling.model)
-        return
-    with openai.OpenAI() as client:
-        speak = on_chat if api == "openai-chat" else on_responses
-        yield speak(talk.record(client), telling.openai_model)
 
 
 def _document(store: Store, checks: Iterable[Check], *, kept: bool) -> dict[str, object]:

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
+from rich.table import Table
 from rich.text import Text
 
 from hansard.adapters.cli import output, replaying, timeline
-from hansard.adapters.cli.asking import draw_report
+from hansard.adapters.cli.asking import said_in
 from hansard.adapters.cli.naming import Named
-from hansard.adapters.cli.quantities import counted
+from hansard.adapters.cli.quantities import counted, size
 from hansard.adapters.cli.timeline import STYLES
 from hansard.adapters.demo.wrapping import Wrapped
 from hansard.projections.replay import Outcome
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from anthropic.lib.streaming import ParsedMessageStreamEvent
 
 _INDENT: Final = "  "
+_COLUMNS: Final[tuple[JustifyMethod, ...]] = ("left", "right", "right", "left")
+_REWORDED: Final = {"translated": "reworded"}
 
 
 class Screen:
@@ -78,6 +81,11 @@ class Screen:
         if text:
             self._piece("", text)
 
+    def thought(self, text: str) -> None:
+        """Show the next piece of what the model says that it thinks."""
+        if text:
+            self._piece("dim italic", text)
+
     def called(self, name: str, arguments: str) -> None:
         """Show a call that the model makes."""
         self._speaks_on("assistant")
@@ -110,22 +118,23 @@ class Screen:
         self._close()
         self._note(f"the connection broke ({type(error).__name__}); what came is recorded")
 
-    def timeline(self, named: Named, rows: Iterable[Row]) -> None:
-        """Show the record."""
+    def timeline(self, named: Named, rows: Iterable[Row], left_out: int) -> None:
+        """Show the record; `left_out` events more are only counted."""
         self.heading("The record", "every block is an event; nothing is ever changed")
         timeline.draw(self._console, named, rows)
+        self._line(f"… and {counted(left_out, 'event')} more: hansard show support/4711", "dim")
 
-    def request(self, heading: str, call: str, made: Request) -> None:
-        """Show a request: a line a message, then its report."""
-        self.heading(heading, call)
-        for message in made["messages"]:
-            role: Speaker = message["role"]
-            said = Text.assemble(
-                (f"{_INDENT}{role:<10} ", STYLES[role]), _kinds(message["content"])
-            )
-            self._console.print(said, no_wrap=True, overflow="ellipsis")
-        if not self._console.quiet:
-            draw_report(self._console, made)
+    def requests(self, made: Iterable[tuple[str, Request]]) -> None:
+        """Show requests side by side: how long each is, and what was done to make it."""
+        self.heading("What would be sent next", "talk.request(api), in a window, or as of before")
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        for justify in _COLUMNS:
+            table.add_column(justify=justify)
+        for name, request in made:
+            length = sum(len(part) for part in request.body_parts().values())
+            deeds = Text(_deeds(request.report), "dim")
+            table.add_row(name, counted(*said_in(request)), size(length), deeds)
+        self._console.print(table)
 
     def replayed(self, outcomes: list[Outcome]) -> None:
         """Show what the replay proves."""
@@ -202,14 +211,18 @@ class Screen:
 
 def in_a_line(report: Report) -> str:
     """Return what a report comes to: what could not travel, and how much travels in other words."""
-    left = Counter(note.why for note in report if note.deed == "left out")
+    left = Counter(_told(note.why) for note in report if note.deed == "left out")
     others = sum(note.deed in ("translated", "repaired", "moved") for note in report)
     told = [f"{count} times {why}" if count > 1 else why for why, count in left.most_common()]
     stays = f"could not travel: {'; '.join(told)}" if told else "all of it travels"
     return f"{stays}. {counted(others, 'block')} in other words" if others else stays
 
 
-def _kinds(content: Any) -> Text:
-    if isinstance(content, str):
-        return Text("text")
-    return Text(", ".join(block["type"] for block in content))
+def _deeds(report: Report) -> str:
+    done = Counter(_REWORDED.get(note.deed, note.deed) for note in report)
+    return ", ".join(f"{count} {deed}" for deed, count in done.most_common()) or "all as it was"
+
+
+def _told(why: str) -> str:
+    """Return why something could not travel, whoever alone can read it."""
+    return "reasoning of others" if why.startswith("reasoning that only ") else why

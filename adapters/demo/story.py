@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,31 +10,26 @@ from hansard.adapters.cli import output, replaying
 from hansard.adapters.cli.naming import Named
 from hansard.adapters.demo import handover, support_agent
 from hansard.adapters.demo.asking import DemoFailed, answered, say
+from hansard.adapters.demo.clients import SDKS, advice, is_installed, need, voice
+from hansard.adapters.demo.picture import parcels_in_a_van
 from hansard.adapters.demo.scenes import JsonObject
 from hansard.adapters.demo.screen import Screen
 from hansard.adapters.demo.server import DemoServer
 from hansard.adapters.demo.telling import Telling, opened
-from hansard.adapters.demo.voices import Voice, need_sdks, on_chat, on_messages, on_responses
+from hansard.adapters.demo.voices import Voice
 from hansard.adapters.replaying import replays
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
 from hansard.domain.content import Native
 from hansard.projections.replay import Outcome
+from hansard.projections.requests.request import Request
 from hansard.projections.timeline import timeline
 from hansard.projections.window import Window
 
 API: Final = "anthropic-messages"
 KEY: Final = "support/4711"
 DOCUMENT: Final = "delivery-report-week-37.pdf"
-
-
-@dataclass(frozen=True, slots=True)
-class Cast:
-    """Who speaks in the story: the models that the conversation moves between."""
-
-    messages: Voice
-    chat: Voice
-    responses: Voice
+PICTURE: Final = "van.png"
 
 
 def tell(telling: Telling) -> None:
@@ -50,41 +43,23 @@ def tell(telling: Telling) -> None:
 
 
 def _told(telling: Telling, store: Store, folder: Path, screen: Screen) -> list[Outcome]:
-    report = folder / DOCUMENT
-    report.write_bytes(support_agent.REPORT)
     talk = store.conversation(KEY)
     screen.hello(store.url, live=False)
-    with _service(telling, talk) as (cast, server):
-        _converse(talk, cast.messages, report, screen)
-        _cross(talk, cast, screen)
+    need(API)
+    agent = support_agent.SupportAgent()
+    with DemoServer(agent, openai=handover.answer, others=handover.answer) as server:
+        with voice(API, telling.models[API], talk, server) as first:
+            screen.heading("1  Anthropic", _call(first.api, first.model))
+            _converse(talk, first, _file(folder, DOCUMENT, support_agent.REPORT), screen)
+        for place, crossing in enumerate(handover.CROSSINGS, start=2):
+            _cross(telling, talk, server, folder, crossing, screen, place)
+        screen.heading("And what comes next")
+        say(talk, screen, "Thank you. What should I do if she writes again?")
         _look_back(talk, screen)
         outcomes = list(replays(talk))
         screen.replayed(outcomes)
         _must_be_right(talk, outcomes, server)
     return outcomes
-
-
-@contextmanager
-def _service(telling: Telling, talk: Talk) -> Generator[tuple[Cast, DemoServer]]:
-    """Yield recorded clients of a server on this machine, and that server."""
-    need_sdks()
-    import anthropic
-    import openai
-
-    with (
-        DemoServer(support_agent.SupportAgent(), openai=handover.answer) as server,
-        anthropic.Anthropic(api_key="demo", base_url=server.url, max_retries=0) as first,
-        openai.OpenAI(api_key="demo", base_url=server.openai_url, max_retries=0) as second,
-    ):
-        recorded = talk.record(second)
-        yield (
-            Cast(
-                on_messages(talk.record(first), telling.model),
-                on_chat(recorded, telling.openai_model),
-                on_responses(recorded, telling.openai_model),
-            ),
-            server,
-        )
 
 
 def _converse(talk: Talk, voice: Voice, report: Path, screen: Screen) -> None:
@@ -98,20 +73,30 @@ def _converse(talk: Talk, voice: Voice, report: Path, screen: Screen) -> None:
     answered(talk, voice, screen, support_agent.RESULTS)
 
 
-def _cross(talk: Talk, cast: Cast, screen: Screen) -> None:
-    """Tell the second part: to OpenAI's two APIs and back, each with all that was said before."""
-    chapters = (
-        ("On to OpenAI, Chat Completions", cast.chat, handover.ON_CHAT),
-        ("On to OpenAI, Responses", cast.responses, handover.ON_RESPONSES),
-        ("Back to Anthropic", cast.messages, handover.BACK),
-    )
-    for heading, voice, prompt in chapters:
-        screen.heading(heading, f'talk.request("{voice.api}", model="{voice.model}")')
-        say(talk, screen, prompt)
-        screen.report(talk.request(voice.api, model=voice.model))
-        answered(talk, voice, screen, handover.RESULTS)
-    screen.heading("And what comes next")
-    say(talk, screen, "Thank you. What should I do if she writes again?")
+def _cross(
+    telling: Telling,
+    talk: Talk,
+    server: DemoServer,
+    folder: Path,
+    crossing: handover.Crossing,
+    screen: Screen,
+    place: int,
+) -> None:
+    """Go on at another API, with all that was said before."""
+    api, model = crossing.api, telling.models[crossing.api]
+    screen.heading(f"{place}  {crossing.service}", _call(api, model))
+    if not is_installed(api):
+        screen.remark(f"left out: {advice(api)}")
+        return
+    files = [_file(folder, PICTURE, parcels_in_a_van())] if crossing.pictured else []
+    say(talk, screen, crossing.prompt, files)
+    screen.report(talk.request(api, model=model))
+    with voice(api, model, talk, server) as speaker:
+        answered(talk, speaker, screen, handover.RESULTS)
+
+
+def _call(api: str, model: str) -> str:
+    return f'talk.request("{api}", model="{model}")'
 
 
 def _broken_answer(talk: Talk, voice: Voice, screen: Screen) -> None:
@@ -135,28 +120,26 @@ def _tools(tools: Iterable[JsonObject]) -> list[Mapping[str, Any] | Native]:
 
 
 def _look_back(talk: Talk, screen: Screen) -> None:
-    head = talk.head()
-    screen.timeline(Named(KEY, talk.conversation_id, head), timeline(talk.read()))
-    screen.request("The next request", 'talk.request("anthropic-messages")', talk.request(API))
-    window = talk.request(API, window=Window(exchanges=1, step=1), cache=True)
-    screen.request(
-        "A window of it, with cache marks",
-        'talk.request("anthropic-messages", window=Window(exchanges=1, step=1), cache=True)',
-        window,
+    events = list(talk.read())
+    shown = [event for event in events if event.exchange <= 1]
+    screen.timeline(
+        Named(KEY, talk.conversation_id, talk.head()), timeline(shown), len(events) - len(shown)
     )
-    at = _last_result(talk)
-    screen.request(
-        "The same, as it stood before",
-        f'talk.request("anthropic-messages", at={at})',
-        talk.request(API, at=at),
-    )
+    screen.requests(_next_requests(talk, shown[-1].version))
 
 
-def _last_result(talk: Talk) -> int:
-    return max(
-        (event.version for event in talk.read() if event.type == "tool_result.recorded"),
-        default=talk.head().version,
-    )
+def _next_requests(talk: Talk, at: int) -> Iterator[tuple[str, Request]]:
+    for api in SDKS:
+        yield api, talk.request(api)
+    window = Window(exchanges=1, step=1)
+    yield "  one exchange of it", talk.request(API, window=window)
+    yield f"  as of version {at}", talk.request(API, at=at)
+
+
+def _file(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
 
 
 def _must_be_right(talk: Talk, outcomes: list[Outcome], server: DemoServer) -> None:

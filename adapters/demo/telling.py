@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +15,9 @@ from hansard.adapters.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """How the demo is to be told, and the models to name in its requests."""
+    """How the demo is to be told, and the models to name in its requests, by API."""
 
-    model: str = "claude-sonnet-5"
-    openai_model: str = "gpt-5.4"
+    models: Mapping[str, str]
     keep: bool = False
     as_json: bool = False
 

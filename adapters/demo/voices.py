@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hansard.adapters.demo.screen import Screen
-from hansard.domain.errors import InvalidInput
+from hansard.domain import jsontext
 from hansard.projections.requests.request import Request
 
 if TYPE_CHECKING:
@@ -33,17 +33,6 @@ class Voice:
     api: str
     model: str
     ask: Callable[[Request, Screen], Heard]
-
-
-def need_sdks() -> None:
-    """Raise InvalidInput where an SDK is missing."""
-    try:
-        import anthropic  # noqa: F401  # pyright: ignore[reportUnusedImport] - whether it is there
-        import openai  # noqa: F401  # pyright: ignore[reportUnusedImport] - whether it is there
-    except ModuleNotFoundError as exc:
-        raise InvalidInput(
-            "the demo talks through the official SDKs: pip install 'hansard[anthropic,openai]'"
-        ) from exc
 
 
 def on_messages(client: anthropic.Anthropic, model: str) -> Voice:
@@ -106,6 +95,62 @@ def on_responses(client: openai.OpenAI, model: str) -> Voice:
     return Voice("openai-responses", model, ask)
 
 
+def on_gemini(client: Any, model: str) -> Voice:
+    """Return a model behind Gemini's API, which streams."""
+
+    def ask(request: Request, screen: Screen) -> Heard:
+        said = ""
+        for answer in client.models.generate_content_stream(model=model, **request):
+            for candidate in answer.candidates or ():
+                for part in (candidate.content and candidate.content.parts) or ():
+                    said += "" if part.thought else part.text or ""
+                    _show_part(part, screen)
+        return Heard(said)
+
+    return Voice("gemini", model, ask)
+
+
+def on_ollama(client: Any, model: str) -> Voice:
+    """Return a model behind Ollama's chat API, which streams."""
+
+    def ask(request: Request, screen: Screen) -> Heard:
+        said = ""
+        for answer in client.chat(model=model, stream=True, **request):
+            message = answer.message
+            screen.thought(message.thinking or "")
+            screen.said(message.content or "")
+            said += message.content or ""
+            for call in message.tool_calls or ():
+                screen.called(call.function.name, _spelled(dict(call.function.arguments)))
+        return Heard(said)
+
+    return Voice("ollama", model, ask)
+
+
+def on_bedrock(client: Any, model: str) -> Voice:
+    """Return a model behind Bedrock's Converse, which answers in binary frames."""
+
+    def ask(request: Request, screen: Screen) -> Heard:
+        said, name, arguments = "", "", ""
+        for event in client.converse_stream(modelId=model, **request)["stream"]:
+            match event:
+                case {"contentBlockStart": {"start": {"toolUse": {"name": str(called)}}}}:
+                    name, arguments = called, ""
+                case {"contentBlockDelta": {"delta": {"text": str(piece)}}}:
+                    said += piece
+                    screen.said(piece)
+                case {"contentBlockDelta": {"delta": {"toolUse": {"input": str(piece)}}}}:
+                    arguments += piece
+                case {"contentBlockStop": _} if name:
+                    screen.called(name, arguments)
+                    name = ""
+                case _:
+                    pass
+        return Heard(said)
+
+    return Voice("bedrock-converse", model, ask)
+
+
 def _show(item: Any, screen: Screen) -> None:
     """Show an item that is whole; its text was shown already."""
     match item.type:
@@ -115,3 +160,16 @@ def _show(item: Any, screen: Screen) -> None:
             screen.called(item.name, item.arguments)
         case _:
             pass
+
+
+def _show_part(part: Any, screen: Screen) -> None:
+    if part.function_call:
+        screen.called(part.function_call.name, _spelled(part.function_call.args))
+    elif part.thought:
+        screen.thought(part.text or "")
+    else:
+        screen.said(part.text or "")
+
+
+def _spelled(arguments: dict[str, Any] | None) -> str:
+    return jsontext.write(arguments or {}).decode()

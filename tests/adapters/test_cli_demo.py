@@ -1,12 +1,17 @@
 """The demo from end to end, and the replay of what it recorded."""
 
+import base64
 import sys
+from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 import hansard
+from hansard.adapters.demo.clients import SDKS, is_installed
+from hansard.adapters.demo.live import KEYS
+from hansard.adapters.demo.picture import parcels_in_a_van
 from hansard.adapters.demo.wrapping import Wrapped
 from hansard.domain.events import LiteralSpan, RequestSent, SharedSpan, Template
 from tests.adapters.command import Command, Done, in_process, on_a_terminal, run, url_of
@@ -36,7 +41,7 @@ class TestTheDemo:
     def test_every_request_is_proven(self, told: Done) -> None:
         replay = told.document["replay"]
         assert told.code == 0
-        assert (replay["whole"], replay["rendered"], len(replay["requests"])) == (10, 10, 10)
+        assert (replay["whole"], replay["rendered"], len(replay["requests"])) == (16, 16, 16)
         assert replay["proven"] is True
 
     def test_every_kind_of_block_is_recorded(self, told: Done, command: Command) -> None:
@@ -72,21 +77,52 @@ class TestTheDemo:
 
     def test_the_screen_says_what_could_not_travel(self, told: Done, command: Command) -> None:
         shown = command("demo").out.replace("\n", " ")
-        assert "4 times reasoning that only anthropic-messages can check" in shown
-        assert "2 times reasoning that only openai-responses can check" in shown
+        assert "8 times reasoning of others" in shown
+        assert "the API takes no application/pdf here" in shown
 
-    @pytest.mark.parametrize("api", ["openai-chat", "openai-responses"])
-    def test_a_request_of_each_api_is_drawn_on_a_terminal(self, told: Done, api: str) -> None:
-        drawn = on_a_terminal("request", KEY, "--api", api)
-        assert ("items" if api == "openai-responses" else "messages") in drawn
+    @pytest.mark.parametrize(
+        ("api", "counted"),
+        [
+            ("openai-chat", "34 messages"),
+            ("openai-responses", "42 items"),
+            ("gemini", "31 contents"),
+            ("ollama", "34 messages"),
+            ("bedrock-converse", "31 messages"),
+        ],
+    )
+    def test_a_request_of_each_api_is_drawn_and_written_as_json(
+        self, told: Done, command: Command, api: str, counted: str
+    ) -> None:
+        assert counted in on_a_terminal("request", KEY, "--api", api)
+        written = command("request", KEY, "--api", api, "--json").document["request"]
+        said = next(written[name] for name in ("messages", "input", "contents") if name in written)
+        assert f"{len(said)} " in counted
 
-    def test_calls_of_openai_are_shown_by_their_arguments(
+    @pytest.mark.parametrize(
+        "api", ["anthropic-messages", "openai-chat", "openai-responses", "gemini", "ollama"]
+    )
+    def test_the_picture_goes_to_every_model_that_is_shown_pictures(
+        self, told: Done, command: Command, api: str
+    ) -> None:
+        drawn = base64.b64encode(parcels_in_a_van()).decode()
+        assert drawn in command("request", KEY, "--api", api).out
+
+    def test_what_was_searched_on_one_api_is_told_in_words_on_the_next(
+        self, told: Done, command: Command
+    ) -> None:
+        said = command("request", KEY, "--api", "ollama", "--json").document["request"]["messages"]
+        assert any("https://northwind.example/terms/late" in message["content"] for message in said)
+
+    def test_calls_of_every_api_are_shown_by_their_arguments(
         self, told: Done, command: Command
     ) -> None:
         calls = [row[6] for row in command("show", KEY).columns if row[3] == "tool call"]
         assert calls[2:] == [
             'track_parcel {"parcel":"NW-20931"}',
             'depot_status {"depot":"North"}',
+            'track_parcel {"parcel":"NW-20931"}',
+            'depot_status {"depot":"North"}',
+            'track_parcel {"parcel":"NW-20931"}',
         ]
 
     def test_it_goes_to_another_store_and_is_proven_there(
@@ -104,30 +140,45 @@ class TestTheDemo:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         shown = command("demo")
         assert shown.code == 0
-        assert "10 of 10 requests hash to what was sent" in shown.out
+        assert "16 of 16 requests hash to what was sent" in shown.out
         assert "\x1b" not in shown.out
         assert list(tmp_path.iterdir()) == []
 
     def test_it_is_drawn_on_a_terminal(self) -> None:
         drawn = on_a_terminal("demo", columns=100)
         assert "\x1b[" in drawn
-        assert "10 of 10 requests hash to what was sent" in drawn
+        assert "16 of 16 requests hash to what was sent" in drawn
 
-    @pytest.mark.parametrize("sdk", ["anthropic", "openai"])
-    def test_it_says_what_it_needs(
-        self, sdk: str, command: Command, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(sys.modules, sdk, None)
+    def test_it_says_what_it_needs(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "anthropic", None)
         done = command("demo")
         assert done.code == 1
         assert done.err == (
-            "hansard: the demo talks through the official SDKs: "
-            "pip install 'hansard[anthropic,openai]'\n"
+            "hansard: the demo talks through the official SDKs: pip install 'hansard[anthropic]'\n"
         )
 
+    @pytest.mark.parametrize("api", SDKS)
+    def test_an_sdk_that_cannot_be_imported_is_not_there(
+        self, api: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert is_installed(api)
+        monkeypatch.setitem(sys.modules, SDKS[api][0], None)
+        assert not is_installed(api)
+
+    def test_without_the_other_sdks_it_goes_on_with_those_there(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        there = {"anthropic-messages", "ollama"}
+        monkeypatch.setattr("hansard.adapters.demo.story.is_installed", there.__contains__)
+        done = command("demo")
+        assert done.code == 0
+        for extra in ("openai", "gemini", "bedrock"):
+            assert f"left out: pip install 'hansard[{extra}]'" in done.out
+        assert "8 of 8 requests hash to what was sent" in done.out
+
     def test_live_needs_a_key(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        for name in chain.from_iterable(KEYS.values()):
+            monkeypatch.delenv(name, raising=False)
         done = command("demo", "--live")
         assert done.code == 1
         assert "ANTHROPIC_API_KEY" in done.err
@@ -141,6 +192,9 @@ class TestReplay:
             *[messages] * 5,
             *[["openai-chat", "gpt-5.4"]] * 2,
             *[["openai-responses", "gpt-5.4"]] * 2,
+            *[["gemini", "gemini-3-pro-preview"]] * 2,
+            *[["ollama", "qwen3"]] * 2,
+            *[["bedrock-converse", "us.amazon.nova-pro-v1:0"]] * 2,
             messages,
         ]
         assert all(len(row[4]) == 64 for row in rows)
@@ -148,9 +202,9 @@ class TestReplay:
     def test_verifying_says_what_was_proven(self, told: Done, command: Command) -> None:
         done = command("replay", KEY, "--verify")
         assert done.code == 0
-        assert [row[5] for row in done.columns] == ["rendered again"] * 10
+        assert [row[5] for row in done.columns] == ["rendered again"] * 16
         assert done.err == (
-            "10 of 10 requests hash to what was sent; 10 of 10 rendered again, byte for byte.\n"
+            "16 of 16 requests hash to what was sent; 16 of 16 rendered again, byte for byte.\n"
         )
 
     def test_bytes_that_are_not_what_was_sent_are_exit_code_1(

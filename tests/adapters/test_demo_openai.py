@@ -52,7 +52,7 @@ def streamed(client: openai.OpenAI, items: list[Any]) -> list[Any]:
     return list(create(model=MODEL, input=items, store=False, include=SEALED, stream=True))
 
 
-PROMPT = {"role": "user", "content": handover.ON_CHAT}
+PROMPT = {"role": "user", "content": handover.CROSSINGS[0].prompt}
 
 
 @pytest.mark.parametrize("said", ITEMS)

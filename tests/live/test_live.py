@@ -7,15 +7,23 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 
-from hansard.adapters.demo.live import names
-from hansard.adapters.demo.sayings import Called, OpenAIApi, Said
+from hansard.adapters.demo.live import KEYS, names
+from hansard.adapters.demo.sayings import Called, OpenAIApi, OtherApi, Said
 from hansard.adapters.demo.scenes import Answer, JsonObject, Scene
 from hansard.adapters.demo.server import DemoServer
 from tests.adapters.command import Command, in_process
 
+CREDENTIALS = (
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+)
 CALL = Called("track_parcel", {"parcel": "NW-20931"})
 
 
@@ -30,7 +38,7 @@ def answer_of(request: JsonObject) -> str | None:
     """What a model says that reads; None where it has to ask the tool first."""
     shown = seen(request)
     gate = re.search(r"gate (G\d+)", shown)
-    reference = re.search(r"reference (NR\d+)", shown)
+    reference = re.search(r"\b(NR\d{6})\b", shown)
     return f"{reference and reference[1]} and {gate[1]}" if gate else None
 
 
@@ -47,13 +55,13 @@ def on_anthropic(request: JsonObject) -> Scene:
     return Answer((call,), stop_reason="tool_use")
 
 
-def on_openai(api: OpenAIApi, request: JsonObject) -> Said:
+def on_others(api: OpenAIApi | OtherApi, request: JsonObject) -> Said:
     said = answer_of(request)
-    reasons = api == "openai-responses"
+    reasons = api in ("openai-responses", "gemini")
     return Said(calls=(CALL,), reasons=reasons) if said is None else Said(said, reasons=reasons)
 
 
-def forgetful(api: OpenAIApi, request: JsonObject) -> Said:
+def forgetful(api: OpenAIApi | OtherApi, request: JsonObject) -> Said:
     return Said("I cannot tell.")
 
 
@@ -65,14 +73,20 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def take_the_place(server: DemoServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", server.url)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    for name in chain.from_iterable(KEYS.values()):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[DemoServer]:
-    with DemoServer(on_anthropic, openai=on_openai) as server:
+    with DemoServer(on_anthropic, openai=on_others, others=on_others) as server:
         take_the_place(server, monkeypatch)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
-        monkeypatch.setenv("OPENAI_API_KEY", "not a key")
+        for name in CREDENTIALS:
+            monkeypatch.setenv(name, "not a key")
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
         yield server
 
 
@@ -83,33 +97,38 @@ def test_each_service_reads_the_pdf_uses_the_tool_and_knows_what_others_were_tol
     assert done.code == 0
     assert list(done.document) == ["url", "checks"]
     told = [(check["api"], check["what"]) for check in done.document["checks"] if check["holds"]]
-    chain = ["anthropic-messages", "openai-chat", "openai-responses"]
-    for api, following in zip(chain, [*chain[1:], chain[0]], strict=True):
-        assert (api, "names what stands in the PDF alone") in told
+    apis = list(KEYS)
+    for api, following in zip(apis, [*apis[1:], apis[0]], strict=True):
+        # Ollama is shown pictures alone.
+        assert ((api, "names what stands in the PDF alone") in told) == (api != "ollama")
         assert (api, "names what the tool gave") in told
         assert (following, f"knows what {api} was told") in told
         assert (api, "every request is proven") in told
-    assert len(told) == len(done.document["checks"]) == 12
+    assert len(told) == len(done.document["checks"]) == 4 * len(apis) - 1
 
 
 def test_a_service_without_a_key_is_skipped_and_said_to_be(
     services: DemoServer, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY")
+    for name in (*CREDENTIALS, "OLLAMA_HOST"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
     done = command("demo", "--live")
     assert done.code == 0
-    assert "openai-chat: skipped, OPENAI_API_KEY is not set" in done.out
-    assert "openai-responses: skipped, OPENAI_API_KEY is not set" in done.out
+    told = " ".join(done.out.split())
+    assert "openai-chat: skipped, OPENAI_API_KEY is not set" in told
+    assert "openai-responses: skipped, OPENAI_API_KEY is not set" in told
+    assert "gemini: skipped, GEMINI_API_KEY or GOOGLE_API_KEY is not set" in told
+    assert "ollama: skipped, OLLAMA_HOST is not set" in told
     assert {request.path for request in services.requests} == {"/v1/messages"}
 
 
 def test_a_model_that_does_not_know_is_exit_code_1(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "not a key")
     with DemoServer([], openai=forgetful) as server:
         take_the_place(server, monkeypatch)
+        monkeypatch.setenv("OPENAI_API_KEY", "not a key")
         done = command("demo", "--live")
     assert done.code == 1
     assert "names what stands in the PDF alone" in done.out
@@ -118,16 +137,16 @@ def test_a_model_that_does_not_know_is_exit_code_1(
 def test_a_service_that_refuses_does_not_keep_the_others_from_being_asked(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
-    monkeypatch.setenv("OPENAI_API_KEY", "not a key")
-    with DemoServer([], openai=on_openai) as server:
+    with DemoServer([], openai=on_others, others=on_others) as server:
         take_the_place(server, monkeypatch)
+        for name in CREDENTIALS:
+            monkeypatch.setenv(name, "not a key")
         done = command("demo", "--live", "--json")
     assert done.code == 1
     failed = {check["api"] for check in done.document["checks"] if not check["holds"]}
     held = {check["api"] for check in done.document["checks"] if check["holds"]}
     assert "anthropic-messages" in failed
-    assert held == {"openai-chat", "openai-responses"}
+    assert held == {"openai-chat", "openai-responses", "gemini", "bedrock-converse"}
 
 
 @pytest.mark.parametrize("said", ["NR123456", "NR 123456", "`nr-123456`", "No. NR-123,456."])

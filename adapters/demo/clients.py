@@ -1,0 +1,152 @@
+"""Recorded clients of the official SDKs, for the demo's server or for the real services."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from hansard.adapters.demo.server import DemoServer
+from hansard.adapters.demo.voices import (
+    Voice,
+    on_bedrock,
+    on_chat,
+    on_gemini,
+    on_messages,
+    on_ollama,
+    on_responses,
+)
+from hansard.adapters.talk import Talk
+from hansard.domain.errors import HansardError, InvalidInput
+
+_KEY: Final = "demo"
+SDKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "anthropic-messages": ("anthropic", "anthropic"),
+        "openai-chat": ("openai", "openai"),
+        "openai-responses": ("openai", "openai"),
+        "gemini": ("google.genai", "gemini"),
+        "ollama": ("ollama", "ollama"),
+        "bedrock-converse": ("boto3", "bedrock"),
+    }
+)
+"""The module of each API's SDK, and the extra that brings it."""
+
+
+_FAILURES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "anthropic": ("AnthropicError",),
+        "openai": ("OpenAIError",),
+        "google.genai.errors": ("APIError",),
+        "ollama": ("ResponseError",),
+        "botocore.exceptions": ("BotoCoreError", "ClientError"),
+        "httpx": ("HTTPError",),
+        "httpx2": ("HTTPError",),
+    }
+)
+
+
+def is_installed(api: str) -> bool:
+    """Whether the SDK of an API is there."""
+    module, _ = SDKS[api]
+    try:
+        return find_spec(module) is not None
+    except (ModuleNotFoundError, ValueError):
+        # `google` is not there, or the module was put aside: nothing can be imported either way.
+        return False
+
+
+def advice(api: str) -> str:
+    """Return how to install the SDK of an API."""
+    return f"pip install 'hansard[{SDKS[api][1]}]'"
+
+
+def need(api: str) -> None:
+    """Raise InvalidInput where the SDK of an API is missing."""
+    if not is_installed(api):
+        raise InvalidInput(f"the demo talks through the official SDKs: {advice(api)}")
+
+
+@contextmanager
+def voice(api: str, model: str, talk: Talk, server: DemoServer | None) -> Generator[Voice]:
+    """Yield a model behind an API, recorded; without a server, as its SDK finds the service."""
+    match api:
+        case "anthropic-messages":
+            with _anthropic(server) as client:
+                yield on_messages(talk.record(client), model)
+        case "openai-chat" | "openai-responses":
+            with _openai(server) as client:
+                speak = on_chat if api == "openai-chat" else on_responses
+                yield speak(talk.record(client), model)
+        # What these three would spell otherwise goes as it was rendered.
+        case "gemini":
+            with _google(server) as client:
+                yield on_gemini(talk.record(client, splice=True), model)
+        case "ollama":
+            with _ollama(server) as client:
+                yield on_ollama(talk.record(client, splice=True), model)
+        case "bedrock-converse":
+            with closing(_amazon(server)) as client:
+                yield on_bedrock(talk.record(client, splice=True), model)
+        case _:
+            raise InvalidInput(f"the demo has no client for {api!r}")
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Return what is raised where a service cannot be asked, by the SDKs in use and by the recorder."""
+    raised = (
+        getattr(sys.modules[module], name)
+        for module, names in _FAILURES.items()
+        if module in sys.modules
+        for name in names
+    )
+    return (HansardError, ConnectionError, *raised)
+
+
+def _anthropic(server: DemoServer | None) -> Any:
+    import anthropic
+
+    if server is None:
+        return anthropic.Anthropic()
+    return anthropic.Anthropic(api_key=_KEY, base_url=server.url, max_retries=0)
+
+
+def _openai(server: DemoServer | None) -> Any:
+    import openai
+
+    if server is None:
+        return openai.OpenAI()
+    return openai.OpenAI(api_key=_KEY, base_url=server.openai_url, max_retries=0)
+
+
+def _google(server: DemoServer | None) -> Any:
+    from google import genai
+
+    if server is None:
+        return genai.Client()
+    return genai.Client(
+        api_key=_KEY, vertexai=False, http_options=genai.types.HttpOptions(base_url=server.url)
+    )
+
+
+def _ollama(server: DemoServer | None) -> Any:
+    import ollama
+
+    return ollama.Client() if server is None else ollama.Client(host=server.url)
+
+
+def _amazon(server: DemoServer | None) -> Any:
+    import boto3  # type: ignore[import-untyped]  # it has no stubs
+
+    given: dict[str, str] = {}
+    if server is not None:
+        given = {
+            "endpoint_url": server.url,
+            "region_name": "us-east-1",
+            "aws_access_key_id": _KEY,
+            "aws_secret_access_key": _KEY,
+        }
+    return cast("Any", boto3).client("bedrock-runtime", **given)
