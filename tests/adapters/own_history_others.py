@@ -104,7 +104,9 @@ class Bedrock:
 
     def answer(self, text: str | None, calls: Sequence[str]) -> JsonObject:
         said = [] if text is None else [{"text": text}]
-        made = [{"toolUse": {"toolUseId": call, "name": "look", "input": {}}} for call in calls]
+        made: List = [
+            {"toolUse": {"toolUseId": call, "name": "look", "input": {}}} for call in calls
+        ]
         return {
             "output": {"message": {"role": "assistant", "content": [*said, *made]}},
             "stopReason": "tool_use" if calls else "end_turn",

@@ -37,6 +37,9 @@ _CONTAINERS: Final = "tests/projections/test_anthropic_containers.py"
 _PAIRS: Final = "tests/projections/test_anthropic_server_tools.py"
 _RAN: Final = "tests/projections/test_openai_responses_server_tools.py"
 _HOPS: Final = "tests/projections/test_hops.py"
+_BEDROCK: Final = "tests/projections/test_bedrock_messages.py"
+_GEMINI: Final = "tests/projections/test_gemini_calls.py"
+_OLLAMA: Final = "tests/projections/test_ollama.py"
 _STREAM: Final = "tests/adapters/test_capture_openai_responses_stream.py"
 
 CASES: Final = {
@@ -94,6 +97,24 @@ CASES: Final = {
 ALSO: Final = {
     1: [(_PAIRS, "test_a_result_may_come_in_the_response_after_the_pause")],
     2: [(_PAIRS, "test_a_server_call_in_flight_is_lost_when_the_user_speaks_too_early")],
+    3: [
+        (_BEDROCK, "test_results_begin_the_next_message_in_the_order_of_the_calls"),
+        (_GEMINI, "test_results_stand_in_one_content_in_the_order_of_the_calls"),
+        (_OLLAMA, "test_results_stand_in_call_order_and_name_the_calls_that_have_ids"),
+    ],
+    8: [
+        (_BEDROCK, "test_text_of_a_block_that_broke_off_stays"),
+        (_GEMINI, "test_calls_of_an_answer_that_is_broken_do_not_go"),
+        (
+            "tests/adapters/test_capture_bedrock_properties.py",
+            "test_a_stream_that_is_cut_anywhere_has_of_its_blocks_what_came_whole",
+        ),
+        (
+            "tests/adapters/test_capture_ollama.py",
+            "test_calls_of_an_answer_that_broke_off_are_whole_but_await_nothing",
+        ),
+    ],
+    9: [(_BEDROCK, "test_blank_text_goes_nowhere")],
     10: [
         (_CONTAINERS, "test_code_in_flight_goes_until_its_container_has_expired"),
         (_RAN, "test_code_goes_as_words_once_its_container_is_gone"),
