@@ -12,6 +12,7 @@ from hansard.adapters.recording import Related, Standing
 from hansard.adapters.side_lines import SideLine, SideLines, line_of
 from hansard.domain.events import LineAdopted, Relation
 from hansard.domain.log import Log, RecordedEvent
+from hansard.projections.alignment import Alignment
 from hansard.projections.continuation import Piece, digests_of
 from hansard.projections.units import Unit, unit_of_piece
 
@@ -113,7 +114,19 @@ class Compared:
         """Return the blocks of the request at places, counted from a block on."""
         return tuple(self.asked.pieces[start + place] for place in places)
 
+    def new_pieces(self, found: Alignment, start: int = 0) -> tuple[Piece, ...]:
+        """Return the blocks that are new, results under the ids that their calls are recorded by."""
+        return new_pieces(self.asked.pieces[start:], found)
+
     def of_line(self, side: SideLine) -> Iterator[RecordedEvent]:
         """Yield what was recorded on a side line after its last request."""
         recorded = self.log.read(self.own, after=side.last.version, until=self.version)
         return (event for event in recorded if line_of(event) == side.line)
+
+
+def new_pieces(pieces: Sequence[Piece], found: Alignment) -> tuple[Piece, ...]:
+    """Return those of the pieces that are new, results under the ids of their recorded calls."""
+    return tuple(
+        pieces[place]._replace(call=found.calls[place]) if place in found.calls else pieces[place]
+        for place in found.new
+    )

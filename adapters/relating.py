@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from hansard.adapters.capture.sent import Sent
-from hansard.adapters.compared import Compared
+from hansard.adapters.compared import Compared, new_pieces
 from hansard.adapters.lineage import FIRST
 from hansard.adapters.paths import RECENT, Path, PathRead, known_events
 from hansard.adapters.recording import Related, Standing, in_force_anew
@@ -157,7 +157,7 @@ class Relating:
         found = align(self._compared.units_from(last.blocks), units)
         if found.how == "extends" and (is_said or last.blocks):
             return self._compared.extends(
-                path, self._compared.pieces(found.new, last.blocks), last.request
+                path, self._compared.new_pieces(found, last.blocks), last.request
             )
         if found.how != "repeats":
             return None
@@ -210,7 +210,7 @@ class Relating:
                 yield path
 
     def _placed(self, path: Path, read: PathRead, found: Alignment) -> Related:
-        new = self._compared.pieces(found.new)
+        new = self._compared.new_pieces(found)
         parent = read.request_at(found.after)
         is_over = not new and self._is_out(path)
         if found.how == "extends" and not self._is_now(path) and self._gives_results(new):
@@ -298,8 +298,7 @@ def after_last(asked: Sent, start: int, standing: Standing) -> Related | None:
     found = align([unit_of_piece(asked.api, piece) for piece in rest], standing.since)
     if found.how not in ("extends", "repeats"):
         return None
-    new = tuple(rest[place] for place in found.new)
-    return Related("extends", new=new, parent=standing.last_id)
+    return Related("extends", new=new_pieces(rest, found), parent=standing.last_id)
 
 
 def answers_itself(related: Related) -> bool:

@@ -7,13 +7,16 @@ repeated "yes" confuses nothing. Results are found by their call, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Final, Literal
 
 from hansard.projections.recorded_units import RecordedUnit
 from hansard.projections.runs import ending_runs, longest_run, runs_back
 from hansard.projections.units import Unit
+
+_CALL: Final = "call:"
 
 How = Literal["extends", "repeats", "branches", "view", "apart"]
 """How a request goes on from a line.
@@ -30,7 +33,8 @@ class Alignment:
 
     `new` are the places of the request's units that the line does not hold, in order; `after` is
     the version after which the line may be cut to keep what is shared (0: nothing). `weight` counts
-    the units that are shared, `is_sure` says that they are more than a chance.
+    the units that are shared, `is_sure` says that they are more than a chance. `calls` tells of new
+    results, by place, which recorded call they are of, where the request has another id for it.
     """
 
     how: How
@@ -38,6 +42,7 @@ class Alignment:
     after: int = 0
     weight: int = 0
     is_sure: bool = False
+    calls: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def tells_more_than(self, other: Alignment) -> bool:
         """Whether it says more about where a request goes on than an alignment with another line."""
@@ -67,6 +72,32 @@ class _Aligning:
 
     def found(self) -> Alignment:
         """Return the alignment that says most."""
+        found = self._best()
+        return replace(found, calls=dict(self._given(set(found.new))))
+
+    def _given(self, new: set[int]) -> Iterator[tuple[int, str]]:
+        """Yield which recorded calls new results are of that name them otherwise.
+
+        Equal calls are told apart by their order, from the last one.
+        """
+        owned = [(place, owner) for place, (_, owner) in _owners(self._sent).items()]
+        if not any(place in new and owner >= 0 for place, owner in owned):
+            return
+        made = _calls(told.unit for told in self._line)
+        sent = [place for place in _calls(self._sent) if place not in new]
+        known = _by_number(made, self._of_line)
+        last = {
+            place: known.get(number, [])[-count:]
+            for number, places in _by_number(sent, self._of_sent).items()
+            for count, place in enumerate(reversed(places), 1)
+        }
+        for place, owner in owned:
+            if place in new and (calls := last.get(owner)):
+                call = made[calls[0]]
+                if call != self._sent[place].result_of:
+                    yield place, call
+
+    def _best(self) -> Alignment:
         shared, places = self._prefix()
         at_line_end = self._reaches_end(shared)
         if at_line_end:
@@ -114,14 +145,23 @@ class _Aligning:
         if not is_all:
             return self._after_last(same, known)
         last = max(known, default=-1)
+        behind = self._blanks_behind(last)
         new = tuple(
             place
             for place, unit in enumerate(self._sent)
-            if place not in known and not (unit.is_blank and place < last)
+            if place not in known and not (unit.is_blank and (place < last or place in behind))
         )
         how: How = "extends" if any(not self._sent[p].is_blank for p in new) else "repeats"
         after = max((told.until for told in self._line), default=0)
         return Alignment(how, new, after, len(same), self._is_sure(same.values()))
+
+    def _blanks_behind(self, last: int) -> set[int]:
+        """Return the places of the blank answers right behind one that is known: they are its own."""
+        if last < 0 or not self._sent[last].is_answer:
+            return set()
+        rest = enumerate(self._sent[last + 1 :], last + 1)
+        blanks = takewhile(lambda it: it[1].is_answer and it[1].is_blank, rest)
+        return {place for place, _ in blanks}
 
     def _after_last(self, same: dict[int, int], known: set[int]) -> Alignment:
         """Return the view in which what follows the last unit of the spine that matches is new."""
@@ -205,7 +245,8 @@ class _Aligning:
         """Return what matches with the results of the line, and the results that were rewritten."""
         same, other = dict(places), dict[int, int]()
         for place, (call, owner) in self._owned.items():
-            own = self._results.get((call, places.get(owner, -1)))
+            there = places.get(owner, -1)
+            own = self._results.get((call if there < 0 else "", there))
             if own is not None:
                 target = same if self._of_line[place] == self._of_sent[own] else other
                 target[place] = own
@@ -261,13 +302,29 @@ def _owners(units: Sequence[Unit]) -> dict[int, tuple[str, int]]:
         for name in unit.ids:
             calls[name] = place
         if unit.result_of is not None:
-            found[place] = unit.result_of, calls.get(f"call:{unit.result_of}", -1)
+            found[place] = unit.result_of, calls.get(f"{_CALL}{unit.result_of}", -1)
     return found
 
 
 def _results(units: Sequence[Unit]) -> dict[tuple[str, int], int]:
-    """Return the place of each result, by its call's id and the place of that call."""
-    return {owner: place for place, owner in _owners(units).items()}
+    """Return the place of each result by the place of its call; by that's id if it is not there."""
+    return {
+        (call if owner < 0 else "", owner): place for place, (call, owner) in _owners(units).items()
+    }
+
+
+def _calls(units: Iterable[Unit]) -> dict[int, str]:
+    """Return the ids of calls, by place."""
+    named = ((place, name) for place, unit in enumerate(units) for name in unit.ids)
+    return {place: name.removeprefix(_CALL) for place, name in named if name.startswith(_CALL)}
+
+
+def _by_number(places: Iterable[int], numbers: Sequence[int]) -> dict[int, list[int]]:
+    """Return places in order, by the number of what stands there."""
+    found: dict[int, list[int]] = {}
+    for place in places:
+        found.setdefault(numbers[place], []).append(place)
+    return found
 
 
 def _is_result(told: RecordedUnit) -> bool:

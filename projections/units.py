@@ -5,6 +5,7 @@ the same bytes of a document, the same call with the same arguments, in whatever
 So nulls, the order of keys, cache marks, a string for one text, and what an SDK's echo lost do not
 count; nor does reasoning in tags beside an answer, and the blanks around it: programs put it there,
 or take it out. A result is found by its call; with another content it is the same unit, rewritten.
+Where calls may have no id on the wire, one is also known by what it asks: SDKs lose ids, or add some.
 """
 
 from __future__ import annotations
@@ -22,16 +23,31 @@ from hansard.domain.content import Block, Native
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import canonical
 from hansard.projections.continuation import Piece
-from hansard.projections.neutral import neutral_of
+from hansard.projections.neutral import neutral_of, parts_of
 
 Content: TypeAlias = Native | Block
 
 _REASONING: Final = re.compile("<(think|thinking|reasoning)>")
 """Begins reasoning, as models of open weights give it and pydantic-ai sends it back (2.68.0)."""
 
-_SEALS: Final = ("signature", "encrypted_content", "data")
+_SEALS: Final = (
+    *("signature", "encrypted_content", "data"),
+    *("thoughtSignature", "thought_signature", "redactedContent"),
+)
 """Members by which a provider knows its own reasoning again."""
 
+_SEALED: Final = ("reasoningContent", "reasoningText")
+"""Members of Bedrock's that hold what has the seal."""
+
+_NO_SEALS: Final = frozenset(
+    text
+    for told in ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+    for text in (told, base64.b64encode(told.encode()).decode())
+)
+"""What Gemini takes in place of a signature (ai.google.dev, "Thought signatures"); no seal of its."""
+
+_UNNAMED: Final = frozenset({"gemini", "ollama"})
+"""The APIs whose calls may have no id on the wire."""
 
 _TELLING: Final = 24
 """From how many characters on an answer is known by its words: nobody else says the very same."""
@@ -51,61 +67,93 @@ class Unit(NamedTuple):
     is_blank: bool = False
 
 
+class _Said(NamedTuple):
+    """A block as it is compared: neutral, its JSON, and that JSON as a log keeps it.
+
+    `call` is the id that a call, or a result, has beside its JSON.
+    """
+
+    role: str
+    block: Block
+    api: str
+    value: JsonObject
+    spilled: JsonObject
+    call: str | None
+
+
 def unit_of_piece(api: str, piece: Piece) -> Unit:
     """Return the unit that a block of a request is."""
     value = piece.block
     spilled = spill(value)[0] if len(piece.encoded) > LIMIT else value
-    return _unit(piece.role, neutral_of(api, value), value, spilled, piece.call)
+    return _unit(_Said(piece.role, neutral_of(api, value), api, value, spilled, piece.call))
 
 
 def unit_of(role: str, said: Content, call: str | None = None) -> Unit:
     """Return the unit that a recorded block is; no blob is read for it.
 
-    `call` is the id under which a call, or a result, was recorded.
+    `call` is the id that its event has, if it is a call, or a result.
     """
     if not isinstance(said, Native):
-        return _unit(role, said, {}, {}, call)
+        return _unit(_Said(role, said, "", {}, {}, call))
     value: JsonObject = restore(said.value, _MARKS)
-    return _unit(role, neutral_of(said.api, value), value, said.value, call)
+    return _unit(_Said(role, neutral_of(said.api, value), said.api, value, said.value, call))
 
 
-def _unit(
-    role: str, block: Block, value: JsonObject, spilled: JsonObject, recorded: str | None
-) -> Unit:
-    """Return a unit by its neutral form; what has none is known by its JSON.
-
-    A call is known by the id that it is recorded under: it may have none, or another, of its own.
-    """
-    ids = (*_ids(value), *_document_ids(role, block, value))
+def _unit(said: _Said) -> Unit:
+    """Return a unit by its neutral form; what has none is known by its JSON."""
+    block, role = said.block, said.role
+    ids = (*_ids(said.value), *_document_ids(said))
     is_answer = role == "assistant"
     match block:
         case content.Text(text=text):
-            told = _answer(text) if is_answer else text
-            said = _digest("text", _speaker(role), _text(told))
-            if is_answer and len(told) >= _TELLING:
-                ids = (*ids, f"answer:{said}")
-            return Unit(said, ids, is_answer=is_answer, is_blank=not told.strip())
+            return _text_unit(said, text, ids)
         case content.Document():
             return Unit(ids[-1], ids[:-1], is_answer=is_answer)
         case content.Reasoning(text=text):
-            said = _digest("reasoning", _text(text) if text else _json(spilled))
-            return Unit(said, ids, is_answer=True)
-        case content.ToolCall(id=own, name=name, arguments=arguments):
-            call = recorded or own
-            said = _digest("call", call, name, _json(arguments))
-            return Unit(said, (*ids, f"call:{call}"), is_answer=True)
-        case content.ToolResult(call_id=own):
-            call = recorded or own
+            says = _digest("reasoning", _text(text) if text else _json(said.spilled))
+            return Unit(says, ids, is_answer=True)
+        case content.ToolCall():
+            return _call_unit(said, block, ids)
+        case content.ToolResult(call_id=call):
             parts = [_part(part) for part in block.content]
-            said = _digest("result", call, str(block.is_error), *parts)
-            return Unit(said, result_of=call)
+            says = _digest("result", str(block.is_error), *parts)
+            return Unit(says, result_of=call or said.call or "")
         case content.ServerToolCall(id=call) | content.ServerToolResult(call_id=call):
-            said = _digest(block.kind, call or _json(spilled))
-            return Unit(said, ids, is_answer=True)
+            says = _digest(block.kind, call or _json(_marked(said).model_dump(mode="json")))
+            return Unit(says, ids, is_answer=True)
         case content.Opaque():
-            return Unit(_digest("opaque", _speaker(role), _json(spilled)), ids, is_answer=is_answer)
+            says = _digest("opaque", _speaker(role), _json(said.spilled))
+            # An SDK makes {} of a part that it does not know.
+            return Unit(says, ids, is_answer=is_answer, is_blank=not said.value and is_answer)
         case _:
             assert_never(block)
+
+
+def _text_unit(said: _Said, text: str, ids: tuple[str, ...]) -> Unit:
+    """Return the unit of a text; of a message with pictures, which are a part of what it says."""
+    is_answer = said.role == "assistant"
+    parts = () if is_answer else parts_of(said.api, said.value)
+    if any(isinstance(part, content.Document) for part in parts):
+        return Unit(_digest("message", _speaker(said.role), *map(_part, parts)), ids)
+    told = _answer(text) if is_answer else text
+    says = _digest("text", _speaker(said.role), _text(told))
+    if is_answer and len(told) >= _TELLING:
+        ids = (*ids, f"answer:{says}")
+    return Unit(says, ids, is_answer=is_answer, is_blank=not told.strip())
+
+
+def _call_unit(said: _Said, call: content.ToolCall, ids: tuple[str, ...]) -> Unit:
+    call_id, asks = call.id or said.call or "", _json(call.arguments)
+    alike = (_digest("asks", call.name, asks),) if said.api in _UNNAMED else ()
+    says = _digest("call", call_id, call.name, asks)
+    return Unit(says, (*alike, *ids, f"call:{call_id}"), is_answer=True)
+
+
+def _marked(said: _Said) -> Block:
+    """Return a block as a log gives it: in place of long texts, marks of their blobs."""
+    if said.spilled is said.value or not said.api:
+        return said.block
+    return neutral_of(said.api, restore(said.spilled, _MARKS))
 
 
 def _ids(value: JsonObject) -> Iterator[str]:
@@ -115,22 +163,34 @@ def _ids(value: JsonObject) -> Iterator[str]:
         yield f"id:{kind}:{item}"
     for seal in _SEALS:
         held = value.get(seal)
-        if isinstance(held, str) and held:
-            yield f"{seal}:{_text(held)}"
+        if isinstance(held, str) and held and held not in _NO_SEALS:
+            yield f"seal:{_text(_standard(held))}"
+    for name in _SEALED:
+        held = value.get(name)
+        if isinstance(held, dict):
+            yield from _ids(cast("JsonObject", held))
 
 
-def _document_ids(role: str, block: Block, value: JsonObject) -> tuple[str, ...]:
+def _standard(seal: str) -> str:
+    """Return base64 as RFC 4648 has it first: google-genai sends the one that is safe in URLs."""
+    return seal.replace("-", "+").replace("_", "/").rstrip("=")
+
+
+def _document_ids(said: _Said) -> tuple[str, ...]:
     """Return what a document is known by; the last says it best.
 
     A plain text that is sent as a document may have been recorded as the file that it is.
     """
-    match block:
-        case content.Document():
-            return tuple(f"document:{_speaker(role)}:{known}" for known in _documents(block))
+    named = f"document:{_speaker(said.role)}:"
+    match said.block:
+        case content.Document() as document:
+            marked = _marked(said)
+            kept = _documents(marked) if isinstance(marked, content.Document) else ()
+            return tuple(f"{named}{known}" for known in (*kept, *_documents(document)))
         case content.Text():
-            source: Any = value.get("source")
+            source: Any = said.value.get("source")
             text = cast("JsonObject", source).get("data") if isinstance(source, dict) else None
-            return (f"document:{_speaker(role)}:{_text(text)}",) if isinstance(text, str) else ()
+            return (f"{named}{_text(text)}",) if isinstance(text, str) else ()
         case _:
             return ()
 

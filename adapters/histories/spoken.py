@@ -15,7 +15,7 @@ from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.histories.history import Doubt, Heard, Listener, Spoken
 from hansard.domain import jsontext
 from hansard.domain.errors import InvalidInput, UnknownApi
-from hansard.domain.events import Event, MessageRecorded
+from hansard.domain.events import DocumentExtracted, Event, MessageRecorded
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.apis import MODULES, known_api
 
@@ -23,7 +23,7 @@ MEMBER: Final = {name: known_api(name).messages for name in MODULES}
 """Under which name the requests of an API hold their history."""
 
 _NOBODY: Final = UUID(int=0)
-_ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function"})
+_ROLES: Final = frozenset({"user", "assistant", "model", "system", "developer", "tool", "function"})
 
 
 def hear(
@@ -71,11 +71,18 @@ def _placed(
     pieces = iter(sent.pieces)
     at = 0
     for event in events:
+        if isinstance(event, DocumentExtracted):
+            # A picture in an answer is a block that the event before it took already.
+            yield Spoken(event, f"{_noun(sent.api)} {at + 1}", _time(times, at))
+            continue
         blocks = len(event.content) if isinstance(event, MessageRecorded) else 1
         for _, piece in zip(range(blocks), pieces, strict=False):
             at = piece.message + skipped
-        time = times[at] if at < len(times) else None
-        yield Spoken(event, f"{_noun(sent.api)} {at + 1}", time)
+        yield Spoken(event, f"{_noun(sent.api)} {at + 1}", _time(times, at))
+
+
+def _time(times: Sequence[int | None], at: int) -> int | None:
+    return times[at] if at < len(times) else None
 
 
 def _doubts(sent: Sent, skipped: int) -> Iterator[Doubt]:
