@@ -46,8 +46,13 @@ def recorded(client: Any, binding: Binding) -> Any:
 
 
 def account_of(client: Any) -> str | None:
-    """Return the id of the key that a client signs with; None where it has none that lasts."""
-    credentials = client._request_signer._credentials
+    """Return the id of the key that a client signs with; None where it has none that lasts.
+
+    None, too, where it has a bearer token (`AWS_BEARER_TOKEN_BEDROCK`): only a call tells which of
+    both it sends.
+    """
+    signer = client._request_signer
+    credentials = None if signer._auth_token is not None else signer._credentials
     # Those that are renewed would be renewed if they were asked, and tell no account.
     known = cast("dict[str, Any]", {} if credentials is None else vars(credentials))
     return None if known.get("token") else known.get("access_key")

@@ -118,6 +118,16 @@ def test_hooks_of_the_client_that_was_given_are_those_of_the_recorded_one(
     assert [received.headers.get("x-team") for received in server.requests] == ["support"] * 2
 
 
+def test_the_key_of_a_client_with_a_bearer_token_is_not_taken_for_its_account(
+    talk: hansard.Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Botocore prefers the token: what was made under that would be left out under the key."""
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "ABSK-canary")
+    talk.record(boto_client("https://127.0.0.1:9")).close()
+    wire: Any = vars(talk)["_wire"]
+    assert wire.account("bedrock-converse") is None
+
+
 def test_a_client_of_another_service_is_refused(talk: hansard.Talk) -> None:
     other = cast("Any", boto3).client("sqs", region_name="us-east-1")
     with pytest.raises(UnsupportedClient, match="a client of sqs holds no conversations"):
