@@ -65,11 +65,16 @@ def fences(page: Path) -> list[Fence]:
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[DemoServer]:
     """The model that a program's client finds by the SDK's own variables."""
-    with DemoServer(README_ANSWERS, openai=lambda _api, _body: Said("You are welcome.")) as server:
+    thanks, merci = Said("You are welcome."), Said("Je vous en prie.")
+    with DemoServer(
+        README_ANSWERS, openai=lambda _api, _body: thanks, others=lambda _api, _body: merci
+    ) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         monkeypatch.setenv("OPENAI_API_KEY", "not a key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        monkeypatch.setenv("GEMINI_API_KEY", "not a key")
         yield server
 
 
@@ -88,6 +93,7 @@ def test_the_readme_does_what_it_says(
             assert printed.getvalue() == fence.output
     program["client"].close()
     program["gpt"].close()
+    program["gemini"].close()
     program["store"].close()
     commands = [line for fence in readme if fence.language == "console" for line in lines(fence)]
     assert len(commands) == 9
@@ -124,7 +130,7 @@ def test_the_extra_that_the_readme_names_is_there() -> None:
     )
     named = listed.split(",")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert named == ["anthropic", "openai"]
+    assert named == ["anthropic", "openai", "gemini"]
     assert set(named) <= set(extras["optional-dependencies"])
 
 
