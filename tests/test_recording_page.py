@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import hansard
-from tests.adapters.openai_server import OpenAIServer, Says
+from hansard.adapters.demo.sayings import Said
+from hansard.adapters.demo.server import DemoServer
+from hansard.adapters.replaying import replays
 from tests.test_docs import ROOT, fences
 
 PAGE = ROOT / "docs" / "recording.md"
@@ -17,15 +19,25 @@ PAGE = ROOT / "docs" / "recording.md"
 def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program: dict[str, Any] = {}
     monkeypatch.chdir(tmp_path)
-    with OpenAIServer(lambda _: Says("Hello!")) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "not a key")
+    hello = Said("Hello!")
+    with DemoServer(
+        [], openai=lambda _api, _body: hello, others=lambda _api, _body: hello
+    ) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        for name in ("GOOGLE_GEMINI_BASE_URL", "OLLAMA_HOST", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"):
+            monkeypatch.setenv(name, server.url)
+        for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "AWS_ACCESS_KEY_ID"):
+            monkeypatch.setenv(name, "not a key")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not a key")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         for fence in fences(PAGE):
             if fence.language == "python":
                 exec(compile(fence.text, PAGE.name, "exec"), program)  # noqa: S102 - it is ours
     store: hansard.Store = program["store"]
     found = {listed.key: listed.head.version for listed in store.conversations()}
-    assert found == {f"support/{number}": 5 for number in (4711, 4712, 4713)}
+    assert found == {"support/4711": 5, "support/4712": 5, "support/4713": 5, "support/4714": 13}
+    outcomes = list(replays(program["talk"]))
+    assert [outcome.is_rendered for outcome in outcomes] == [True, True, True]
     store.close()
     program.clear()
     gc.collect()  # The page's clients are nobody's to close.
