@@ -47,6 +47,9 @@ class Amendments:
 
 NONE: Final = Amendments()
 
+_AT_ONCE: Final = 256
+"""How many events are read at once: all are needed, and there may be thousands of redactions."""
+
 
 def amendments(log: Log, stretches: tuple[Stretch, ...]) -> Amendments:
     """Return what holds for these stretches of a main line; reads what amends, nothing else."""
@@ -98,9 +101,9 @@ def _last_of_each(stretches: tuple[Stretch, ...]) -> Iterator[Stretch]:
 def _backwards(log: Log, last: Stretch) -> Iterator[RecordedEvent]:
     """Yield what amends the events of a conversation up to the end of its last stretch."""
     until = last.until if last.head is None else min(last.until, last.head.amended)
-    while until and (found := log.latest(last.conversation_id, "amended", until)) is not None:
-        yield found
-        until = found.version - 1
+    while until and (found := log.pointed(last.conversation_id, "amended", until, _AT_ONCE)):
+        yield from found
+        until = found[-1].version - 1 if len(found) == _AT_ONCE else 0
 
 
 def _holds(log: Log, stretches: tuple[Stretch, ...], compaction: Compaction) -> bool:

@@ -253,6 +253,12 @@ class Log(Protocol):
         """Return the last event up to a version whose effect `points` so; None if there is none."""
         ...
 
+    def pointed(
+        self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
+    ) -> list[RecordedEvent]:
+        """Return the last events up to a version whose effect `points` so, the last one first."""
+        ...
+
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""
         ...

@@ -153,6 +153,20 @@ class Memory:
                 return None
             return stream.events[versions[place - 1] - 1]
 
+    def pointed(
+        self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
+    ) -> list[RecordedEvent]:
+        """Return the last events up to a version whose effect `points` so, the last one first."""
+        with self._lock:
+            self._must_be_open()
+            stream = self._streams.get(conversation_id)
+            if stream is None:
+                return []
+            versions = stream.pointed[pointer]
+            place = bisect_right(versions, until)
+            last = reversed(versions[max(0, place - limit) : place])
+            return [stream.events[version - 1] for version in last]
+
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""
         with self._lock:

@@ -165,8 +165,14 @@ class Postgres:
     ) -> RecordedEvent | None:
         """Return the last event up to a version whose effect `points` so."""
         last = _LAST if until is None else until
-        found = self._events("latest", conversation_id, pointer, Int8(last))
+        found = self.pointed(conversation_id, pointer, last, 1)
         return found[0] if found else None
+
+    def pointed(
+        self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
+    ) -> list[RecordedEvent]:
+        """Return the last events up to a version whose effect `points` so, the last one first."""
+        return self._events("latest", conversation_id, pointer, Int8(until), Int8(limit))
 
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""

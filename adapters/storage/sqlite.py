@@ -130,8 +130,14 @@ class Sqlite:
     ) -> RecordedEvent | None:
         """Return the last event up to a version whose effect `points` so."""
         last = HIGHEST if until is None else until
-        found = self._events("select_latest", conversation_id.bytes, pointer, last)
+        found = self.pointed(conversation_id, pointer, last, 1)
         return found[0] if found else None
+
+    def pointed(
+        self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
+    ) -> list[RecordedEvent]:
+        """Return the last events up to a version whose effect `points` so, the last one first."""
+        return self._events("select_latest", conversation_id.bytes, pointer, until, limit)
 
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""

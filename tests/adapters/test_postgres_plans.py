@@ -59,7 +59,8 @@ def indexes_of(plan: dict[str, Any]) -> set[str]:
     ("name", "arguments", "index"),
     [
         ("read", (2900, 3000, 256), "event_version"),
-        ("latest", ("request", 2**62), "event_pointer"),
+        ("latest", ("request", 2**62, 1), "event_pointer"),
+        ("latest", ("request", 2**62, 256), "event_pointer"),
         ("tell", (0, 2900, 3000, 256), "event_version"),
         ("exchange_start", (700,), "event_exchange"),
         ("read_log", (2900, 256), "event_pkey"),

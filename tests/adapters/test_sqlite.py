@@ -192,7 +192,7 @@ def test_the_catalogue_reads_a_tenants_heads_and_no_others(raw: ByHand) -> None:
         ("select_log", (1, 2), "INTEGER PRIMARY KEY (rowid>?)"),
         (
             "select_latest",
-            (b"1", "tools", 3),
+            (b"1", "tools", 3, 1),
             "event_points (conversation_id=? AND points=? AND version<?)",
         ),
         ("select_exchange_start", (b"1", 3), "event_version (conversation_id=? AND version=?)"),

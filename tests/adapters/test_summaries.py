@@ -38,6 +38,11 @@ class Reads(Memory):
         self.read_versions |= set() if found is None else {found.version}
         return found
 
+    def pointed(self, *about: Any, **more: Any) -> list[RecordedEvent]:
+        found = super().pointed(*about, **more)
+        self.read_versions |= {event.version for event in found}
+        return found
+
 
 each_api = pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: spelling.api)
 

@@ -208,3 +208,20 @@ def test_a_pointer_finds_what_was_in_force_at_a_version(backend: Backend) -> Non
     assert last is not None
     assert last.version == 4
     assert backend.latest(conversation, "request") is None
+
+
+def test_the_last_events_that_point_come_last_one_first(backend: Backend) -> None:
+    conversation = uuid4()
+    for effect in (POINTS_AT_TOOLS, Effect(), POINTS_AT_TOOLS, POINTS_AT_TOOLS):
+        backend.append([appending(conversation, raw_event(effect=effect))])
+
+    def versions(until: int, limit: int) -> list[int]:
+        found = backend.pointed(conversation, "tools", until, limit)
+        return [event.version for event in found]
+
+    assert versions(9, 9) == [4, 3, 1]
+    assert versions(9, 2) == [4, 3]
+    assert versions(3, 9) == [3, 1]
+    assert versions(0, 9) == []
+    assert backend.pointed(conversation, "request", 9, 9) == []
+    assert backend.pointed(uuid4(), "tools", 9, 9) == []

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from hansard.adapters.verifying import verify_conversation
+from hansard.domain.events import ContentRedacted
 from hansard.domain.log import Backend
 from hansard.projections.window import Window
 from tests.adapters.retold import Retold
@@ -42,3 +43,14 @@ def test_the_history_is_what_surgery_left_of_it(backend: Backend, tmp_path: Path
     ]
     assert not verify_conversation(backend, told.talk.conversation_id).faults
     assert not verify_conversation(backend, fork.conversation_id).faults
+
+
+def test_all_of_many_redactions_hold(backend: Backend, tmp_path: Path) -> None:
+    told = Retold(tmp_path, backend=backend)
+    secrets = [told.talk.user("secret").last for _ in range(3)]
+    told.talk.user("kept")
+    for version in secrets:
+        told.talk.append(*[ContentRedacted(version=version)] * 200)
+    for window in (None, Window(exchanges=1, step=1)):
+        assert "secret" not in told.words(window=window)
+    assert told.said() == ["kept"]

@@ -88,7 +88,7 @@ SELECT shard, position, conversation_id, version, exchange, event_id, type, sche
 FROM hansard.event
 WHERE shard = (SELECT shard FROM hansard.conversation_head WHERE conversation_id = $1)
     AND conversation_id = $1 AND pointer = $2 AND version <= $3
-ORDER BY version DESC LIMIT 1
+ORDER BY version DESC LIMIT $4
 
 -- name: exchange_start
 -- The partial index has only prompts that opened an exchange.

@@ -128,7 +128,7 @@ FROM event WHERE position > ? ORDER BY position LIMIT ?;
 SELECT position, conversation_id, version, exchange, event_id, type, schema_version, recorded_at,
   header, digest, leaf, salt, body
 FROM event WHERE conversation_id = ? AND points = ? AND version <= ?
-ORDER BY version DESC LIMIT 1;
+ORDER BY version DESC LIMIT ?;
 
 -- name: select_exchange_start
 -- The first version of an exchange, searched by halves: version `low` is before it, `high` is not.
