@@ -18,7 +18,7 @@ from hansard.projections.referee import bedrock_converse
 from hansard.projections.referee.violation import violations
 
 _PATH = re.compile(r"/model/([^/]+)/(converse|converse-stream)")
-_SIGNED = "AWS4-HMAC-SHA256 "
+_ALLOWED = ("AWS4-HMAC-SHA256 ", "Bearer ")
 _PIECE = 17
 _LATENCY: JsonObject = {"latencyMs": 512}
 
@@ -37,7 +37,7 @@ class BedrockService:
     def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
         """Return the answer to a request (None: it is no JSON); its calls' ids are of `own_id`."""
         headers = {"x-amzn-requestid": own_id}
-        if not received.headers.get("authorization", "").startswith(_SIGNED):
+        if not received.headers.get("authorization", "").startswith(_ALLOWED):
             kind, why = "MissingAuthenticationTokenException", "Missing Authentication Token"
             return _refused(403, kind, why, headers)
         if request is None:

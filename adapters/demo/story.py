@@ -52,7 +52,13 @@ def _told(telling: Telling, store: Store, folder: Path, screen: Screen) -> list[
             screen.heading("1  Anthropic", _call(first.api, first.model))
             _converse(talk, first, _file(folder, DOCUMENT, support_agent.REPORT), screen)
         for place, crossing in enumerate(handover.CROSSINGS, start=2):
-            _cross(telling, talk, server, folder, crossing, screen, place)
+            model = telling.models[crossing.api]
+            screen.heading(f"{place}  {crossing.service}", _call(crossing.api, model))
+            if not is_installed(crossing.api):
+                screen.remark(f"left out: {advice(crossing.api)}")
+                continue
+            with voice(crossing.api, model, talk, server) as speaker:
+                _cross(talk, speaker, crossing, folder, screen)
         screen.heading("And what comes next")
         say(talk, screen, "Thank you. What should I do if she writes again?")
         _look_back(talk, screen)
@@ -74,25 +80,13 @@ def _converse(talk: Talk, voice: Voice, report: Path, screen: Screen) -> None:
 
 
 def _cross(
-    telling: Telling,
-    talk: Talk,
-    server: DemoServer,
-    folder: Path,
-    crossing: handover.Crossing,
-    screen: Screen,
-    place: int,
+    talk: Talk, voice: Voice, crossing: handover.Crossing, folder: Path, screen: Screen
 ) -> None:
     """Go on at another API, with all that was said before."""
-    api, model = crossing.api, telling.models[crossing.api]
-    screen.heading(f"{place}  {crossing.service}", _call(api, model))
-    if not is_installed(api):
-        screen.remark(f"left out: {advice(api)}")
-        return
     files = [_file(folder, PICTURE, parcels_in_a_van())] if crossing.pictured else []
     say(talk, screen, crossing.prompt, files)
-    screen.report(talk.request(api, model=model))
-    with voice(api, model, talk, server) as speaker:
-        answered(talk, speaker, screen, handover.RESULTS)
+    screen.report(talk.request(voice.api, model=voice.model))
+    answered(talk, voice, screen, handover.RESULTS)
 
 
 def _call(api: str, model: str) -> str:
