@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hansard.domain.jsontext import JsonObject
-from tests.adapters.own_history import SPELLINGS, Program, Spelling
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 
 
@@ -16,7 +17,7 @@ def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path)
 
 
-@pytest.fixture(params=SPELLINGS, ids=[spelling.api for spelling in SPELLINGS])
+@pytest.fixture(params=EVERY, ids=[spelling.api for spelling in EVERY])
 def program(request: pytest.FixtureRequest, recorded: Recorded) -> Program:
     spelling: Spelling = request.param
     return Program(recorded, spelling)

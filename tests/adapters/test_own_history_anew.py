@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from hansard.domain import jsontext
-from tests.adapters.own_history import SPELLINGS, Program, Spelling
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 
 
-@pytest.fixture(params=SPELLINGS, ids=[spelling.api for spelling in SPELLINGS])
+@pytest.fixture(params=EVERY, ids=[spelling.api for spelling in EVERY])
 def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
     spelling: Spelling = request.param
     return Program(Recorded(tmp_path), spelling)

@@ -11,8 +11,8 @@ import pytest
 from hansard.domain import events
 from hansard.domain.content import Native
 from hansard.domain.jsontext import JsonObject
+from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import (
-    SPELLINGS,
     Anthropic,
     Chat,
     Program,
@@ -30,7 +30,7 @@ def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path)
 
 
-@pytest.fixture(params=SPELLINGS, ids=[spelling.api for spelling in SPELLINGS])
+@pytest.fixture(params=EVERY, ids=[spelling.api for spelling in EVERY])
 def program(request: pytest.FixtureRequest, recorded: Recorded) -> Program:
     spelling: Spelling = request.param
     return Program(recorded, spelling)
@@ -168,7 +168,7 @@ def test_the_program_may_say_which_version_it_goes_on_from(program: Program) -> 
 # -- the same, otherwise spelled ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("other", SPELLINGS, ids=[spelling.api for spelling in SPELLINGS])
+@pytest.mark.parametrize("other", EVERY, ids=[spelling.api for spelling in EVERY])
 def test_a_list_in_another_apis_spelling_goes_on(program: Program, other: Spelling) -> None:
     history = program.ask(program.user("u1"), "a1", ["c1"])
     program.ask([*history, *program.results(c1="r1")], "a2")

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.adapters.replaying import replays
-from tests.adapters.own_history import SPELLINGS, List, Program, Spelling
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.own_history import List, Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 
 Deed = tuple[str, int]
@@ -137,7 +138,7 @@ def are_whole(program: Program) -> bool:
     return all(outcome.is_whole for outcome in replays(program.recorded.talk))
 
 
-each_spelling = pytest.mark.parametrize("spelling", SPELLINGS, ids=[s.api for s in SPELLINGS])
+each_spelling = pytest.mark.parametrize("spelling", EVERY, ids=[s.api for s in EVERY])
 
 
 @each_spelling

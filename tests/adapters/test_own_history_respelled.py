@@ -81,7 +81,7 @@ def web(number: int, text: str) -> JsonObject:
     return response([{**call, "action": action}, output_message(text)])
 
 
-RESPELLINGS = [
+REEVERY = [
     Respelling(
         "reasoning is left out",
         Chat(),
@@ -142,7 +142,7 @@ RESPELLINGS = [
 ]
 
 
-@pytest.fixture(params=RESPELLINGS, ids=lambda it: f"{it.spelling.api}: {it.name}")
+@pytest.fixture(params=REEVERY, ids=lambda it: f"{it.spelling.api}: {it.name}")
 def respelling(request: pytest.FixtureRequest) -> Respelling:
     found: Respelling = request.param
     return found

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from hansard.domain.jsontext import JsonObject
-from tests.adapters.own_history import SPELLINGS, Program, Spelling
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 
 REFUSED = "I am sorry, but I cannot help with that."
 
 
-@pytest.fixture(params=SPELLINGS, ids=[spelling.api for spelling in SPELLINGS])
+@pytest.fixture(params=EVERY, ids=[spelling.api for spelling in EVERY])
 def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
     spelling: Spelling = request.param
     return Program(Recorded(tmp_path), spelling)
@@ -21,6 +22,8 @@ def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
 
 def parts(program: Program, *texts: str) -> list[JsonObject]:
     kind = "input_text" if program.spelling.api == "openai-responses" else "text"
+    if program.spelling.api == "gemini":
+        return [{"role": "user", "parts": [{"text": text} for text in texts]}]
     return [{"role": "user", "content": [{"type": kind, "text": text} for text in texts]}]
 
 
@@ -42,6 +45,8 @@ def test_what_was_found_for_a_prompt_may_be_taken_out_of_it_again(
 
 
 def test_a_reminder_behind_the_last_prompt_may_move_on(program: Program) -> None:
+    if program.spelling.api == "ollama":
+        pytest.skip("a message of Ollama's is one text: a reminder in it is a prompt rewritten")
     history: list[JsonObject] = []
     for number in range(4):
         sent = [*history, *parts(program, f"u{number}", "Remember the rules.")]

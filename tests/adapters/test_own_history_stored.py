@@ -13,7 +13,8 @@ from hansard.adapters.replaying import replays
 from hansard.adapters.talk import Talk
 from hansard.domain import events, jsontext
 from hansard.projections.timeline import timeline
-from tests.adapters.own_history import SPELLINGS, Anthropic, Program, Spelling
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.own_history import Anthropic, Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 
 
@@ -22,7 +23,7 @@ def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path)
 
 
-@pytest.fixture(params=SPELLINGS, ids=[spelling.api for spelling in SPELLINGS])
+@pytest.fixture(params=EVERY, ids=[spelling.api for spelling in EVERY])
 def program(request: pytest.FixtureRequest, recorded: Recorded) -> Program:
     spelling: Spelling = request.param
     return Program(recorded, spelling)

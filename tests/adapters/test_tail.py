@@ -18,7 +18,8 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix
 from hansard.projections.continuation import digest_of
 from hansard.projections.requests.request import Options
-from tests.adapters.own_history import SPELLINGS, Program, Spelling
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 
 LATER: JsonObject = {"role": "system", "content": "Mind the time."}
@@ -29,7 +30,7 @@ def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path)
 
 
-@pytest.fixture(params=SPELLINGS, ids=[spelling.api for spelling in SPELLINGS])
+@pytest.fixture(params=EVERY, ids=[spelling.api for spelling in EVERY])
 def program(request: pytest.FixtureRequest, recorded: Recorded) -> Program:
     spelling: Spelling = request.param
     return Program(recorded, spelling)
@@ -49,6 +50,12 @@ def sizes(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
+def note(program: Program) -> list[JsonObject]:
+    """A note amid the list; on APIs that know no such role it is the user's."""
+    is_known = program.spelling.api not in ("gemini", "bedrock-converse")
+    return [LATER] if is_known else program.user("Mind the time.")
+
+
 def grow(program: Program, system: str | None, *, later: bool) -> list[bytes]:
     """Four exchanges; return the bodies that were sent."""
     history: list[JsonObject] = []
@@ -56,7 +63,7 @@ def grow(program: Program, system: str | None, *, later: bool) -> list[bytes]:
     more: dict[str, Any] = {} if system is None else {"system": system}
     spelled = {} if system is None else program.spelling.system(system)
     for number in range(4):
-        history = [*history, LATER] if later and number == 2 else history
+        history = [*history, *note(program)] if later and number == 2 else history
         history = [*history, *program.user(f"u{number} " + "x" * 5000)]
         bodies.append(jsontext.write(program.spelling.body(history, **spelled)))
         history = program.ask(history, f"a{number} " + "y" * 5000, **more)
