@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.ready ## Record a conversation with a local model server, then look at it
+demo: .venv/.ready ## Take one conversation across six APIs of a local model server, then look at it
 	$(BIN)/hansard demo
 
 live: .venv/.ready ## Talk to the real services whose keys are set, and check what they answer
