@@ -137,9 +137,12 @@ def _text_unit(said: _Said, text: str, ids: tuple[str, ...]) -> Unit:
         return Unit(_digest("message", _speaker(said.role), *map(_part, parts)), ids)
     told = _answer(text) if is_answer else text
     says = _digest("text", _speaker(said.role), _text(told))
+    if not told.strip():
+        # Its seal is no name of its own: programs put that of a stream's end on the text before it.
+        return Unit(says, is_answer=is_answer, is_blank=True)
     if is_answer and len(told) >= _TELLING:
         ids = (*ids, f"answer:{says}")
-    return Unit(says, ids, is_answer=is_answer, is_blank=not told.strip())
+    return Unit(says, ids, is_answer=is_answer)
 
 
 def _call_unit(said: _Said, call: content.ToolCall, ids: tuple[str, ...]) -> Unit:

@@ -84,6 +84,15 @@ def test_results_that_were_recorded_by_hand_are_known_when_the_program_sends_the
     assert len(results) == 2
 
 
+def test_the_seal_of_a_streams_end_may_come_back_on_the_text_before_it(tmp_path: Path) -> None:
+    text, seal = {"text": "It is warm."}, {"thoughtSignature": "c2ln"}
+    said: JsonObject = {"role": "model", "parts": [text, {"text": "", **seal}]}
+    echo: JsonObject = {"role": "model", "parts": [{**text, **seal}]}
+    thanks: JsonObject = {"role": "user", "parts": [{"text": "Thanks."}]}
+    played = play([turn([ASKED], said), turn([ASKED, echo, thanks], DONE)], tmp_path)
+    assert [step.relation for step in played.steps] == ["extends", "extends"]
+
+
 def answer(turns: Turns, call: Call) -> None:
     sending = Sending(call.method, call.target, {})
     attempt = turns.attempt(turns.binding.of({}), sending, call.request)

@@ -30,6 +30,8 @@ HELLO: JsonObject = {"messages": [{"role": "user", "content": "Hello"}]}
 RIGHTLY = {
     "R2": "the call of a server tool's result stands in a request that was not recorded: "
     '"Each `..._tool_result` block must have a corresponding `server_tool_use` block before it"',
+    "R1": "a stream of several was recorded apart: the call has no result, and one stands in",
+    "R3": "a stream of several was recorded apart: the code that made the call is in another one",
     "cut short": "calls of an answer that did not stop for them; a result is refused, and so is none: "
     '"`tool_use` ids were found without `tool_result` blocks immediately after" (R1)',
     "R14": "the advisor, and tools that were found, are in no recorded request: what tells of them "
