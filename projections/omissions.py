@@ -14,7 +14,9 @@ from hansard.projections.responses import Item, Place, event_of
 SUMMARY: Final = "Summary of the conversation so far:\n\n"
 """Stands before the caller's own summary: bare, a model takes it for something the user says."""
 
-_AMENDS: Final = frozenset({"content.redacted", "history.compacted"})
+AMENDS: Final = frozenset({"content.redacted", "history.compacted"})
+"""Events that say how others are told."""
+
 _STAYS: Final = frozenset({"instructions.set", "tools.defined"})
 
 
@@ -37,7 +39,7 @@ def amended(items: Sequence[Item]) -> Amended:
     redactions: set[Place] = set()
     summaries: list[Compaction] = []
     for item in items:
-        if isinstance(item, Told) and item.type not in _AMENDS:
+        if isinstance(item, Told) and item.type not in AMENDS:
             continue
         event = event_of(item)
         if isinstance(event, events.ContentRedacted):

@@ -6,7 +6,7 @@ event's model from it would cost more than all else that a fold does.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -26,9 +26,9 @@ def plain_of(recorded: Told) -> JsonObject | Unrecognised | Erased:
     body = recorded.body
     if body is not None and VERSIONS.get(recorded.type) == recorded.schema_version:
         try:
-            plain = from_json(body)
+            plain: JsonObject | list[Any] | str | float | None = from_json(body)
             if isinstance(plain, dict):
-                return cast("JsonObject", plain)
+                return plain
         except ValueError:
             # A lone surrogate is legal JSON, but not for the fast reader; all else is corrupt.
             pass

@@ -30,6 +30,12 @@ class Response:
     closing: ResponseCompleted | ResponseInterrupted | None = None
 
     @property
+    def models(self) -> frozenset[str]:
+        """The names of the model that answered: as it was asked for, and its own."""
+        told = (self.sent, self.closing)
+        return frozenset(event.model for event in told if event and event.model)
+
+    @property
     def is_paused(self) -> bool:
         """Whether the provider wants the same turn back, to go on with it."""
         closing = self.closing
@@ -58,12 +64,7 @@ class Responses:
         closing = self.last().closing
         if closing is None or str(closing.response) != response:
             closing = self._closed().get(response)
-        request = closing.request if closing else None
-        sent = self._named().get(request.bytes) if request else None
-        if sent is None and asked:
-            sent = self._requests[asked - 1]
-        event = event_of(sent) if sent else None
-        return Response(event if isinstance(event, RequestSent) else None, closing)
+        return self._response(closing, asked)
 
     def model_of(self, response: str) -> str | None:
         """Return the model that gave a response; None: nobody told.
@@ -93,6 +94,16 @@ class Responses:
         models = (closing.get("model") for closing in closings if closing.get("api") == api)
         return next(filter(None, models), None)
 
+    def readers(self, api: str, wished: str | None) -> frozenset[str]:
+        """Return the names of the model that is to read a request: empty if nobody told.
+
+        It is the one that is wished, or that gave the last whole answer through the API.
+        """
+        if wished is not None:
+            return frozenset({wished})
+        closing = self.last_completed(api)
+        return self._response(closing, 0).models if closing else frozenset()
+
     def last(self) -> Response:
         """Return how the last response ended."""
         return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN
@@ -110,8 +121,8 @@ class Responses:
         """
         name = b'"%s":{' % member.encode()
         for item in reversed(self._closings):
-            # Bodies are canonical: most are not read.
-            if isinstance(item, Told) and name not in (item.body or b""):
+            # Bodies are canonical: most are not read. From the end, they are searched in half the time.
+            if isinstance(item, Told) and (item.body or b"").rfind(name) < 0:
                 continue
             closing = _closing(item)
             if not isinstance(closing, ResponseCompleted) or closing.api != api:
@@ -119,6 +130,16 @@ class Responses:
             if isinstance(closing.envelope.get(member), dict):
                 return closing
         return None
+
+    def _response(
+        self, closing: ResponseCompleted | ResponseInterrupted | None, asked: int
+    ) -> Response:
+        request = closing.request if closing else None
+        sent = self._named().get(request.bytes) if request else None
+        if sent is None and asked:
+            sent = self._requests[asked - 1]
+        event = event_of(sent) if sent else None
+        return Response(event if isinstance(event, RequestSent) else None, closing)
 
     def _closed(self) -> dict[str, ResponseCompleted | ResponseInterrupted]:
         if self._by_response is None:

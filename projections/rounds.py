@@ -114,8 +114,9 @@ class Rounds:
             self._release()
         if self._calls and not self._goes_on():
             self._settle()
-        if not self._results and (not self._said or _are_made(self._said)):
-            self.has_prefills = True
+        said = self._said
+        if not said or said[0].made_by is not None:
+            self.has_prefills = self.has_prefills or not (self._results or _has_words(said))
         self._is_out = True
 
     def close_response(self) -> None:
@@ -205,9 +206,9 @@ class Rounds:
         self.notes.append(Note("left out", rule, version, why))
 
 
-def _are_made(said: list[Block]) -> bool:
-    """Whether nothing is said but what a provider's tools made."""
-    return said[0].made_by is not None and all(block.made_by for block in said)
+def _has_words(said: list[Block]) -> bool:
+    """Whether anything is said but what a provider's tools made."""
+    return any(block.made_by is None for block in said)
 
 
 def _is_note(block: Block) -> bool:

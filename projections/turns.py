@@ -29,7 +29,7 @@ from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.called_names import given_names
 from hansard.projections.history import Block, History, Turn
 from hansard.projections.neutral import says_it_failed
-from hansard.projections.omissions import SUMMARY, amended, as_compacted, left_out
+from hansard.projections.omissions import AMENDS, SUMMARY, amended, as_compacted, left_out
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Place, Responses, event_of
@@ -57,10 +57,14 @@ def history(recorded: Iterable[Item]) -> History:
     and tools in force come first. The events of a fork come after those of its origin.
     """
     items = list(recorded)
-    redactions, compaction = amended(items)
-    told = items if compaction is None else as_compacted(items, compaction)
+    told, redactions, compaction = items, set[Place](), None
     fold = _Fold(redactions)
     fold.take_all(told)
+    if fold.is_amended:
+        redactions, compaction = amended(items)
+        told = items if compaction is None else as_compacted(items, compaction)
+        fold = _Fold(redactions)
+        fold.take_all(told)
     if fold.saw_less:
         ordered, unseen = as_seen(told)
         fold = _Fold(redactions, unseen)
@@ -71,12 +75,13 @@ def history(recorded: Iterable[Item]) -> History:
 class _Fold:
     """What the events said so far; `saw_less` that a request had not seen all that was before it.
 
-    That is rare, and then the events are to be taken in as it saw them: looking for it beforehand
-    would cost all folds.
+    `is_amended` says that an event tells how others are told. Both are rare, and then the events
+    are to be taken in otherwise: looking for it beforehand would cost all folds.
     """
 
     def __init__(self, redactions: set[Place], notes: Iterable[Note] = ()) -> None:
         self.saw_less = False
+        self.is_amended = False
         # The conversation of the event that is taken in.
         self._at: UUID | None = None
         self._torn: set[Place] = set()
@@ -146,6 +151,7 @@ class _Fold:
         plain: JsonObject,
         spilled: bool,
     ) -> None:
+        self.is_amended = self.is_amended or name in AMENDS
         if "line" in plain:
             return
         if name in _LONG:
@@ -154,6 +160,8 @@ class _Fold:
             self._leave_out("redacted", version, "the event was redacted")
         elif tell := _TOLD.get(name):
             tell(self, version, plain, spilled)
+        elif name == _SUMMARY:
+            self._summarise(version, plain, spilled)
         else:
             self._take_whole(version, item)
 
@@ -269,7 +277,7 @@ class _Fold:
             call_id,
         )
 
-    def summary(self, version: int, plain: JsonObject, spilled: bool) -> None:
+    def _summarise(self, version: int, plain: JsonObject, spilled: bool) -> None:
         said = {"kind": "text", "text": SUMMARY + plain["summary"]}
         self._rounds.say(Block(version, self._at, said, spilled, None, len(self._requests)))
         why = f"its summary stands for what was said up to version {plain['until']}"
@@ -313,6 +321,7 @@ class _Fold:
 
 
 _REQUEST: Final = "request.sent"
+_SUMMARY: Final = "history.compacted"
 _LONG: Final = frozenset({_REQUEST, "response.completed"})
 """Long events that turns can do without: on the main line they are not read."""
 
@@ -326,17 +335,17 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "compaction.recorded": _Fold.part,
     "opaque.recorded": _Fold.part,
     "document.extracted": _Fold.document,
-    "history.compacted": _Fold.summary,
 }
 """What holds blocks of a turn."""
 
 
 def _may_matter(body: bytes | None) -> bool:
     """Whether the end of a response may change what its turn is."""
-    if body is None or body.find(_REFUSAL) >= 0:
+    # Words that are not there are missed in half the time from the end.
+    if body is None or body.rfind(_REFUSAL) >= 0:
         return True
     # Few ends hold a list, and one byte is found in a tenth of the time.
-    return _LIST in body and body.find(_UNFINISHED) >= 0
+    return _LIST in body and body.rfind(_UNFINISHED) >= 0
 
 
 def _version_of(item: Item) -> int:

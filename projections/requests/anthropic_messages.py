@@ -81,43 +81,45 @@ def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Dr
     speller = Speller(draft, blobs)
     draft.system = spell_instructions(draft, history.instructions, blobs)
     draft.tools = spell_tools(draft, history.tools, blobs)
-    draft.messages = [_spelled(turn, speller, draft) for turn in history.turns]
+    draft.messages = [_plain(turn) or _spelled(turn, speller, draft) for turn in history.turns]
     draft.notes.extend(outside(history, options))
     return draft
 
 
-def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
+def _plain(turn: Turn) -> Message | None:
+    """Return a turn that is one text and needs no repair, as most are; None for any other."""
     role, blocks = turn.role, turn.blocks
-    if len(blocks) == 1 and role != "system" and (value := _plain_text(blocks[0])) is not None:
-        return Message(role, [value], blocks)
-    content: list[JsonObject] = []
-    spelled: list[Block] = []
-    for block in blocks:
-        for value in speller.spell(block):
-            content.append(value)
-            spelled.append(block)
-            draft.types.add("blank" if is_blank(value) else kind_of(value))
-    draft.types.add(role)
-    if not content:
-        draft.types.add("empty")
-    return Message(role, content, spelled)
-
-
-def _plain_text(block: Block) -> JsonObject | None:
-    """Return a block of text that needs no repair, as most do; None for any other."""
+    if len(blocks) != 1 or role == "system":
+        return None
+    block = blocks[0]
     if block.mark or block.spilled:
         return None
     plain = block.plain
     if plain["kind"] == "text":
         text = plain["text"]
-        return {"type": "text", "text": text} if text and not text.isspace() else None
-    if plain["kind"] != "native" or plain["api"] != API.name:
+        value: JsonObject = {"type": "text", "text": text}
+    elif plain["kind"] != "native" or plain["api"] != neutral_anthropic.API:
         return None
-    value: JsonObject = plain["value"]
-    text = value.get("text")
-    if value.get("type") != "text" or MARK in value or not isinstance(text, str):
-        return None
-    return value if text and not text.isspace() else None
+    else:
+        value = plain["value"]
+        text = value.get("text")
+        if value.get("type") != "text" or MARK in value or not isinstance(text, str):
+            return None
+    return Message(role, [value], blocks) if text and not text.isspace() else None
+
+
+def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
+    content: list[JsonObject] = []
+    spelled: list[Block] = []
+    for block in turn.blocks:
+        for value in speller.spell(block):
+            content.append(value)
+            spelled.append(block)
+            draft.types.add("blank" if is_blank(value) else kind_of(value))
+    draft.types.add(turn.role)
+    if not content:
+        draft.types.add("empty")
+    return Message(turn.role, content, spelled)
 
 
 def _obey(draft: Draft, history: History, options: Options) -> None:
