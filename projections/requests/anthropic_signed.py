@@ -41,7 +41,7 @@ class _Signed:
         self._draft = draft
         self._responses = responses
         self._options = options
-        self._readers = _readers(responses, options)
+        self._readers = responses.readers(API, options.model)
         self._prefix = Prefix(draft.system, draft.tools)
         # Whether thinking was left out before: then an unknown prefix is not this one.
         self._is_broken = False
@@ -87,7 +87,7 @@ class _Signed:
         if block.response is None:
             return "R9", "the thinking is of no recorded response"
         response = self._responses.of(block.response, block.asked)
-        if self._readers.isdisjoint(models := _models_of(response)) and models and self._readers:
+        if self._readers.isdisjoint(models := response.models) and models and self._readers:
             return "R9", "the thinking is another model's"
         if _is_anothers(response, self._options):
             return "R9", "the thinking was made for another account"
@@ -98,20 +98,6 @@ class _Signed:
         if bound != self._prefix.digest():
             return "R8", "what stands before it is not what it was made under"
         return None
-
-
-def _readers(responses: Responses, options: Options) -> frozenset[str]:
-    """Return the names of the model that is to read: the one that is wished, or answered last."""
-    if options.model is not None:
-        return frozenset({options.model})
-    closing = responses.last_completed(API)
-    return _models_of(responses.of(str(closing.response), 0)) if closing else frozenset()
-
-
-def _models_of(response: Response) -> frozenset[str]:
-    """Return the names of the model that answered: as it was asked for, and its own."""
-    told = (response.sent, response.closing)
-    return frozenset(event.model for event in told if event and event.model)
 
 
 def _is_anothers(response: Response, options: Options) -> bool:

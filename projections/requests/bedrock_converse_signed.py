@@ -84,12 +84,11 @@ class _Signed:
         return None
 
     def _other_reader(self, response: Response) -> str | None:
-        sent, closing = response.sent, response.closing
-        models = {model_of(event.model).name for event in (sent, closing) if event and event.model}
-        options = self._draft.options
-        if options.model and models and model_of(options.model).name not in models:
+        models = {model_of(name).name for name in response.models}
+        reader, options = self._draft.model.name, self._draft.options
+        if reader and models and reader not in models:
             return "the reasoning is another model's"
-        account = sent.account if sent else None
+        account = response.sent.account if response.sent else None
         if options.account and account and options.account != account:
             return "the reasoning was made for another account"
         return None

@@ -28,13 +28,15 @@ class Objection(NamedTuple):
 class Draft:
     """What the rules need to know, and the notes on what they did.
 
-    `calls` are the calls that go, by their number in the history, each as its part calls it.
+    `readers` are the names of the model that the request is for, as far as they are known. `calls`
+    are the calls that go, by their number in the history, each as its part calls it.
     """
 
     history: History
     options: Options
     blobs: Mapping[str, bytes]
     reader: Reader
+    readers: frozenset[str]
     notes: list[Note] = field(default_factory=list[Note])
     calls: dict[int | None, JsonObject] = field(default_factory=dict[int | None, JsonObject])
     _objections: dict[str, Objection | None] = field(default_factory=dict[str, Objection | None])
@@ -85,11 +87,10 @@ class Draft:
             return Objection("thinking", "what is signed is dropped, as asked")
         if block.response is None:
             return None
-        if options.model is not None:
-            told = responses.model_of(block.response), responses.model_asked(block.asked)
-            models = {plain_name(model) for model in told if model}
-            if models and plain_name(options.model) not in models:
-                return Objection("G5", "the signature is another model's")
+        told = responses.model_of(block.response), responses.model_asked(block.asked)
+        models = {plain_name(model) for model in told if model}
+        if self.readers and models and self.readers.isdisjoint(models):
+            return Objection("G5", "the signature is another model's")
         if options.account is not None:
             sent = responses.of(block.response, block.asked).sent
             if sent is not None and sent.account not in (None, options.account):
@@ -99,5 +100,7 @@ class Draft:
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
     """Return the draft of a request for the model that is wished, or that answered last."""
-    reader = reader_of(options.model or history.responses.last_model(API))
-    return Draft(history, options, blobs, reader)
+    responses = history.responses
+    readers = frozenset(map(plain_name, responses.readers(API, options.model)))
+    reader = reader_of(options.model or responses.last_model(API))
+    return Draft(history, options, blobs, reader, readers)

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from hansard.domain.events import ResponseCompleted
 from hansard.projections.history import Block, History
+from hansard.projections.neutral_openai_responses import API
 from hansard.projections.requests.openai_responses_draft import Draft, Piece, piece_of
 from hansard.projections.requests.openai_responses_items import has_fitting_id, id_of, without_id
 from hansard.projections.requests.openai_responses_words import as_words
@@ -54,6 +55,7 @@ class _Checked:
         self._draft = draft
         self._responses = history.responses
         self._options = options
+        self._readers = history.responses.readers(API, options.model)
         self._gone = history.torn
         self._seen: set[Any] = set()
         self._bare: set[str] = set()
@@ -141,12 +143,10 @@ class _Checked:
         return sent is not None and sent.account not in (None, self._options.account)
 
     def _is_anothers_model(self, block: Block) -> bool:
-        if self._options.model is None:
+        if not self._readers or self._responses.model_of(block.response or "") in self._readers:
             return False
-        response = self._responses.of(block.response or "", block.asked)
-        models = {event.model for event in (response.sent, response.closing) if event}
-        models.discard(None)
-        return bool(models) and self._options.model not in models
+        models = self._responses.of(block.response or "", block.asked).models
+        return bool(models) and self._readers.isdisjoint(models)
 
     def _unreadable(self, reasoning: Sequence[Piece]) -> str | None:
         """Return why the service could not read a response's reasoning; None where it can.

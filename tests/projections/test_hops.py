@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -265,10 +266,20 @@ def test_a_hop_and_back_sends_ones_own_thinking_and_not_the_others() -> None:
     assert len(signed_by(story, second)) == 2
 
 
-def test_who_answered_last_is_the_reader_where_none_is_named() -> None:
-    first, second = READERS[:2]
-    story, _ = told([Turn(first, True, False), Turn(second, True, False)])
-    assert signatures(story.request(Options(account="mine"))) == signed_by(story, second)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (READERS[0], READERS[1]),
+        (READERS[3], READERS[4]),
+        (Reader(GEMINI, "gemini-3-a", "mine"), Reader(GEMINI, "gemini-3-b", "mine")),
+        (READERS[8], READERS[9]),
+    ],
+    ids=lambda reader: f"{reader.api}-{reader.model}",
+)
+def test_who_answered_last_is_the_reader_where_none_is_named(first: Reader, second: Reader) -> None:
+    story, _ = told([Turn(first, True, True), Turn(second, True, False)])
+    request = story.request(Options(api=first.api, account="mine"))
+    assert signatures(request) == signed_by(story, second)
 
 
 def test_what_is_changed_before_it_takes_thinking_away_after_a_hop_too() -> None:
