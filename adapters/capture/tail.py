@@ -6,6 +6,7 @@ of the last one, up to the end of its last message, only what follows has to be 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -101,23 +102,35 @@ def _head(sent: Sent) -> Sent:
 
 
 def _span(body: bytes, sent: Sent) -> tuple[int, int] | None:
-    """Return where a body's messages begin and end, if they are compact JSON, as SDKs write it.
+    """Return where a body's messages begin and end, if they are JSON as SDKs write it.
 
-    That is proven: without these bytes it is the same request, without messages.
+    That is compact, or spaced as Python's `json.dumps` does: botocore and google-genai have that.
     """
     name = known_api(sent.api).messages
     if not isinstance(sent.body.get(name), list) or not sent.messages:
         return None
     items = cast("list[Any]", sent.body[name])
     leading = items[: len(items) - len(sent.messages)]
+    last, without = sent.messages[-1], {**sent.body, name: leading}
     opening = b'"%s":[' % name.encode() + b"".join(jsontext.write(it) + b"," for it in leading)
-    last = jsontext.write(sent.messages[-1])
+    found = _between(body, opening, jsontext.write(last), without, bool(leading))
+    if found is not None or leading:
+        return found
+    return _between(body, b'"%s": [' % name.encode(), json.dumps(last).encode(), without)
+
+
+def _between(
+    body: bytes, opening: bytes, last: bytes, without: JsonObject, comma: bool = False
+) -> tuple[int, int] | None:
+    """Return where messages begin and end between two texts.
+
+    That is proven: without these bytes it is the same request, without messages.
+    """
     start, at = body.find(opening), body.rfind(last + b"]")
     if start < 0 or at < start + len(opening):
         return None
     start, end = start + len(opening), at + len(last)
-    rest = body[: start - bool(leading)] + body[end:]
-    return (start, end) if _is_object(rest, {**sent.body, name: leading}) else None
+    return (start, end) if _is_object(body[: start - comma] + body[end:], without) else None
 
 
 def _is_object(text: bytes, value: JsonObject) -> bool:

@@ -113,6 +113,26 @@ def test_of_what_was_rendered_here_only_the_tail_is_read(
         assert sent.prefix == digest_of(whole.pieces, Prefix(whole.system, whole.tools))
 
 
+def test_of_bodies_that_are_spaced_as_python_does_only_the_tail_is_read(
+    program: Program, sizes: list[int]
+) -> None:
+    """Botocore and google-genai write them so, in ASCII."""
+    history = program.user("ü0 " + "x" * 5000)
+    bodies: list[bytes] = []
+    for number in range(4):
+        bodies.append(json.dumps(program.spelling.body(history)).encode())
+        outgoing = Outgoing(program.spelling.api, program.spelling.endpoint, bodies[-1])
+        begun = program.recorded.journal.begin(outgoing)
+        answer = program.answer(begun, f"ä{number} " + "y" * 5000)
+        history = [*history, *answer, *program.user(f"ö{number} " + "x" * 5000)]
+    assert max(sizes) < 16_000 < len(bodies[-2])
+    assert program.relations() == ["extends"] * 4
+    for body, sent in zip(bodies, program.recorded.requests(), strict=True):
+        whole = WIRES[program.spelling.api].read_request(body)
+        assert (sent.blocks, sent.history) == (len(whole.pieces), digest_of(whole.pieces))
+        assert sent.prefix == digest_of(whole.pieces, Prefix(whole.system, whole.tools))
+
+
 def test_a_body_that_is_not_compact_is_read_whole(program: Program) -> None:
     history = program.user("u1")
     for number in range(3):
