@@ -11,7 +11,6 @@ from hansard.domain import jsontext
 from hansard.domain.errors import UnknownApi
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.violation import Violation, violations
-from hansard.projections.requests.request import Request
 
 _GEMINI: Final = "gemini"
 
@@ -45,6 +44,7 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     from hansard.adapters.parameter_types import parameter_types
     from hansard.adapters.type_violations import type_violations
     from hansard.projections.referee.rules import RULES
+    from hansard.projections.requests.request import Request
 
     rules = RULES.get(api)
     if rules is None:
