@@ -29,8 +29,10 @@ class Deviation:
 _ANTHROPIC: Final = "anthropic-messages"
 _CHAT: Final = "openai-chat"
 _RESPONSES: Final = "openai-responses"
+_BEDROCK: Final = "bedrock-converse"
 
 DEVIATIONS: Final = (
+    Deviation(_BEDROCK, "messages.*.content.*.toolUse.type", _SENT),
     Deviation(_ANTHROPIC, "messages.*.text.citations.*.file_id", _SENT),
     Deviation(
         _ANTHROPIC, "messages.*.code_execution_tool_result.content.abort_reason", _SENT, True

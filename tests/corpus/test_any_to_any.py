@@ -66,7 +66,6 @@ BESIDE: Final[dict[str, JsonObject]] = {
 EXCUSED: Final[dict[tuple[str, str, str], str]] = {
     ("openai-compatible", "openai-responses", "O5"): "the server gives ids of another form",
     ("openai-compatible", "openai-chat", "types"): "members of the server's own go back to it",
-    ("bedrock", "bedrock-converse", "types"): "calls go back with the type that the service gave",
     ("openai-responses", "openai-responses", "types"): "items go back as the service gave them",
 }
 CUT: Final = "...<truncated "
