@@ -87,15 +87,21 @@ class Draft:
             return Objection("thinking", "what is signed is dropped, as asked")
         if block.response is None:
             return None
-        told = responses.model_of(block.response), responses.model_asked(block.asked)
-        models = {plain_name(model) for model in told if model}
-        if self.readers and models and self.readers.isdisjoint(models):
+        if self._is_anothers(responses.model_of(block.response), block.asked):
             return Objection("G5", "the signature is another model's")
         if options.account is not None:
             sent = responses.of(block.response, block.asked).sent
             if sent is not None and sent.account not in (None, options.account):
                 return Objection("G5", "the signature was made for another account")
         return None
+
+    def _is_anothers(self, answered: str | None, asked: int) -> bool:
+        """Whether what a model signed has no reader; what was asked is read where that matters."""
+        if not self.readers or (answered and plain_name(answered) in self.readers):
+            return False
+        told = answered, self.history.responses.model_asked(asked)
+        models = {plain_name(model) for model in told if model}
+        return bool(models) and self.readers.isdisjoint(models)
 
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
