@@ -75,7 +75,9 @@ class ChatStream:
         """Return what the answer said; `loss` is why, if its last line has not been seen."""
         tail = b"".join(self._pieces).strip()
         self._pieces = []
-        if tail and not self._over and not self._ends_with(tail):
+        if tail and self._over:
+            self._take(tail)
+        elif tail and not self._ends_with(tail):
             detail = detail or f"the last line broke off after {len(tail)} bytes"
         interruption = self._interruption
         if interruption is None and not self._over:
