@@ -7,10 +7,9 @@ made it, the word that the service's documents give for that case.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from typing import Any, Final, assert_never, cast
+from collections.abc import Container, Iterable
+from typing import Final
 
-from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_gemini_parts import (
@@ -26,8 +25,8 @@ from hansard.projections.neutral_gemini_parts import (
     replay,
     without,
 )
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import arguments_of, goes_on, told_of
+from hansard.projections.requests.answer_words import arguments_told, as_object, texts_of
+from hansard.projections.requests.foreign import goes_on
 from hansard.projections.requests.gemini_draft import Draft
 
 UNSIGNED: Final = "skip_thought_signature_validator"
@@ -56,7 +55,7 @@ def parts_spoken(
             part = own_part(draft, block, value)
             parts += [] if part is None else [part]
         else:
-            texts = list(_texts(draft, block))
+            texts = texts_of(draft, block, "G6")
             if texts and goes_on(told, block):
                 texts[0] = f"{parts.pop()['text']}{texts[0]}"
             parts += [{"text": text} for text in texts]
@@ -114,7 +113,7 @@ def _call(draft: Draft, block: Block) -> JsonObject:
     # An id goes only to who gave it: "Unknown name \"id\" at 'contents[1].parts[0].function_call':
     # Cannot find field." is what Vertex says to any, and results are found by their order.
     name = draft.tool_name(block.name or "", block.version)
-    made: JsonObject = {"name": name, "args": _object(draft, block, _arguments(draft, block))}
+    made: JsonObject = {"name": name, "args": arguments_told(draft, block, "G8")}
     draft.calls[block.call] = made
     return {CALL: made}
 
@@ -124,23 +123,8 @@ def _with_arguments(draft: Draft, block: Block, part: JsonObject, call: JsonObje
     arguments = member(call, "args")
     if arguments is None or isinstance(arguments, dict):
         return part
-    told = {**without(call, "args"), "args": _object(draft, block, arguments)}
+    told = {**without(call, "args"), "args": as_object(draft, block, arguments, "G8")}
     return {**without(part, CALL), CALL: told}
-
-
-def _arguments(draft: Draft, block: Block) -> Any:
-    if (native := draft.foreign(block)) is None:
-        return block.plain.get("arguments", {})
-    arguments, note = arguments_of(native, block)
-    draft.notes.append(note)
-    return arguments
-
-
-def _object(draft: Draft, block: Block, arguments: Any) -> JsonObject:
-    if isinstance(arguments, dict):
-        return cast("JsonObject", arguments)
-    draft.note("translated", "G8", block.version, "the arguments of a call are an object")
-    return {"arguments": arguments}
 
 
 def _signed(draft: Draft, block: Block, part: JsonObject) -> JsonObject:
@@ -149,33 +133,3 @@ def _signed(draft: Draft, block: Block, part: JsonObject) -> JsonObject:
         return part
     draft.note("repaired", "G4", block.version, f"the call bears no signature: {UNSIGNED!r} does")
     return {**without(part, SIGNATURE), SIGNATURE: UNSIGNED}
-
-
-def _texts(draft: Draft, block: Block) -> Iterator[str]:
-    """Yield what a block that is not of this API says."""
-    if (native := draft.foreign(block)) is not None:
-        told, note = told_of(native, block)
-        draft.notes.append(note)
-        texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
-    else:
-        texts = _neutral_texts(draft, block)
-    for text in texts:
-        if text.strip():
-            yield text
-        else:
-            draft.leave_out("G6", block, "blank text")
-
-
-def _neutral_texts(draft: Draft, block: Block) -> list[str]:
-    content = block.content
-    match content:
-        case Text():
-            return [content.text]
-        case Document():
-            draft.leave_out("document", block, "no document is said by the model")
-            return [words_for(content)]
-        case Native() | Reasoning() | ToolCall() | ToolResult():
-            draft.leave_out("foreign", block, f"a {content.kind} that no answer of Gemini's made")
-            return []
-        case _:
-            assert_never(content)

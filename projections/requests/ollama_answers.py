@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, assert_never, cast
+from typing import Any
 
-from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_ollama import kind_of
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import arguments_of, goes_on, told_of
+from hansard.projections.requests.answer_words import arguments_told, paragraphs, texts_of
 from hansard.projections.requests.ollama_draft import Draft
 
 
@@ -48,7 +46,7 @@ def answers_in(draft: Draft, blocks: Iterable[Block]) -> Iterator[Answer]:
         elif value is not None:
             _add(draft, answer, block, value)
         else:
-            answer.texts += [(block, text) for text in _texts(draft, block)]
+            answer.texts += [(block, text) for text in texts_of(draft, block, "L4")]
     if answer is not None:
         yield answer
 
@@ -57,7 +55,7 @@ def message_of(
     draft: Draft, answer: Answer, results: Mapping[int | None, Block]
 ) -> JsonObject | None:
     """Return the message of an answer, with those calls that have a result; None if it is empty."""
-    message: JsonObject = {"role": "assistant", "content": _joined(answer.texts)}
+    message: JsonObject = {"role": "assistant", "content": paragraphs(answer.texts)}
     if answer.message is not None:
         message = {"role": "assistant", **answer.message}
     calls = _calls(draft, answer.calls, results)
@@ -99,44 +97,6 @@ def _add(draft: Draft, answer: Answer, block: Block, value: JsonObject) -> None:
             draft.leave_out("L1", block, "a call that was not recorded as one")
 
 
-def _texts(draft: Draft, block: Block) -> list[str]:
-    """Return what a block that is not of this API says."""
-    if (native := draft.native(block)) is not None:
-        told, note = told_of(native, block)
-        draft.notes.append(note)
-        texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
-    else:
-        texts = _neutral_texts(draft, block)
-    kept = [text for text in texts if text.strip()]
-    if len(kept) < len(texts):
-        draft.leave_out("L4", block, "blank text")
-    return kept
-
-
-def _neutral_texts(draft: Draft, block: Block) -> list[str]:
-    content = block.content
-    match content:
-        case Text():
-            return [content.text]
-        case Document():
-            draft.leave_out("document", block, "an assistant's message holds no document")
-            return [words_for(content)]
-        case Native() | Reasoning() | ToolCall() | ToolResult():
-            draft.leave_out("foreign", block, f"a {content.kind} that no answer of this API made")
-            return []
-        case _:
-            assert_never(content)
-
-
-def _joined(texts: list[tuple[Block, str]]) -> str:
-    said = ""
-    before: Block | None = None
-    for block, text in texts:
-        said += ("" if not said or goes_on(before, block) else "\n\n") + text
-        before = block
-    return said
-
-
 def _calls(
     draft: Draft, calls: list[Block], results: Mapping[int | None, Block]
 ) -> list[JsonObject]:
@@ -157,18 +117,5 @@ def _call(draft: Draft, block: Block) -> JsonObject:
             draft.nameless.add(block.call)
         return value
     name = draft.tool_name(block.name or "", block.version)
-    function = {"name": name, "arguments": _arguments(draft, block)}
+    function = {"name": name, "arguments": arguments_told(draft, block, "L5")}
     return {"id": block.call_id or "", "function": function}
-
-
-def _arguments(draft: Draft, block: Block) -> JsonObject:
-    """Return the arguments of a call that is not of this API: the server takes an object only."""
-    if (native := draft.native(block)) is not None:
-        arguments, note = arguments_of(native, block)
-        draft.notes.append(note)
-    else:
-        arguments = block.plain["arguments"]
-    if isinstance(arguments, dict):
-        return cast("JsonObject", arguments)
-    draft.note("translated", "L5", block.version, "the arguments of a call are an object")
-    return {"arguments": arguments}

@@ -48,10 +48,10 @@ class Draft:
 
     def own(self, block: Block) -> JsonObject | None:
         """Return a block of this API as it came; None for any other."""
-        native = self.native(block)
+        native = self.foreign(block)
         return native.value if native is not None and native.api == API else None
 
-    def native(self, block: Block) -> Native | None:
+    def foreign(self, block: Block) -> Native | None:
         """Return a block of any API, whole; None for one in neutral form."""
         plain = block.plain
         if plain["kind"] != "native":

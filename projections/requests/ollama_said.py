@@ -95,7 +95,7 @@ def _say(draft: Draft, block: Block, role: Role, said: _Said) -> None:
 
 
 def _told(draft: Draft, block: Block) -> tuple[_Part, ...]:
-    if (native := draft.native(block)) is not None:
+    if (native := draft.foreign(block)) is not None:
         told, note = told_of(native, block)
         draft.notes.append(note)
         return told
@@ -187,7 +187,7 @@ def _parts(draft: Draft, block: Block) -> tuple[_Part, ...]:
     if (value := draft.own(block)) is not None:
         result = neutral(value)
         return result.content if isinstance(result, ToolResult) else ()
-    if (native := draft.native(block)) is not None:
+    if (native := draft.foreign(block)) is not None:
         held, note = content_of(native, block)
         draft.notes.append(note)
         return held

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, assert_never, cast
+from typing import assert_never
 
 from hansard.domain import jsontext
-from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_openai_chat import Kind, kind_of
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import arguments_of, goes_on, told_of
+from hansard.projections.requests.answer_words import arguments_told, paragraphs, texts_of
 from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.openai_chat_members import (
     call_back,
@@ -68,7 +66,7 @@ def answers_in(draft: Draft, blocks: Iterable[Block]) -> Iterator[Answer]:
         if is_call(block):
             answer.calls.append(block)
         elif value is None or kind is None:
-            answer.texts += [(block, text) for text in _texts(draft, block)]
+            answer.texts += [(block, text) for text in texts_of(draft, block, "C4")]
         else:
             _add(answer, block, value, kind)
     if answer is not None:
@@ -84,7 +82,7 @@ def message_of(
     'tool_call_id'." A message without content and without calls is refused, too: "Invalid value for
     'content': expected a string, got null."
     """
-    message: JsonObject = {"role": "assistant", "content": _joined(answer.texts)}
+    message: JsonObject = {"role": "assistant", "content": paragraphs(answer.texts) or None}
     if answer.message is not None:
         message = message_back(draft, *answer.message)
     calls = _calls(draft, answer.calls, results)
@@ -128,48 +126,6 @@ def _is_over(answer: Answer, kind: Kind | None) -> bool:
             assert_never(kind)
 
 
-def _texts(draft: Draft, block: Block) -> list[str]:
-    """Return what a block that is not of this API says."""
-    if (native := draft.foreign(block)) is not None:
-        told, note = told_of(native, block)
-        draft.notes.append(note)
-        texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
-    else:
-        texts = _neutral_texts(draft, block)
-    kept = [text for text in texts if text.strip()]
-    if len(kept) < len(texts):
-        draft.leave_out("C4", block, "blank text")
-    return kept
-
-
-def _neutral_texts(draft: Draft, block: Block) -> list[str]:
-    content = block.content
-    match content:
-        case Text():
-            return [content.text]
-        case Document():
-            draft.leave_out("document", block, "an assistant's message holds no document")
-            return [words_for(content)]
-        case Native() | Reasoning() | ToolCall() | ToolResult():
-            draft.leave_out("foreign", block, f"a {content.kind} that no answer of this API made")
-            return []
-        case _:
-            assert_never(content)
-
-
-def _joined(texts: list[tuple[Block, str]]) -> str | None:
-    """Return texts as one, each a paragraph; None where there is none.
-
-    Servers differ in whether an assistant's message may hold a list; all take a string.
-    """
-    said = ""
-    before: Block | None = None
-    for block, text in texts:
-        said += ("" if not said or goes_on(before, block) else "\n\n") + text
-        before = block
-    return said or None
-
-
 def _calls(
     draft: Draft, calls: list[Block], results: Mapping[int | None, Block]
 ) -> list[JsonObject]:
@@ -193,26 +149,10 @@ def _call(draft: Draft, block: Block) -> JsonObject:
         draft.note("translated", "C5", block.version, "the id of the call is not one that may go")
     if value is not None:
         return call_back(draft, block, value, call_id)
-    arguments = jsontext.write(_arguments(draft, block)).decode()
+    arguments = jsontext.write(arguments_told(draft, block, "C10")).decode()
     name = draft.tool_name(block.name or "", block.version)
     function = {"name": name, "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
-
-
-def _arguments(draft: Draft, block: Block) -> Any:
-    """Return the arguments of a call that is not of this API, as an object.
-
-    Some servers read what stands in the string and refuse all else (C10).
-    """
-    if (native := draft.foreign(block)) is not None:
-        arguments, note = arguments_of(native, block)
-        draft.notes.append(note)
-    else:
-        arguments = block.plain["arguments"]
-    if isinstance(arguments, dict):
-        return cast("JsonObject", arguments)
-    draft.note("translated", "C10", block.version, "the arguments of a call are an object")
-    return {"arguments": arguments}
 
 
 def _with_odd(

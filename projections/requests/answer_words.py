@@ -1,0 +1,94 @@
+"""What answers of other APIs hold, for a message of the assistant's: texts, and arguments of calls.
+
+The same for every API whose assistant's messages are texts and calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol, assert_never, cast
+
+from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.report import Deed, Note
+from hansard.projections.requests.document_tags import words_for
+from hansard.projections.requests.foreign import arguments_of, goes_on, told_of
+
+
+class Draft(Protocol):
+    """What is needed of a request while it is made."""
+
+    @property
+    def notes(self) -> list[Note]:
+        """The notes on what was done."""
+        ...
+
+    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
+        """Add a note to the report."""
+        ...
+
+    def leave_out(self, rule: str, block: Block, why: str) -> None:
+        """Add a note that a block, or a part of it, does not go."""
+        ...
+
+    def foreign(self, block: Block) -> Native | None:
+        """Return a native block, whole; None for one in neutral form."""
+        ...
+
+
+def texts_of(draft: Draft, block: Block, blank: str) -> list[str]:
+    """Return what a block that is not of the request's API says; `blank` is the rule on blank text."""
+    if (native := draft.foreign(block)) is not None:
+        told, note = told_of(native, block)
+        draft.notes.append(note)
+        texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
+    else:
+        texts = _neutral_texts(draft, block)
+    kept = [text for text in texts if text.strip()]
+    if len(kept) < len(texts):
+        draft.leave_out(blank, block, "blank text")
+    return kept
+
+
+def paragraphs(texts: Iterable[tuple[Block, str]]) -> str:
+    """Return texts as one, each a paragraph, but for the pieces of one that was cut in several."""
+    said = ""
+    before: Block | None = None
+    for block, text in texts:
+        said += ("" if not said or goes_on(before, block) else "\n\n") + text
+        before = block
+    return said
+
+
+def arguments_told(draft: Draft, block: Block, rule: str) -> JsonObject:
+    """Return the arguments of a call that is not of the request's API, as the object they must be."""
+    if (native := draft.foreign(block)) is not None:
+        arguments, note = arguments_of(native, block)
+        draft.notes.append(note)
+    else:
+        arguments = block.plain.get("arguments", {})
+    return as_object(draft, block, arguments, rule)
+
+
+def as_object(draft: Draft, block: Block, arguments: Any, rule: str) -> JsonObject:
+    """Return the arguments of a call as an object; `rule` is the one that wants it."""
+    if isinstance(arguments, dict):
+        return cast("JsonObject", arguments)
+    draft.note("translated", rule, block.version, "the arguments of a call are an object")
+    return {"arguments": arguments}
+
+
+def _neutral_texts(draft: Draft, block: Block) -> list[str]:
+    content = block.content
+    match content:
+        case Text():
+            return [content.text]
+        case Document():
+            draft.leave_out("document", block, "an assistant's message holds no document")
+            return [words_for(content)]
+        case Native() | Reasoning() | ToolCall() | ToolResult():
+            draft.leave_out("foreign", block, f"a {content.kind} that no answer of this API made")
+            return []
+        case _:
+            assert_never(content)
