@@ -85,13 +85,57 @@ OLLAMA: list[dict[str, Any]] = [
     {"role": "assistant", "content": "It rains."},
     {"role": "user", "content": "And tomorrow?"},
 ]
+GEMINI: list[dict[str, Any]] = [
+    {"role": "user", "parts": [{"text": "What is the weather?"}]},
+    {
+        "role": "model",
+        "parts": [
+            {"text": "Look it up.", "thought": True},
+            {
+                "functionCall": {"name": "weather", "args": {"in": "Oslo"}},
+                "thoughtSignature": "c2ln",
+            },
+        ],
+    },
+    {
+        "role": "user",
+        "parts": [{"functionResponse": {"name": "weather", "response": {"result": "Rain"}}}],
+    },
+    {"role": "model", "parts": [{"text": "It rains."}]},
+    {"role": "user", "parts": [{"text": "And tomorrow?"}]},
+]
+BEDROCK: list[dict[str, Any]] = [
+    {"role": "user", "content": [{"text": "What is the weather?"}]},
+    {
+        "role": "assistant",
+        "content": [{"toolUse": {"toolUseId": "t_1", "name": "weather", "input": {"in": "Oslo"}}}],
+    },
+    {
+        "role": "user",
+        "content": [{"toolResult": {"toolUseId": "t_1", "content": [{"text": "Rain"}]}}],
+    },
+    {"role": "assistant", "content": [{"text": "It rains."}]},
+    {"role": "user", "content": [{"text": "And tomorrow?"}]},
+]
 WHOLE = {
     "anthropic-messages": ANTHROPIC,
     "openai-chat": CHAT,
     "openai-responses": RESPONSES,
     "ollama": OLLAMA,
+    "gemini": GEMINI,
+    "bedrock-converse": BEDROCK,
 }
 APIS = tuple(WHOLE)
+BESIDE: dict[str, dict[str, Any]] = {
+    "bedrock-converse": {
+        "toolConfig": {
+            "tools": [
+                {"toolSpec": {"name": "weather", "inputSchema": {"json": {"type": "object"}}}}
+            ]
+        }
+    }
+}
+"""What an API wants beside these messages: Bedrock takes no call of a tool that is not defined."""
 
 
 def memory() -> Store:

@@ -22,7 +22,9 @@ from hansard.domain.events import (
 from tests.adapters.kept_histories import (
     ANTHROPIC,
     APIS,
+    BESIDE,
     CHAT,
+    GEMINI,
     RESPONSES,
     WHOLE,
     all_taken_in,
@@ -44,7 +46,7 @@ def store() -> Store:
 
 @pytest.mark.parametrize("api", APIS)
 def test_what_was_imported_goes_back_to_its_api_as_it_was(store: Store, api: str) -> None:
-    done = taken_in(store, api, WHOLE[api])
+    done = taken_in(store, api, WHOLE[api], **BESIDE.get(api, {}))
     assert (done.outcome, done.doubts, done.events) == ("recorded", (), done.recorded)
     request = store.conversation("kept").request(api)
     assert request.body[MEMBER[api]] == WHOLE[api]
@@ -124,6 +126,21 @@ def test_a_conversation_a_line_has_the_number_of_its_line_or_its_own_id(
     assert [it.outcome for it in done] == ["recorded"] * 3
 
 
+@pytest.mark.parametrize("api", APIS)
+def test_the_lines_of_a_file_may_be_messages_or_conversations_of_any_api(
+    store: Store, tmp_path: Path, api: str
+) -> None:
+    said = lines_written(tmp_path / "said.jsonl", WHOLE[api])
+    held = lines_written(tmp_path / "held.jsonl", [{"id": "a", MEMBER[api]: WHOLE[api]}])
+    (one,) = all_taken_in(store, api, said, "said")
+    (other,) = all_taken_in(store, api, held, "held")
+    assert [(it.key, it.outcome) for it in (one, other)] == [
+        ("said", "recorded"),
+        ("held/a", "recorded"),
+    ]
+    assert one.events == other.events
+
+
 def test_a_list_of_conversations_is_numbered(store: Store, tmp_path: Path) -> None:
     path = written(tmp_path / "all.json", [CHAT, {"messages": CHAT}])
     assert [it.key for it in all_taken_in(store, "openai-chat", path)] == ["kept/1", "kept/2"]
@@ -181,6 +198,9 @@ REFUSED: list[tuple[str, object, str]] = [
     ("anthropic-messages", {"model": "m"}, "the file: neither a list"),
     ("openai-chat", {"input": "a"}, "the file: neither a list"),
     ("openai-responses", {"input": [*RESPONSES, 3]}, "the file: item 7: "),
+    ("gemini", {"messages": []}, "the file: neither a list"),
+    ("gemini", [*GEMINI, {"role": "user", "parts": 3}], "the file: message 6: "),
+    ("bedrock-converse", [{"role": "user", "content": 3}], "the file: message 1: "),
 ]
 
 

@@ -15,6 +15,7 @@ from hansard.adapters.store import Store
 from hansard.domain.errors import StorageFull
 from hansard.domain.events import InstructionsSet
 from hansard.domain.log import Append, Verdict
+from tests.adapters.any_histories import Message, lists
 from tests.adapters.kept_histories import (
     ANTHROPIC,
     APIS,
@@ -29,79 +30,6 @@ from tests.adapters.kept_histories import (
 )
 
 Result = TypeVar("Result")
-Message = dict[str, Any]
-
-IDS = st.sampled_from(["a", "b", "c"])
-TEXTS = st.sampled_from(["yes", "no", "", " ", "half a \ud83d", "x" * 70_000])
-
-
-def text(said: str) -> Message:
-    return {"type": "text", "text": said}
-
-
-def call(call_id: str) -> Message:
-    return {"type": "tool_use", "id": call_id, "name": "f", "input": {}}
-
-
-def result(call_id: str) -> Message:
-    return {"type": "tool_result", "tool_use_id": call_id, "content": "r"}
-
-
-def message(role: str, content: object) -> Message:
-    return {"role": role, "content": content}
-
-
-def calling(call_ids: list[str]) -> Message:
-    function = {"name": "f", "arguments": "{}"}
-    calls = [{"id": it, "type": "function", "function": function} for it in call_ids]
-    return {"role": "assistant", "content": None, "tool_calls": calls}
-
-
-def given_by_tool(call_id: str) -> Message:
-    return {"role": "tool", "tool_call_id": call_id, "content": "r"}
-
-
-def call_item(call_id: str) -> Message:
-    return {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}"}
-
-
-def output_item(call_id: str) -> Message:
-    return {"type": "function_call_output", "call_id": call_id, "output": "r"}
-
-
-UNHEARD_OF: Message = {"type": "unheard_of", "x": None}
-REASONING: Message = {"type": "reasoning", "id": "rs", "summary": []}
-ROLES = st.sampled_from(["user", "assistant"])
-BLOCKS = st.one_of(
-    st.builds(text, TEXTS), st.builds(call, IDS), st.builds(result, IDS), st.just(UNHEARD_OF)
-)
-MESSAGES: dict[str, st.SearchStrategy[Message]] = {
-    "anthropic-messages": st.builds(message, ROLES, TEXTS | st.lists(BLOCKS, max_size=4)),
-    "openai-chat": st.one_of(
-        st.builds(message, ROLES, TEXTS),
-        st.builds(calling, st.lists(IDS, max_size=3)),
-        st.builds(given_by_tool, IDS),
-    ),
-    "ollama": st.one_of(
-        st.builds(message, ROLES, TEXTS),
-        st.builds(calling, st.lists(IDS, max_size=3)),
-        st.builds(given_by_tool, IDS),
-    ),
-    "openai-responses": st.one_of(
-        st.builds(message, ROLES, TEXTS),
-        st.builds(call_item, IDS),
-        st.builds(output_item, IDS),
-        st.just(REASONING),
-        st.just(UNHEARD_OF),
-    ),
-}
-
-
-@st.composite
-def lists(draw: st.DrawFn, most: int = 8) -> tuple[str, list[Message]]:
-    """An API, and a list of its messages in any order: calls and results as they come."""
-    api = draw(st.sampled_from(APIS))
-    return api, draw(st.lists(MESSAGES[api], min_size=1, max_size=most))
 
 
 @given(lists())
@@ -125,6 +53,17 @@ def test_importing_a_list_as_it_grows_comes_to_importing_it_at_its_end(
         assert taken_in(grown, api, messages[:cut]).outcome != "refused"
     taken_in(at_once, api, messages)
     assert content_of(grown) == content_of(at_once)
+
+
+def test_a_turn_that_was_kept_while_it_went_on_is_another_one_at_its_end() -> None:
+    """Contents of Gemini's model are one answer: its texts are joined, as those of a stream are."""
+    store = memory()
+    begun = [WHOLE["gemini"][0], {"role": "model", "parts": [{"text": "It "}]}]
+    taken_in(store, "gemini", begun)
+    before = content_of(store)
+    done = taken_in(store, "gemini", [*begun, {"role": "model", "parts": [{"text": "rains."}]}])
+    assert done.outcome == "refused"
+    assert content_of(store) == before
 
 
 @given(lists(), st.data())
