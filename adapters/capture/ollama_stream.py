@@ -146,7 +146,9 @@ class ChatStream:
     def _add(self, message: JsonObject) -> None:
         for name, value in message.items():
             held = self._message.setdefault(name, [])
-            if not held or _is_piece(name, value):
+            if held == [None]:
+                held.clear()
+            if not held or (_is_piece(name, value) and _is_piece(name, held[0])):
                 held.append(value)
             elif held[-1] != value and value is not None:
                 self._note(f"more than one value of {named(name)}")
