@@ -85,10 +85,12 @@ class Attempt:
         return self._stream is not None
 
     @property
-    def may_be_over(self) -> bool:
-        """Whether all may have come, which only the end of the body tells: hold the last back."""
+    def endings(self) -> int:
+        """How often all may have come, which only the end of the body tells; 0 where more must."""
         stream = self._stream
-        return stream is None or (isinstance(stream, OpenEnded) and stream.may_be_over)
+        if stream is None:
+            return len(self._packed)
+        return stream.endings if isinstance(stream, OpenEnded) else 0
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether they end the response, which is not closed yet."""

@@ -77,9 +77,9 @@ class ConverseStream:
         return self._is_over
 
     @property
-    def may_be_over(self) -> bool:
-        """Whether `messageStop` came, at which its readers may leave, and nothing but counts is due."""
-        return self._stopped and not self._is_over
+    def endings(self) -> int:
+        """1 once `messageStop` came, at which readers may leave, and nothing but counts is due."""
+        return int(self._stopped and not self._is_over)
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""

@@ -12,7 +12,7 @@ from typing import Protocol
 from hansard.adapters.capture import loop_threads
 from hansard.adapters.capture.answer import Loss
 from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.recorded_body import keep_open, passing, taken
+from hansard.adapters.capture.recorded_body import HeldBack, keep_open
 
 
 class AsyncBody(Protocol):
@@ -39,20 +39,19 @@ class AsyncRecordedBody:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the chunks of the body, unchanged."""
         attempt = self._attempt
-        held: list[bytes] = []
+        held = HeldBack()
         try:
             async for chunk in self._inner:
-                held.append(chunk)
                 if attempt.feed(chunk):
                     await loop_threads.done(attempt.finish)
-                for ready in passing(held, attempt):
+                for ready in held.take(chunk, attempt.endings):
                     yield ready
             await self._finish()
-            for ready in taken(held):
+            for ready in held.rest():
                 yield ready
         except Exception:
             await self._lose("cut")
-            for ready in taken(held):
+            for ready in held.rest():
                 yield ready
             raise
         except BaseException:

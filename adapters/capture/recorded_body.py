@@ -45,18 +45,17 @@ class RecordedBody:
     def __iter__(self) -> Iterator[bytes]:
         """Yield the chunks of the body, unchanged."""
         attempt = self._attempt
-        held: list[bytes] = []
+        held = HeldBack()
         try:
             for chunk in self._inner:
-                held.append(chunk)
                 if attempt.feed(chunk):
                     attempt.finish()
-                yield from passing(held, attempt)
+                yield from held.take(chunk, attempt.endings)
             attempt.finish()
-            yield from taken(held)
+            yield from held.rest()
         except Exception:
             attempt.lose("cut")
-            yield from taken(held)
+            yield from held.rest()
             raise
         except BaseException:
             abandon(attempt)
@@ -68,22 +67,33 @@ class RecordedBody:
         self._inner.close()
 
 
-def passing(held: list[bytes], attempt: Attempt) -> list[bytes]:
-    """Take out of the chunks that are held back those that go on.
+class HeldBack:
+    """The chunks that are not handed on yet, because all may have come with them.
 
-    The end of a body that does not say it is known only when nothing follows. Of one that comes
-    whole the last chunk has it; of a stream all may that came since nothing more need come.
+    The end of a body that does not say it is known only when nothing follows. What came since the
+    last time that all may have come is held; what came before goes on.
     """
-    if not attempt.may_be_over:
-        return taken(held)
-    return [] if attempt.is_stream else taken(held, keep=1)
 
+    __slots__ = ("_endings", "_held")
 
-def taken(held: list[bytes], keep: int = 0) -> list[bytes]:
-    """Take all chunks out of those that are held back, but for the last ones."""
-    ready = held[: len(held) - keep]
-    del held[: len(ready)]
-    return ready
+    def __init__(self) -> None:
+        """Hold nothing."""
+        self._held: list[bytes] = []
+        self._endings = 0
+
+    def take(self, chunk: bytes, endings: int) -> list[bytes]:
+        """Take a chunk, and how often all may have come by now; return the chunks that go on."""
+        is_new, self._endings = endings != self._endings, endings
+        if not endings:
+            return [*self.rest(), chunk]
+        ready = self.rest() if is_new else []
+        self._held.append(chunk)
+        return ready
+
+    def rest(self) -> list[bytes]:
+        """Return all that was held: nothing follows, or what is there is recorded."""
+        held, self._held = self._held, []
+        return held
 
 
 def keep_open(attempt: Attempt) -> None:

@@ -34,8 +34,8 @@ class OpenEnded(Protocol):
     """Reads a streamed answer of which no event says that it is the last one."""
 
     @property
-    def may_be_over(self) -> bool:
-        """Whether nothing need follow; only the end of the body tells that nothing does."""
+    def endings(self) -> int:
+        """How often all may have come; 0 where more must. Only the end of the body tells."""
         ...
 
 

@@ -197,9 +197,11 @@ class TestEnd:
 
     def test_a_stream_does_not_say_that_it_is_over_but_that_it_may_be(self) -> None:
         stream = fed(event(said(text("a"), stop=None)))
-        assert not stream.may_be_over
-        assert not stream.feed(event(said(text("b"))))
-        assert stream.may_be_over
+        found = [stream.endings]
+        for said_last in ("b", "c"):
+            assert not stream.feed(event(said(text(said_last))))
+            found.append(stream.endings)
+        assert found == [0, 1, 2]
 
     def test_an_unspecified_reason_is_none(self) -> None:
         told = fed(streamed([text("a")], stop="FINISH_REASON_UNSPECIFIED")).finish()
