@@ -91,9 +91,9 @@ def _backend(url: str) -> Backend:
 
             return Memory()
         case _:
+            why = f"{scheme} is not a kind of store" if scheme else "the store's URL has no scheme"
             raise InvalidInput(
-                f"{scheme or 'no scheme'} is not a kind of store: use sqlite:///file.db, "
-                "postgresql://user@host/database or memory://"
+                f"{why}: use sqlite:///file.db, postgresql://user@host/database or memory://"
             )
 
 

@@ -115,9 +115,9 @@ def import_(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record what `hansard export` wrote, event by event as it was.
+    """Record what `hansard export` wrote, as it was; or what other programs kept.
 
-    All of the file is verified first. Importing it again changes nothing.
+    All of an export is verified first. Importing it again changes nothing.
 
     With `--api`: the messages that another program kept, as JSON or JSON lines, in SQLite sessions
     of the OpenAI Agents SDK, or in the log of `llm`. What is dubious is said on standard error.

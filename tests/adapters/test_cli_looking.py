@@ -135,7 +135,7 @@ class TestConversations:
         monkeypatch.setenv("HANSARD_URL", url_of(tmp_path))
         done = command("conversations")
         assert (done.code, done.out) == (1, "")
-        assert done.err.startswith("hansard: there is no store")
+        assert done.err.startswith(f"hansard: there is no store at {url_of(tmp_path)}: ")
         assert list(tmp_path.iterdir()) == []
 
     def test_a_terminal_gets_a_table(self, url: str) -> None:
