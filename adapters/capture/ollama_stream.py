@@ -27,6 +27,8 @@ from hansard.domain.events import Unfinished
 from hansard.domain.jsontext import JsonObject
 
 _TEXTS: Final = ("content", THINKING)
+_OF_A_LINE: Final = frozenset({"created_at", "done"})
+"""Members that differ from line to line."""
 _LISTS: Final = (CALLS, "images", "logprobs")
 
 
@@ -136,6 +138,9 @@ class ChatStream:
             self._note("a message that is no object")
         # Each line repeats the envelope; what the last one says holds.
         told = {name: value for name, value in data.items() if name not in ("message", *_LISTS)}
+        for name in told.keys() - _OF_A_LINE:
+            if self._envelope.get(name, told[name]) != told[name]:
+                self._note(f"more than one value of {named(name)}")
         self._envelope.update(told)
         if "logprobs" in data:
             self._envelope["logprobs"] = _joined(

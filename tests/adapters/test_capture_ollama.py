@@ -23,8 +23,8 @@ from tests.damage import damage, damaged, texts
 from tests.ollama_wire import END, HEAD, JsonObject, call, last, line, spelled
 
 LINES = {"content-type": "application/x-ndjson"}
-# What each line says anew of the answer: what the last one says holds.
-REPEATED = frozenset({"model", "created_at", "done"})
+# What differs from line to line: what the last one says holds.
+REPEATED = frozenset({"created_at", "done"})
 THOUGHT = [line({"content": "", "thinking": "Look it "}), line({"content": "", "thinking": "up."})]
 SAID = [line({"content": "I look"}), line({"content": " it up: æ"})]
 CALLED = [line({"content": "", "tool_calls": [call("weather", at="Oslo")]})]
