@@ -128,8 +128,9 @@ def tool_told(native: Native) -> tuple[ToolDefinition | None, Note]:
     """Return the definition of another API's tool, None if nobody else runs it, and the note."""
     tool = tool_of(native)
     if tool is None:
-        name = native.value.get("name") or native.value.get("type") or "tool"
-        why = f"{name}, in the form of {native.api}"
+        name = native.value.get("name") or native.value.get("type")
+        # Gemini and Bedrock name a tool by the member that holds it.
+        why = f"{name or next(iter(native.value), 'tool')}, in the form of {native.api}"
         return None, Note("left out", "foreign", None, why)
     return tool, Note("translated", "foreign", None, f"tools of {native.api}")
 

@@ -10,6 +10,7 @@ from hansard.domain.events import InstructionsSet, ToolsDefined
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import BuiltinTool, ToolDefinition
 from hansard.projections.called_names import given_names
+from hansard.projections.requests.request import Options
 from hansard.projections.requests.tool_names import is_spelled_anew, name_for_gemini
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini
@@ -105,3 +106,11 @@ def test_a_name_that_it_does_not_take_is_spelled_anew_and_known_again(name: str)
     assert is_spelled_anew(spelled)
     defined = ToolsDefined(tools=(ToolDefinition(name=name, input_schema=SCHEMA),))
     assert given_names(defined)[spelled] == name
+
+
+def test_a_tool_that_goes_nowhere_else_is_named_as_the_service_names_it() -> None:
+    story = Story()
+    story.happen(ToolsDefined(tools=(Native(api="gemini", value={"googleSearch": {}}),)))
+    story.user("hi")
+    (note,) = story.request(Options(api="openai-chat")).report.of("foreign")
+    assert note.why == "googleSearch, in the form of gemini"
