@@ -9,7 +9,7 @@ neighbours of the model's are one turn, whose texts go on as they do in a stream
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -62,6 +62,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
         messages=tuple(contents),
         pieces=tuple(_pieces(contents)),
         goes_on_by=token if isinstance(token, str) else None,
+        answers_earlier=_answers_earlier(contents),
     )
 
 
@@ -157,6 +158,12 @@ def _turns(contents: Sequence[JsonObject]) -> list[int]:
 
 def _is_model(content: JsonObject) -> bool:
     return content.get("role") == _MODEL
+
+
+def _answers_earlier(contents: Sequence[JsonObject]) -> bool:
+    first = takewhile(lambda content: not _is_model(content), contents)
+    parts = (part for content in first for part in _parts(content))
+    return any(object_in(part, "functionResponse") is not None for part in parts)
 
 
 def _pieces(contents: Sequence[JsonObject]) -> Iterator[Piece]:

@@ -57,6 +57,7 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
         tools=None if sent.get("tools") is None else _objects(sent["tools"], "tools"),
         messages=tuple(following),
         pieces=tuple(_pieces(following)),
+        answers_earlier=_answers_earlier(following),
     )
 
 
@@ -108,6 +109,11 @@ def _system(leading: list[JsonObject]) -> str | JsonObject | None:
             return {"messages": leading}
 
 
+def _answers_earlier(messages: Sequence[JsonObject]) -> bool:
+    roles = (message.get("role") for message in messages)
+    return "tool" in takewhile(lambda role: role != "assistant", roles)
+
+
 def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
     """Yield the blocks of messages; results that name no call are of the answer before them."""
     made = UnnamedCalls()
@@ -131,10 +137,13 @@ def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
 
 
 def _result(place: int, message: JsonObject, made: UnnamedCalls) -> Iterator[Piece]:
-    """Yield a tool's message as a result; as the user's words where it names neither call nor tool."""
+    """Yield a tool's message as a result, of the first open call if it names neither call nor tool.
+
+    As the user's words where no call awaits it.
+    """
     own, name = message.get("tool_call_id"), message.get("tool_name")
     given = own if isinstance(own, str) and own else None
-    call = made.result(name if isinstance(name, str) else "", given)
+    call = made.result(name if isinstance(name, str) and name else None, given)
     if call is None:
         yield _piece(place, "user", message, None)
     else:

@@ -18,6 +18,8 @@ class Sent:
     `refers_to` is the provider's id of the response that it goes on from, `thread` that of the
     conversation that the provider holds; `goes_on_by` what the provider gave with an answer that it
     broke off, to go on with it. `compacts` says that it asks for a summary of its messages.
+    `answers_earlier`: its first messages give results, so whose they are stands before them, if
+    these are but the tail of a request. Only APIs whose calls may have no id tell it.
     """
 
     api: str
@@ -33,3 +35,4 @@ class Sent:
     thread: str | None = None
     goes_on_by: str | None = None
     compacts: bool = False
+    answers_earlier: bool = False

@@ -20,19 +20,21 @@ from hansard.domain.prefix import Prefix
 from hansard.projections.apis import known_api
 
 _COMMA: Final = ord(",")
+_MODELS: Final = ("assistant", "model")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadBody:
     """A body that was read, of which a later one may be the continuation.
 
-    Its messages, but for those that are instructions, are bytes [start, end); `history` and
-    `prefix` are their digests, without and with instructions and tools.
+    Its messages, but for those that are instructions, are bytes [start, end), the last of them of
+    `role`; `history` and `prefix` are their digests, without and with instructions and tools.
     """
 
     body: bytes
     start: int
     end: int
+    role: object
     sent: Sent
     history: Prefix
     prefix: Prefix
@@ -65,7 +67,8 @@ class Tail:
 def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> Tail | None:
     """Return what a body says behind the messages of another one, if it goes on from that.
 
-    None where it does not, where nothing follows, or where instructions or tools are others.
+    None where it does not, where nothing follows, where instructions or tools are others, or where
+    what follows is read otherwise behind the messages before it.
     """
     short = before.shortened(body)
     if short is None:
@@ -76,7 +79,15 @@ def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> T
         return None
     is_same = sent.system == before.sent.system and sent.tools == before.sent.tools
     is_plain = sent.refers_to is None and sent.thread is None
-    return Tail(before, short, sent) if sent.pieces and is_same and is_plain else None
+    if not (sent.pieces and is_same and is_plain) or _leans_back(before, sent):
+        return None
+    return Tail(before, short, sent)
+
+
+def _leans_back(before: ReadBody, sent: Sent) -> bool:
+    """Whether a tail begins amid a turn: with results, or with more of what the model said."""
+    role = sent.messages[0].get("role")
+    return sent.answers_earlier or (role == before.role and role in _MODELS)
 
 
 def begun_with(body: bytes, sent: Sent, history: Prefix, prefix: Prefix) -> ReadBody | None:
@@ -84,7 +95,7 @@ def begun_with(body: bytes, sent: Sent, history: Prefix, prefix: Prefix) -> Read
     span = _span(body, sent)
     if span is None:
         return None
-    return ReadBody(body, *span, _head(sent), history, prefix)
+    return ReadBody(body, *span, _last_role(sent), _head(sent), history, prefix)
 
 
 def gone_on(tail: Tail, body: bytes, history: Prefix, prefix: Prefix) -> ReadBody | None:
@@ -93,7 +104,12 @@ def gone_on(tail: Tail, body: bytes, history: Prefix, prefix: Prefix) -> ReadBod
     if span is None or span[0] != before.start:
         return None
     end = span[1] + len(body) - len(tail.short)
-    return ReadBody(body, before.start, end, before.sent, history, prefix)
+    role = _last_role(tail.sent)
+    return ReadBody(body, before.start, end, role, before.sent, history, prefix)
+
+
+def _last_role(sent: Sent) -> object:
+    return sent.messages[-1].get("role")
 
 
 def _head(sent: Sent) -> Sent:

@@ -36,9 +36,12 @@ class UnnamedCalls:
         self._open[found] = name
         return found
 
-    def result(self, name: str, own: str | None = None) -> str | None:
-        """Return the id of the call that the next result is of; None where none awaits it."""
-        found = own or next((call for call, of in self._open.items() if of == name), None)
+    def result(self, name: str | None, own: str | None = None) -> str | None:
+        """Return the id of the call that the next result is of; None where none awaits it.
+
+        Without a name it is of the first call that has no result.
+        """
+        found = own or next((it for it, of in self._open.items() if name in (None, of)), None)
         if found is not None:
             self._open.pop(found, None)
         return found

@@ -87,6 +87,20 @@ def test_a_result_names_its_call_where_the_server_gave_it_an_id() -> None:
     assert found[-1].call_id == "call_1"
 
 
+@pytest.mark.parametrize("named", [{}, {"tool_name": ""}, {"tool_name": None}])
+def test_a_result_that_names_nothing_is_of_the_first_call_that_has_none(named: JsonObject) -> None:
+    nameless = {"role": "tool", "content": "r", **named}
+    last = {"role": "tool", "tool_name": "f", "content": "r"}
+    found = said(HELLO, {**ASKED, "tool_calls": [call("g"), call("f"), call("g")]}, *[nameless] * 2)
+    called = [event.call_id for event in found if isinstance(event, ToolCallRecorded)]
+    given = [event.call_id for event in found if isinstance(event, ToolResultRecorded)]
+    assert given == called[:2]
+    found = said(HELLO, ASKED, last, nameless, nameless)
+    given = [event.call_id for event in found if isinstance(event, ToolResultRecorded)]
+    assert [call_id.partition("-")[0] for call_id in given] == ["f", "g"]
+    assert isinstance(found[-1], MessageRecorded) and found[-1].role == "user"
+
+
 def test_a_result_of_no_known_call_is_the_users_word() -> None:
     [event] = said({"role": "tool", "tool_name": "f", "content": "r"})
     assert isinstance(event, MessageRecorded) and event.role == "user"
