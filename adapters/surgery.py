@@ -132,7 +132,8 @@ def _must_be_prompt(
     for recorded in talk.backend.read(talk.conversation_id, after=version - 1, until=version):
         event = recorded.event()
         if not isinstance(event, MessageRecorded) or event.role != "user":
-            raise InvalidContent(f"version {version} is no prompt, but {recorded.type}")
+            whose = f" of the {event.role}" if isinstance(event, MessageRecorded) else ""
+            raise InvalidContent(f"version {version} is no prompt, but {recorded.type}{whose}")
         if found is None or event.line != found.line:
             raise InvalidContent(
                 f"version {version} is not on the main line: `hansard show KEY --lines` says why"

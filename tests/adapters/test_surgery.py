@@ -214,7 +214,8 @@ def test_no_version_is_edited_that_is_not_there(told: Retold, version: int) -> N
 
 
 def test_only_a_prompt_is_edited(told: Retold) -> None:
-    with pytest.raises(InvalidContent, match=r"version 4 is no prompt, but message\.recorded"):
+    said = r"version 4 is no prompt, but message\.recorded of the assistant"
+    with pytest.raises(InvalidContent, match=said):
         told.talk.edit(4, "x")
     with pytest.raises(InvalidContent, match=r"version 3 is no prompt, but request\.sent"):
         told.talk.edit(3, "x")
