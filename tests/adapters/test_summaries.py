@@ -12,7 +12,9 @@ from hansard.adapters.storage.memory import Memory
 from hansard.domain import events
 from hansard.domain.errors import InvalidContent, NothingToSend
 from hansard.domain.log import RecordedEvent, Told
-from tests.adapters.own_history import SPELLINGS, Spelling
+from hansard.projections.apis import known_api
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.own_history import Spelling
 from tests.adapters.retold import Retold
 
 
@@ -44,7 +46,7 @@ class Reads(Memory):
         return found
 
 
-each_api = pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: spelling.api)
+each_api = pytest.mark.parametrize("spelling", EVERY, ids=lambda spelling: spelling.api)
 
 
 @pytest.fixture
@@ -70,7 +72,7 @@ def test_a_summary_is_the_first_that_the_user_says(spelling: Spelling, tmp_path:
     request = told.talk.request(told.api)
     assert "compacted" in [note.rule for note in request.report]
     assert "Be brief." in told.words()
-    assert "look" in str(request["tools"])
+    assert "look" in str(request.body.get("tools") or request.body["toolConfig"])
     assert told.words(at=10).count("u1") == 1
 
 
@@ -226,8 +228,7 @@ def test_a_program_that_goes_on_from_a_list_with_the_summary_says_nothing_twice(
     told.exchange("u1", "a1")
     told.exchange("u2", "a2")
     told.talk.compact("In short.")
-    key = "input" if told.api == "openai-responses" else "messages"
-    history = list(told.talk.request(told.api)[key])
+    history = list(told.talk.request(told.api).body[known_api(told.api).messages])
     program = told.program
     for number in (3, 4):
         history = program.ask([*history, *program.user(f"u{number}")], f"a{number}")

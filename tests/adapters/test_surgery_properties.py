@@ -17,11 +17,12 @@ from hansard.adapters.verifying import verify_conversation
 from hansard.domain import jsontext
 from hansard.domain.errors import InvalidContent, NothingToSend
 from hansard.domain.log import RecordedEvent
-from hansard.projections.apis import MODULES
+from hansard.projections.apis import MODULES, known_api
 from hansard.projections.referee.rules import RULES
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
-from tests.adapters.own_history import SPELLINGS, Spelling
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.own_history import Spelling
 from tests.adapters.retold import Retold
 
 Deed = tuple[str, int]
@@ -95,8 +96,8 @@ class Surgeon:
 
     def send(self) -> None:
         """Hold what is about to be sent against what was sent before: it begins with that."""
-        key = "input" if self.retold.api == "openai-responses" else "messages"
-        messages = list(self.talk.request(self.retold.api)[key])
+        body = self.talk.request(self.retold.api).body
+        messages = list(body[known_api(self.retold.api).messages])
         if self.sent and not self.is_cut:
             before = self.sent[-1]
             assert jsontext.write(messages[: len(before) - 1]) == jsontext.write(before[:-1])
@@ -154,7 +155,7 @@ def rendered_whole(talk: Talk, api: str) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: spelling.api)
+@pytest.mark.parametrize("spelling", EVERY, ids=lambda spelling: spelling.api)
 @settings(max_examples=30, deadline=None)
 @given(deeds=st.lists(growing | growing | cutting, max_size=16))
 def test_surgery_changes_what_comes_after_it_and_nothing_else(
