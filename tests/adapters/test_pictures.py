@@ -305,7 +305,7 @@ def test_what_is_redacted_takes_its_pictures_along(talk: hansard.Talk, api: str)
 
 def test_a_picture_goes_where_what_made_it_goes_as_words(talk: hansard.Talk) -> None:
     talk.user("Draw.")
-    said = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+    said: JsonObject = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
     answer(talk, said, drawn(SMALL), plotted(LARGE))
     talk.user("Thanks.")
     talk.redact(3)

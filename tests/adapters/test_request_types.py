@@ -183,9 +183,9 @@ def test_what_ollama_cannot_read_is_told_in_its_words() -> None:
 
 def test_a_call_of_bedrock_goes_back_with_the_type_that_the_service_gave() -> None:
     """The service sends `tool_use`, which its own model of a request does not list."""
-    call = {"toolUseId": "a", "name": "f", "input": {}, "type": "tool_use"}
+    call: JsonObject = {"toolUseId": "a", "name": "f", "input": {}, "type": "tool_use"}
     result = {"toolUseId": "a", "content": [{"text": "found"}]}
-    request = {
+    request: JsonObject = {
         "messages": [
             {"role": "user", "content": [{"text": "hi"}]},
             {"role": "assistant", "content": [{"toolUse": call}]},
