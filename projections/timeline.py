@@ -1,7 +1,7 @@
 """A conversation as people read it: a row a block, in order, with calls and results paired.
 
 A row says what happened in a few words and in full text; how long text is folded, coloured and
-aligned is for whoever draws it. Folding keeps nothing but the calls, so it streams.
+aligned is for whoever draws it. Folding keeps nothing but what is open, so it streams.
 """
 
 from __future__ import annotations
@@ -128,6 +128,7 @@ class Timeline:
         self._standing = standing
         self._calls: _Calls = {}
         self._names: Mapping[str, str] = {}
+        self._asked: dict[UUID, str] = {}
 
     def rows(self, event: RecordedEvent) -> Iterator[Row]:
         """Yield the rows of the next event."""
@@ -135,7 +136,8 @@ class Timeline:
         line = None if isinstance(happened, Erased | Unrecognised) else happened.line
         if line is None or self._side_lines:
             lost = _lost(event, self._standing)
-            for told in _tell(self._named(happened), event.version, self._calls):
+            named = self._modelled(self._named(happened), event.event_id)
+            for told in _tell(named, event.version, self._calls):
                 yield _row(event, told, line, lost)
 
     def _named(self, happened: Event | Unrecognised | Erased) -> Event | Unrecognised | Erased:
@@ -145,6 +147,24 @@ class Timeline:
                 self._names = given_names(happened)
             case events.ToolCallRecorded(name=name) if name in self._names:
                 return happened.model_copy(update={"name": self._names[name]})
+            case _:
+                pass
+        return happened
+
+    def _modelled(
+        self, happened: Event | Unrecognised | Erased, event_id: UUID
+    ) -> Event | Unrecognised | Erased:
+        """Return an event, a response that names no model with the one that was asked."""
+        match happened:
+            case events.RequestSent(model=str(model)):
+                self._asked[event_id] = model
+            case events.ResponseCompleted(request=UUID() as request):
+                asked = self._asked.pop(request, None)
+                return happened if happened.model else happened.model_copy(update={"model": asked})
+            case events.ResponseInterrupted(request=UUID() as request, reason=reason) if (
+                reason != "deferred"
+            ):
+                self._asked.pop(request, None)
             case _:
                 pass
         return happened
