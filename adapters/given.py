@@ -86,8 +86,7 @@ def result_content(given: Any, put: PutBlob) -> tuple[Text | Document, ...]:
 
 def _tool(given: object) -> _Tool:
     if isinstance(given, BuiltinTool):
-        for api in given.options:
-            known_api(api)
+        _check_builtin(given)
     if isinstance(given, _Tool):
         return given
     try:
@@ -100,6 +99,20 @@ def _tool(given: object) -> _Tool:
             'hansard.BuiltinTool(name="web_search"), what only one API knows as '
             'hansard.Native(api="anthropic-messages", value={...})'
         ) from None
+
+
+def _check_builtin(tool: BuiltinTool) -> None:
+    """Raise InvalidContent where no API has such a tool, UnknownApi for options of none."""
+    # What spells requests takes a while to import, and few callers declare such tools.
+    from hansard.projections.requests.builtin_tools import SPELLINGS
+
+    known = sorted({name for tools in SPELLINGS.values() for name in tools})
+    if tool.name not in known:
+        raise InvalidContent(
+            f"no API runs a tool named {tool.name!r}: name one of {', '.join(known)}"
+        )
+    for api in tool.options:
+        known_api(api)
 
 
 def _checked(given: object) -> GivenDocument:

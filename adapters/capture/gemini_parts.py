@@ -112,7 +112,7 @@ def grounding_blocks(told: JsonObject) -> list[JsonObject]:
     grounding, fetched = told.get(_GROUNDING), told.get(_FETCHED)
     if isinstance(grounding, dict) and grounding:
         said = cast("JsonObject", grounding)
-        asked = {name: queries for name, queries in said.items() if name in QUERIES}
+        asked: JsonObject = {name: queries for name, queries in said.items() if name in QUERIES}
         if not asked and grounded_by(said) == "file_search":
             # Files were searched, though it does not say for what.
             asked = {"retrievalQueries": []}

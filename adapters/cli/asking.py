@@ -35,9 +35,10 @@ _DEEDS: Final[dict[Deed, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Which request is wanted; `window` is a number of exchanges."""
+    """Which request is wanted; `window` is a number of exchanges, `model` whom it is for."""
 
     api: str
+    model: str | None = None
     at: int | None = None
     window: int | None = None
     cache: bool = False
@@ -69,6 +70,7 @@ def request(store: Store, key: str, wish: Wish) -> Request:
         window=None if wish.window is None else Window(exchanges=wish.window, step=_STEP),
         thinking=wish.thinking,
         cache=wish.cache,
+        model=wish.model,
     )
 
 

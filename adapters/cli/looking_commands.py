@@ -63,6 +63,12 @@ def request(
     context: typer.Context,
     key: Key,
     api: SpokenApi = "anthropic-messages",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Whom it is for.", show_default="the model that answered last"
+        ),
+    ] = None,
     window: Annotated[
         int | None,
         typer.Option(
@@ -86,7 +92,7 @@ def request(
     from hansard.adapters.cli.asking import Wish, ask
 
     with opened(context, url) as store:
-        wish = Wish(api, at, window, cache=cache, thinking=thinking.value)
+        wish = Wish(api, model, at, window, cache=cache, thinking=thinking.value)
         ask(store, key, wish, as_json=as_json)
 
 

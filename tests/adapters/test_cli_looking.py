@@ -248,6 +248,16 @@ class TestRequest:
             made = store.conversation(KEY).request(API)
         assert command("request", KEY).document == dict(made)
 
+    @pytest.mark.parametrize(("model", "role"), [("gpt-4o", "system"), ("o1-mini", "user")])
+    def test_a_request_is_for_the_model_that_is_named(
+        self, url: str, command: Command, model: str, role: str
+    ) -> None:
+        request = command("request", KEY, "--api", "openai-chat", "--model", model).document
+        with hansard.connect(url) as store:
+            made = store.conversation(KEY).request("openai-chat", model=model)
+        assert request == dict(made)
+        assert request["messages"][0]["role"] == role
+
     def test_json_has_the_report_too(self, url: str, command: Command) -> None:
         document = command("request", KEY, "--json").document
         assert list(document) == ["api", "request", "report"]

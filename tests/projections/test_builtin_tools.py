@@ -134,6 +134,12 @@ def test_a_tool_of_another_api_that_was_recorded_is_left_out() -> None:
     assert [note.deed for note in request.report if note.rule == "foreign"] == ["left out"]
 
 
+def test_a_tool_that_no_api_has_is_refused_with_the_names_of_those_there_are() -> None:
+    asked = hansard.connect("memory://").conversation("a")
+    with pytest.raises(hansard.InvalidContent, match=r"'websearch': name one of .*web_search"):
+        asked.tools([BuiltinTool(name="websearch")])
+
+
 def test_options_for_an_api_that_is_none_are_refused() -> None:
     asked = talk()
     with pytest.raises(hansard.UnknownApi, match="anthropic"):
