@@ -23,14 +23,14 @@ _DATA: Final = b"data:"
 class ContentStream:
     """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
 
-    __slots__ = ("_broken", "_chunks", "_decoder", "_endings", "_since")
+    __slots__ = ("_broken", "_chunks", "_decoder", "_events", "_since")
 
     def __init__(self) -> None:
         """Begin a response."""
         self._decoder = Decoder()
         self._chunks = Chunks()
         self._since: list[bytes] = []
-        self._endings = 0
+        self._events = 0
         self._broken: str | None = None
 
     def feed(self, chunk: bytes) -> bool:
@@ -41,13 +41,13 @@ class ContentStream:
         self._since.append(chunk)
         for event in events:
             self._take(event.data)
-            self._endings += self._chunks.is_over
+        self._events += len(events)
         return self._chunks.error is not None
 
     @property
     def endings(self) -> int:
-        """How many chunks came by which all candidates had said why they finished."""
-        return self._endings if self._broken is None and self._chunks.is_over else 0
+        """How many chunks came so far, once all candidates have said why they finished."""
+        return self._events if self._broken is None and self._chunks.is_over else 0
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if it did not say why it finished."""

@@ -201,7 +201,7 @@ class TestEnd:
         for said_last in ("b", "c"):
             assert not stream.feed(event(said(text(said_last))))
             found.append(stream.endings)
-        assert found == [0, 1, 2]
+        assert found == [0, 2, 3]
 
     def test_an_unspecified_reason_is_none(self) -> None:
         told = fed(streamed([text("a")], stop="FINISH_REASON_UNSPECIFIED")).finish()
