@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias, assert_never
 from uuid import UUID
 
 from hansard.domain import events
@@ -92,7 +92,6 @@ _Aside: TypeAlias = (
     | events.AnnotationAdded
     | _Retold
 )
-_UNKNOWN_CALL: Final = _Call(0, "unknown call")
 
 
 def as_recorded(_version: int, line: UUID | None) -> Lost | None:

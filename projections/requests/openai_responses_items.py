@@ -27,14 +27,6 @@ OUTPUTS: Final[Mapping[str, str]] = {
 CALLS: Final[Mapping[str, str]] = {output: call for call, output in OUTPUTS.items()}
 """Items that answer, and what they do."""
 
-SERVER: Final = frozenset(
-    {
-        *("web_search_call", "file_search_call", "code_interpreter_call"),
-        *("image_generation_call", "mcp_call", "mcp_list_tools"),
-    }
-)
-"""What the provider's own tools did, each in one item."""
-
 _PREFIXES: Final[Mapping[str, str]] = {
     "message": "msg",
     "reasoning": "rs",
