@@ -9,7 +9,7 @@ from hansard.adapters.reading import blob_among, in_force, last_exchange
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Opaque, ToolCall
 from hansard.domain.errors import CorruptRecord, UnknownApi
-from hansard.domain.events import ToolCallRecorded, ToolsDefined
+from hansard.domain.events import ToolCallRecorded, ToolsDeclared
 from hansard.domain.head import NOTHING, Head, effect_of
 from hansard.domain.log import Backend
 from hansard.domain.registry import Erased
@@ -36,7 +36,7 @@ def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) 
         return calls
     defined = in_force(backend, stretches, "tools")
     tools = defined.event() if defined else None
-    names = given_names(tools if isinstance(tools, ToolsDefined) else None)
+    names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
     return [call.model_copy(update={"name": names.get(call.name, call.name)}) for call in calls]
 
 

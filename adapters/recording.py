@@ -33,7 +33,7 @@ from hansard.domain.events import (
     Relation,
     RequestSent,
     Template,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.head import Head
 from hansard.projections.apis import known_api
@@ -115,7 +115,7 @@ class Standing:
     answered: int = 0
     said: int = 0
     instructions: InstructionsSet | None = None
-    tools: ToolsDefined | None = None
+    tools: ToolsDeclared | None = None
     sources: tuple[Source, ...] = ()
 
 
@@ -276,7 +276,7 @@ def goes_on(asked: Sent, standing: Standing, version: int) -> bool:
 
 
 def in_force_anew(
-    asked: Sent, instructions: InstructionsSet | None, tools: ToolsDefined | None
+    asked: Sent, instructions: InstructionsSet | None, tools: ToolsDeclared | None
 ) -> list[Recording]:
     """Return what puts a request's instructions and tools in force, as far as these are not."""
     wire = WIRES[asked.api]
@@ -285,13 +285,13 @@ def in_force_anew(
 
 
 def _is_in_force(
-    asking: Recording, instructions: InstructionsSet | None, tools: ToolsDefined | None
+    asking: Recording, instructions: InstructionsSet | None, tools: ToolsDeclared | None
 ) -> bool:
     for event in asking[0]:
         match event:
             case InstructionsSet() if same_instructions(instructions, event):
                 continue
-            case ToolsDefined() if same_tools(tools, event):
+            case ToolsDeclared() if same_tools(tools, event):
                 continue
             case _:
                 return False
@@ -325,7 +325,7 @@ def _is_as_rendered(
     """Whether a request holds instructions, or tools, just as they were rendered."""
     if rendered is None:
         return False
-    is_tools = any(isinstance(event, ToolsDefined) for event in recording[0])
+    is_tools = any(isinstance(event, ToolsDeclared) for event in recording[0])
     members, value = (_TOOLS, asked.tools) if is_tools else (_INSTRUCTIONS, asked.system)
     made = {name: part for name, part in rendered.parts.items() if name in members}
     if not made:

@@ -19,7 +19,7 @@ from hansard.domain.events import (
     InstructionsSet,
     RequestSent,
     ResponseCompleted,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.head import Head, Pointer
 from hansard.domain.log import Backend, Told
@@ -112,13 +112,13 @@ class Standings:
 
     def in_force(
         self, head: Head, stretches: tuple[Stretch, ...]
-    ) -> tuple[InstructionsSet | None, ToolsDefined | None]:
+    ) -> tuple[InstructionsSet | None, ToolsDeclared | None]:
         """Return the instructions and the tools in force at the end of a lineage."""
         instructions = self._pointed("instructions", head.instructions, stretches)
         tools = self._pointed("tools", head.tools, stretches)
         return (
             instructions if isinstance(instructions, InstructionsSet) else None,
-            tools if isinstance(tools, ToolsDefined) else None,
+            tools if isinstance(tools, ToolsDeclared) else None,
         )
 
     def _pointed(

@@ -110,7 +110,7 @@ class Talk:
 
         A provider's own tools are given as `Native`.
         """
-        return self.append(*conversation.define_tools(self._known_head(), given.tools(tools)))
+        return self.append(*conversation.declare_tools(self._known_head(), given.tools(tools)))
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done:
         """Record what a tool gave: text, JSON, a path, bytes, or a list of texts and documents.

@@ -56,12 +56,12 @@ def instruct(head: Head, content: str | Text | Native) -> tuple[Event, ...]:
     return (events.InstructionsSet(content=content),)
 
 
-def define_tools(
+def declare_tools(
     head: Head, tools: Iterable[ToolDefinition | BuiltinTool | Native]
 ) -> tuple[Event, ...]:
     """Put other tools in force; no tools at all is a definition too."""
     _must_be_open(head)
-    return (events.ToolsDefined(tools=tuple(tools)),)
+    return (events.ToolsDeclared(tools=tuple(tools)),)
 
 
 def give_result(

@@ -67,7 +67,7 @@ class InstructionsSet(OnLine):
     content: str | Annotated[Text | Native, Discriminator("kind")]
 
 
-class ToolsDefined(OnLine):
+class ToolsDeclared(OnLine):
     """The tools in force from here on, in order: the caller's, providers' own, an API's JSON."""
 
     tools: tuple[Annotated[ToolDefinition | BuiltinTool | Native, Discriminator("kind")], ...]
@@ -378,7 +378,7 @@ Event = (
     | ConversationForked
     | ConversationClosed
     | InstructionsSet
-    | ToolsDefined
+    | ToolsDeclared
     | MessageRecorded
     | ReasoningRecorded
     | ToolCallRecorded

@@ -71,7 +71,7 @@ NOTHING: Final = Effect()
 _PROMPT: Final = Effect(prompts=True)
 _POINTS: Final[Mapping[type[Event], Pointer]] = {
     events.InstructionsSet: "instructions",
-    events.ToolsDefined: "tools",
+    events.ToolsDeclared: "tools",
     events.RequestSent: "request",
     events.LineAdopted: "adopted",
     events.HistoryCompacted: "amended",
@@ -114,7 +114,7 @@ def effect_of(event: Event | Unrecognised) -> Effect:
             return Effect(points=_POINTS[type(event)], gives_up=True)
         case (
             events.InstructionsSet()
-            | events.ToolsDefined()
+            | events.ToolsDeclared()
             | events.HistoryCompacted()
             | events.ContentRedacted()
         ):

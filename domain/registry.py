@@ -23,7 +23,7 @@ NAMES: Final[Mapping[str, type[Event]]] = {
     "conversation.forked": events.ConversationForked,
     "conversation.closed": events.ConversationClosed,
     "instructions.set": events.InstructionsSet,
-    "tools.defined": events.ToolsDefined,
+    "tools.declared": events.ToolsDeclared,
     "message.recorded": events.MessageRecorded,
     "reasoning.recorded": events.ReasoningRecorded,
     "tool_call.recorded": events.ToolCallRecorded,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hansard.domain.content import Native
-from hansard.domain.events import ToolsDefined
+from hansard.domain.events import ToolsDeclared
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral import tool_of
 from hansard.projections.requests.tool_names import LENGTHS, name_for, name_for_gemini
 
 
-def given_names(defined: ToolsDefined | None) -> Mapping[str, str]:
+def given_names(defined: ToolsDeclared | None) -> Mapping[str, str]:
     """Return the caller's own name of each tool that goes under another one, by that."""
     given = set(_names(defined)) if defined else set[str]()
     spelled = {(name_for(name, longest), name) for name in given for longest in LENGTHS}
@@ -23,7 +23,7 @@ def given_names(defined: ToolsDefined | None) -> Mapping[str, str]:
     return {other: name for other, name in sorted(spelled) if other not in given}
 
 
-def _names(defined: ToolsDefined) -> Iterable[str]:
+def _names(defined: ToolsDeclared) -> Iterable[str]:
     for tool in defined.tools:
         told = tool_of(tool) if isinstance(tool, Native) else tool
         if isinstance(told, ToolDefinition):

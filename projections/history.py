@@ -18,7 +18,7 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.events import InstructionsSet, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.frozen import frozen
 from hansard.projections.report import Note
@@ -99,7 +99,7 @@ class History:
     turns: tuple[Turn, ...]
     responses: Responses
     instructions: InstructionsSet | None = None
-    tools: ToolsDefined | None = None
+    tools: ToolsDeclared | None = None
     notes: tuple[Note, ...] = ()
     has_prefills: bool = True
     left_out: int = 0

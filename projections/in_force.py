@@ -27,7 +27,7 @@ def same_instructions(
     return text == _text(said) and (is_plain or bool(text))
 
 
-def same_tools(recorded: events.ToolsDefined | None, sent: events.ToolsDefined) -> bool:
+def same_tools(recorded: events.ToolsDeclared | None, sent: events.ToolsDeclared) -> bool:
     """Return whether tools are those in force, in the same order."""
     held = recorded.tools if recorded else ()
     return len(held) == len(sent.tools) and all(

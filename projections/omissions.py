@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from hansard.domain import events
-from hansard.domain.events import HistoryCompacted, InstructionsSet, ToolsDefined
+from hansard.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
 from hansard.domain.log import Told
 from hansard.projections.responses import Item, Place, event_of
 
@@ -17,7 +17,7 @@ SUMMARY: Final = "Summary of the conversation so far:\n\n"
 AMENDS: Final = frozenset({"content.redacted", "history.compacted"})
 """Events that say how others are told."""
 
-_STAYS: Final = frozenset({"instructions.set", "tools.defined"})
+_STAYS: Final = frozenset({"instructions.set", "tools.declared"})
 
 
 class Compaction(NamedTuple):
@@ -154,7 +154,7 @@ def _conversations(items: Sequence[Item]) -> list[UUID | None]:
 def _stays(item: Item) -> bool:
     if isinstance(item, Told):
         return item.type in _STAYS
-    return isinstance(item[1], InstructionsSet | ToolsDefined)
+    return isinstance(item[1], InstructionsSet | ToolsDeclared)
 
 
 def _is_superseded(item: Item) -> bool:

@@ -87,7 +87,7 @@ _Aside: TypeAlias = (
     | events.ConversationForked
     | events.ConversationClosed
     | events.InstructionsSet
-    | events.ToolsDefined
+    | events.ToolsDeclared
     | events.DocumentExtracted
     | events.AnnotationAdded
     | _Retold
@@ -142,7 +142,7 @@ class Timeline:
     def _named(self, happened: Event | Unrecognised | Erased) -> Event | Unrecognised | Erased:
         """Return an event, a call under the name that the caller gave its tool."""
         match happened:
-            case events.ToolsDefined(line=None):
+            case events.ToolsDeclared(line=None):
                 self._names = given_names(happened)
             case events.ToolCallRecorded(name=name) if name in self._names:
                 return happened.model_copy(update={"name": self._names[name]})
@@ -257,7 +257,7 @@ def _aside(event: _Aside) -> _Told:
             return _Told("record", "closed", event.reason or "")
         case events.InstructionsSet(content=content):
             return _Told("system", "instructions", wording.instructions(content))
-        case events.ToolsDefined():
+        case events.ToolsDeclared():
             return _Told(
                 "system", "tools", ", ".join(map(wording.tool_name, event.tools)) or "none"
             )

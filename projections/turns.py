@@ -94,7 +94,7 @@ class _Fold:
         self._closings: list[Item] = []
         self._cut: events.ResponseInterrupted | None = None
         self._instructions: events.InstructionsSet | None = None
-        self._tools: events.ToolsDefined | None = None
+        self._tools: events.ToolsDeclared | None = None
         # Calls bear the names that their caller gave, as the tools do.
         self._names: Mapping[str, str] = {}
         self._has_made = False
@@ -203,7 +203,7 @@ class _Fold:
         match event_of(item):
             case events.InstructionsSet() as event:
                 self._instructions = event
-            case events.ToolsDefined() as event:
+            case events.ToolsDeclared() as event:
                 self._tools, self._names = event, given_names(event)
             case events.ResponseInterrupted() as event:
                 self._replace_cut(event)

@@ -26,7 +26,7 @@ from hansard.domain.events import (
     InstructionsSet,
     MessageRecorded,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.continuation import Piece, messages_of, pieces
@@ -90,7 +90,7 @@ def tools(sent: Sent, line: UUID | None = None) -> Recording:
     """Return the event that puts a request's `tools` in force, each as it was spelled."""
     values, spilled = spill(sent.tools or [])
     natives = tuple(Native(api=API, value=value) for value in values)
-    return (ToolsDefined(tools=natives, line=line),), spilled
+    return (ToolsDeclared(tools=natives, line=line),), spilled
 
 
 def _message(message: JsonObject, responses: Iterator[UUID], line: UUID | None) -> Recording:

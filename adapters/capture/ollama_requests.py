@@ -24,7 +24,7 @@ from hansard.domain.events import (
     InstructionsSet,
     MessageRecorded,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import encoded
@@ -96,7 +96,7 @@ def tools(sent: Sent, line: UUID | None = None) -> Recording:
     """Return the event that puts a request's `tools` in force, each as it was spelled."""
     values, spilled = spill(sent.tools or [])
     natives = tuple(Native(api=API, value=value) for value in values)
-    return (ToolsDefined(tools=natives, line=line),), spilled
+    return (ToolsDeclared(tools=natives, line=line),), spilled
 
 
 def _system(leading: list[JsonObject]) -> str | JsonObject | None:

@@ -31,7 +31,7 @@ _TRIES: Final = 4
 _METADATA: Final = {"source": "import"}
 _BESIDE: Final = frozenset(
     {
-        *("conversation.started", "instructions.set", "tools.defined"),
+        *("conversation.started", "instructions.set", "tools.declared"),
         *("annotation.added", "content.redacted", "history.compacted"),
     }
 )

@@ -29,7 +29,7 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
@@ -93,7 +93,7 @@ class _Hearing:
         """Take in a turn."""
         if turn.envelope is not None and turn.tools != self._tools:
             self._tools = turn.tools
-            self._tell(ToolsDefined(tools=turn.tools), turn)
+            self._tell(ToolsDeclared(tools=turn.tools), turn)
         for message in turn.said:
             if message.role == "assistant":
                 self._answer((message,), next(self.responses), turn)

@@ -10,14 +10,14 @@ from typing import Final, TypeAlias
 
 from hansard.domain.content import Native
 from hansard.domain.errors import UnsupportedTool
-from hansard.domain.events import ToolsDefined
+from hansard.domain.events import ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import BuiltinTool, ToolDefinition
 
 _Spelling: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 
 
-def tools_for(defined: ToolsDefined | None, api: str) -> Iterator[ToolDefinition | Native]:
+def tools_for(defined: ToolsDeclared | None, api: str) -> Iterator[ToolDefinition | Native]:
     """Yield the tools in force, those of providers as an API spells them.
 
     Raises UnsupportedTool where the API has no such tool.

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from hansard.domain.blobs import restore
 from hansard.domain.content import Native, Text
-from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.events import InstructionsSet, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_openai_responses import API
@@ -36,7 +36,7 @@ def spell_instructions(
 
 
 def spell_tools(
-    draft: Draft, tools: ToolsDefined | None, blobs: Mapping[str, bytes]
+    draft: Draft, tools: ToolsDeclared | None, blobs: Mapping[str, bytes]
 ) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
     spelled: list[JsonObject] = []

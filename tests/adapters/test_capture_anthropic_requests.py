@@ -18,7 +18,7 @@ from hansard.domain.events import (
     ReasoningRecorded,
     ToolCallRecorded,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.jsontext import write
 from tests.anthropic_wire import JsonObject, call, text
@@ -174,7 +174,7 @@ def held(recording: Recording) -> list[Native]:
                 | InstructionsSet(content=Native() as one)
             ):
                 found.append(one)
-            case ToolsDefined(tools=several):
+            case ToolsDeclared(tools=several):
                 found.extend(tool for tool in several if isinstance(tool, Native))
             case _:
                 pass
@@ -204,8 +204,8 @@ def test_tools_stay_as_they_were_spelled() -> None:
         {"name": "look", "input_schema": {}},
         {"type": "web_search_20250305", "name": "web_search"},
     ]
-    assert tools(definitions)[0] == (ToolsDefined(tools=tuple(map(native, definitions))),)
-    assert tools(None) == ((ToolsDefined(tools=()),), {})
+    assert tools(definitions)[0] == (ToolsDeclared(tools=tuple(map(native, definitions))),)
+    assert tools(None) == ((ToolsDeclared(tools=()),), {})
 
 
 def test_long_and_look_alike_strings_of_instructions_and_tools_come_back() -> None:

@@ -22,7 +22,7 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from tests.bedrock_wire import JsonObject, call, text, thought
 
@@ -180,7 +180,7 @@ class TestInstructions:
         system: JsonObject = {"systemTool": {"name": "nova_grounding"}}
         asked = sent(USER, toolConfig={"tools": [LOOK, system], "toolChoice": {"auto": {}}})
         (recorded,), _ = WIRE.tools(asked, LINE)
-        assert recorded == ToolsDefined(tools=(native(LOOK), native(system)), line=LINE)
+        assert recorded == ToolsDeclared(tools=(native(LOOK), native(system)), line=LINE)
 
 
 class TestSaid:

@@ -11,7 +11,7 @@ from hansard.adapters.capture.gemini_requests import instructions, read_request,
 from hansard.adapters.capture.secrets import PLACEHOLDER, cut
 from hansard.adapters.capture.sent import Sent
 from hansard.domain.content import Native
-from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.events import InstructionsSet, ToolsDeclared
 from tests.gemini_wire import PATH, JsonObject, request, result, text, user
 
 LINE = UUID(int=7)
@@ -61,7 +61,7 @@ class TestInForce:
         ]
         asked = sent(tools=declared)
         (event,), _ = tools(asked)
-        assert isinstance(event, ToolsDefined)
+        assert isinstance(event, ToolsDeclared)
         assert [tool.value for tool in event.tools if isinstance(tool, Native)] == [
             {"functionDeclarations": [first]},
             {"functionDeclarations": [second]},

@@ -17,7 +17,7 @@ from hansard.domain.events import (
     ReasoningRecorded,
     ToolCallRecorded,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from tests.ollama_wire import JsonObject, call
 
@@ -114,7 +114,7 @@ def test_thinking_that_a_program_sends_back_is_reasoning() -> None:
 def test_tools_are_kept_as_they_were_spelled() -> None:
     tool: JsonObject = {"type": "function", "function": {"name": "f"}, "odd": None}
     assert WIRE.tools(sent(HELLO, tools=[tool]), None)[0] == (
-        ToolsDefined(tools=(Native(api="ollama", value=tool),)),
+        ToolsDeclared(tools=(Native(api="ollama", value=tool),)),
     )
 
 

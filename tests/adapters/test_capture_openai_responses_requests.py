@@ -22,7 +22,7 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.prefix import encoded
 from tests.openai_responses_wire import JsonObject, call, message, reasoning
@@ -238,8 +238,8 @@ def test_tools_are_kept_as_they_were_spelled() -> None:
         {"type": "web_search"},
     ]
     events, _ = WIRE.tools(sent(input="Hello", tools=definitions), None)
-    assert events == (ToolsDefined(tools=tuple(native(tool) for tool in definitions)),)
-    assert WIRE.tools(sent(input="Hello"), None)[0] == (ToolsDefined(tools=()),)
+    assert events == (ToolsDeclared(tools=tuple(native(tool) for tool in definitions)),)
+    assert WIRE.tools(sent(input="Hello"), None)[0] == (ToolsDeclared(tools=()),)
 
 
 def test_long_strings_move_out_of_the_events() -> None:

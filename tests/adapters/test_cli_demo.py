@@ -58,7 +58,7 @@ class TestTheDemo:
             "server_tool_result.recorded",
             "tool_call.recorded",
             "tool_result.recorded",
-            "tools.defined",
+            "tools.declared",
         }
 
     def test_its_next_request_goes_as_it_was_recorded(self, told: Done, command: Command) -> None:

@@ -17,7 +17,7 @@ from hansard.domain.events import (
     MessageRecorded,
     ToolCallRecorded,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from tests.adapters.kept_histories import (
     ANTHROPIC,
@@ -67,7 +67,7 @@ def test_a_request_brings_its_instructions_and_tools(store: Store) -> None:
     started, instructions, tools, *_ = events_of(store)
     assert started == ConversationStarted(key="kept")
     assert instructions == InstructionsSet(content="Be brief.")
-    assert tools == ToolsDefined(tools=(Native(api="anthropic-messages", value=TOOL),))
+    assert tools == ToolsDeclared(tools=(Native(api="anthropic-messages", value=TOOL),))
 
 
 def test_blocks_stay_in_the_form_they_came_in(store: Store) -> None:

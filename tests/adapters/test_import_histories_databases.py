@@ -161,7 +161,7 @@ def test_a_thread_of_llm_is_a_conversation_in_neutral_form(store: Store, tmp_pat
         events_of(store, "kept/t1")
     )
     tool = ToolDefinition(name="weather", description="Tells it.", input_schema={"type": "object"})
-    assert tools == events.ToolsDefined(tools=(tool,))
+    assert tools == events.ToolsDeclared(tools=(tool,))
     assert instructions == events.InstructionsSet(content="Be brief.")
     assert isinstance(asked, events.MessageRecorded)
     text, picture, gone = asked.content

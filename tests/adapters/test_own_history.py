@@ -79,7 +79,7 @@ def test_tools_in_another_order_go_on(program: Program) -> None:
     history = program.ask(program.user("u1"), "a1", tools=[one, other])
     program.ask([*history, *program.user("u2")], "a2", tools=[other, one])
     assert program.relations() == ["extends", "extends"]
-    assert program.recorded.types().count("tools.defined") == 2
+    assert program.recorded.types().count("tools.declared") == 2
 
 
 def test_another_process_goes_on_where_the_first_one_stopped(program: Program) -> None:

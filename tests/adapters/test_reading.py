@@ -86,7 +86,7 @@ def test_a_window_is_cut_at_a_prompt(
     everything, windowed = kept(talk, None), kept(talk, window)
     if len(windowed) == len(everything) or window.pinned:
         return
-    body = [event for event in windowed if event.type not in {"instructions.set", "tools.defined"}]
+    body = [event for event in windowed if event.type not in {"instructions.set", "tools.declared"}]
     event = body[0].event()
     assert isinstance(event, MessageRecorded)
     assert event.role == "user"

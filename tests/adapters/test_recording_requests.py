@@ -17,7 +17,7 @@ from hansard.domain.events import (
     LiteralSpan,
     MessageRecorded,
     RequestSent,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.prefix import prefix_of
 from hansard.domain.tools import ToolDefinition
@@ -71,7 +71,7 @@ def test_the_first_request_brings_the_conversation_into_being(recorded: Recorded
         calls.ask(HELLO, system="Be brief.", tools=[TOOL])
     assert recorded.types() == [
         "instructions.set",
-        "tools.defined",
+        "tools.declared",
         "message.recorded",
         "request.sent",
         "message.recorded",
@@ -137,7 +137,7 @@ def test_what_was_said_before_the_first_request_is_not_recorded_twice(recorded: 
         calls.ask(HELLO, system="Be brief.", tools=[tool])
     assert recorded.types() == [
         "instructions.set",
-        "tools.defined",
+        "tools.declared",
         "message.recorded",
         "request.sent",
         "message.recorded",
@@ -289,7 +289,7 @@ def test_other_instructions_and_tools_are_recorded_when_they_change(recorded: Re
         history += [said(calls.ask(history, system=blocks, tools=[TOOL])), QUESTION]
         calls.ask(history, system="Be kind.")
     set_to = [e.content for e in recorded.events() if isinstance(e, InstructionsSet)]
-    defined = [len(e.tools) for e in recorded.events() if isinstance(e, ToolsDefined)]
+    defined = [len(e.tools) for e in recorded.events() if isinstance(e, ToolsDeclared)]
     assert set_to == ["Be brief.", "Be kind."]
     assert defined == [1, 0]
 

@@ -275,7 +275,7 @@ def test_tools_that_could_not_travel_stay_in_force(
     search: JsonObject = {"type": "web_search_20250305", "name": "web_search"}
     talk.tools([LOOK, Native(api="anthropic-messages", value=search)])
     two_calls(spelling, talk, splice=splice)
-    assert [event.type for event in talk.read()].count("tools.defined") == 2
+    assert [event.type for event in talk.read()].count("tools.declared") == 2
 
 
 JSON_VALUES: Any = st.recursive(

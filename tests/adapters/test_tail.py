@@ -162,7 +162,7 @@ def test_other_tools_are_read_with_all_that_was_said(program: Program) -> None:
     one, other = (program.spelling.tool(name) for name in ("look", "find"))
     history = program.ask(program.user("u1"), "a1", tools=[one])
     program.ask([*history, *program.user("u2")], "a2", tools=[one, other])
-    assert program.recorded.types().count("tools.defined") == 2
+    assert program.recorded.types().count("tools.declared") == 2
     assert program.said() == ["u1", "u2"]
 
 

@@ -182,7 +182,7 @@ def test_tools_are_given_as_plain_mappings(talk: hansard.Talk) -> None:
     schema = {"type": "object"}
     talk.tools([{"name": "look", "description": "Looks.", "input_schema": schema}])
     tool = hansard.ToolDefinition(name="look", description="Looks.", input_schema=schema)
-    assert said(talk) == [events.ToolsDefined(tools=(tool,))]
+    assert said(talk) == [events.ToolsDeclared(tools=(tool,))]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_tool_that_one_api_knows_is_given_in_its_spelling(talk: hansard.Talk) 
         api="anthropic-messages", value={"type": "web_search_20260209", "name": "web_search"}
     )
     talk.tools([native])
-    assert said(talk) == [events.ToolsDefined(tools=(native,))]
+    assert said(talk) == [events.ToolsDeclared(tools=(native,))]
 
 
 def test_conversations_are_listed_by_when_they_moved_last(store: hansard.Store) -> None:

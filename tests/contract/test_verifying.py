@@ -28,7 +28,7 @@ def story(blob: Blob) -> list[Event]:
     return [
         started(),
         events.InstructionsSet(content="Be brief."),
-        events.ToolsDefined(tools=()),
+        events.ToolsDeclared(tools=()),
         prompt("one"),
         attachment(blob),
         tool_call("toolu_1"),

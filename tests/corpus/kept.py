@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from hansard.domain.content import Native, Text
 from hansard.domain.encoding import decode, encode
-from hansard.domain.events import Event, InstructionsSet, ToolsDefined
+from hansard.domain.events import Event, InstructionsSet, ToolsDeclared
 from hansard.domain.registry import VERSIONS, name_of
 from tests.corpus.wire import JsonObject
 
@@ -25,7 +25,7 @@ def blocks_of(event: Event) -> list[Any]:
             return [text] if text else []
         case InstructionsSet(content=Native(value=value)):
             return list(value["system"])
-        case ToolsDefined(tools=several):
+        case ToolsDeclared(tools=several):
             return [tool.value for tool in several if isinstance(tool, Native)]
         case _:
             content: object = getattr(event, "content", ())

@@ -17,7 +17,7 @@ from hansard.adapters.capture.gemini_stream import ContentStream
 from hansard.adapters.capture.place import Place, recorded
 from hansard.domain.blobs import restore
 from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDefined
+from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
 from tests.corpus.gemini_wire import (
     INTERACTIONS,
     Exchange,
@@ -269,7 +269,7 @@ def texts_of(event: Event) -> list[str]:
 
 def blocks_of(event: Event) -> list[Any]:
     """The API's own parts that an event holds; a plain text as the part that it was."""
-    if isinstance(event, ToolsDefined):
+    if isinstance(event, ToolsDeclared):
         return [tool.value for tool in event.tools if isinstance(tool, Native)]
     content: Any = getattr(event, "content", ())
     held = cast("tuple[Any, ...]", content if isinstance(content, tuple) else (content,))

@@ -15,7 +15,7 @@ from hansard.adapters.store import Store
 from hansard.domain import jsontext
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Native, Text
-from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.events import InstructionsSet, ToolsDeclared
 from tests.corpus import openai_chat_wire, openai_responses_wire, wire
 from tests.corpus.wire import MISSING, JsonObject, is_there
 
@@ -46,7 +46,7 @@ def blocks_of(store: Store) -> Iterator[Any]:
     for recorded in talk.read():
         event = recorded.event()
         content: object = getattr(event, "content", ())
-        if isinstance(event, InstructionsSet | ToolsDefined):
+        if isinstance(event, InstructionsSet | ToolsDeclared):
             continue
         several = cast("tuple[object, ...]", content) if isinstance(content, tuple) else (content,)
         for block in several:

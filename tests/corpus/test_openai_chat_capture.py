@@ -17,7 +17,7 @@ from hansard.adapters.capture.openai_chat_body import read_body
 from hansard.adapters.capture.openai_chat_stream import CompletionStream
 from hansard.domain.blobs import restore
 from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDefined
+from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
 from tests.adapters.openai_chat_streams import plain, put_together
 from tests.corpus.kept import as_text, stored
 from tests.corpus.openai_chat_wire import (
@@ -215,7 +215,7 @@ def spoken(event: Event) -> JsonObject:
 
 def blocks_of(event: Event) -> list[Any]:
     """The API's own blocks that an event holds; a plain text as such."""
-    if isinstance(event, ToolsDefined):
+    if isinstance(event, ToolsDeclared):
         return [tool.value for tool in event.tools if isinstance(tool, Native)]
     content: Any = getattr(event, "content", ())
     held = cast("tuple[Any, ...]", content if isinstance(content, tuple) else (content,))

@@ -17,7 +17,7 @@ from hansard.adapters.capture.openai_responses_envelope import VARIANTS
 from hansard.adapters.capture.openai_responses_stream import ResponseStream
 from hansard.domain.blobs import restore
 from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDefined
+from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
 from tests.anthropic_wire import chunks
 from tests.corpus.kept import as_text, stored
 from tests.corpus.openai_responses_wire import (
@@ -177,7 +177,7 @@ def blocks_of(event: Event) -> list[Any]:
             return [text]
         case InstructionsSet(content=Native(value=value)):
             return [value]
-        case ToolsDefined(tools=several):
+        case ToolsDeclared(tools=several):
             return [tool.value for tool in several if isinstance(tool, Native)]
         case _:
             content: object = getattr(event, "content", ())

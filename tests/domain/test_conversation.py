@@ -101,10 +101,10 @@ def test_instructions_and_tools_can_change_at_any_time() -> None:
         given(STARTED, PROMPT)
         .when(lambda head: conversation.instruct(head, "Be brief."))
         .then(events.InstructionsSet(content="Be brief."))
-        .when(lambda head: conversation.define_tools(head, [tool]))
-        .then(events.ToolsDefined(tools=(tool,)))
-        .when(lambda head: conversation.define_tools(head, []))
-        .then(events.ToolsDefined(tools=()))
+        .when(lambda head: conversation.declare_tools(head, [tool]))
+        .then(events.ToolsDeclared(tools=(tool,)))
+        .when(lambda head: conversation.declare_tools(head, []))
+        .then(events.ToolsDeclared(tools=()))
     )
 
 
@@ -113,7 +113,7 @@ def test_a_closed_conversation_takes_no_new_facts() -> None:
     for decision in (
         partial(conversation.say, content=[Text(text="and?")]),
         partial(conversation.instruct, content="Be brief."),
-        partial(conversation.define_tools, tools=[]),
+        partial(conversation.declare_tools, tools=[]),
         partial(conversation.give_result, call_id="toolu_1", content=[]),
         partial(conversation.cancel_call, call_id="toolu_1"),
     ):

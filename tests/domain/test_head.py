@@ -87,7 +87,7 @@ def test_instructions_tools_and_requests_are_pointed_at() -> None:
     head = folded(
         Head(),
         events.InstructionsSet(content="Be brief."),
-        events.ToolsDefined(tools=()),
+        events.ToolsDeclared(tools=()),
         events.InstructionsSet(content="Be kind."),
         SENT,
     )

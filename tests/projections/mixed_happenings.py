@@ -126,7 +126,7 @@ def defines_tools(story: Story) -> object:
         Native(api=OLLAMA, value={"type": "function", "function": {"name": "tides"}}),
         Native(api=BEDROCK, value=spec),
     )
-    return story.happen(events.ToolsDefined(tools=(definition, *natives)))
+    return story.happen(events.ToolsDeclared(tools=(definition, *natives)))
 
 
 # What tools give.
@@ -263,5 +263,5 @@ def within(story: Story, window: Window | None) -> list[tuple[int, Event]]:
 
 def in_force(told: list[tuple[int, Event]]) -> Iterator[tuple[int, Event]]:
     """The last events that set instructions and tools."""
-    for kind in (events.InstructionsSet, events.ToolsDefined):
+    for kind in (events.InstructionsSet, events.ToolsDeclared):
         yield from [each for each in told if isinstance(each[1], kind)][-1:]

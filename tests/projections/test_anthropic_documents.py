@@ -13,7 +13,7 @@ from hansard.domain.events import (
     DocumentExtracted,
     InstructionsSet,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.requests.needs import needed_blobs
@@ -114,7 +114,7 @@ def test_instructions_and_tools_are_spelled_as_they_were_given() -> None:
     story.instruct("Be brief.")
     custom = {"type": "web_search_20250305", "name": "web_search"}
     neutral = ToolDefinition(name="f", description="does", input_schema={"type": "object"})
-    story.happen(ToolsDefined(tools=(neutral, Native(api=API, value=custom))))
+    story.happen(ToolsDeclared(tools=(neutral, Native(api=API, value=custom))))
     story.user("hi")
     request = story.request()
     assert list(request) == ["system", "tools", "messages"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hansard.domain.content import Native
-from hansard.domain.events import ToolsDefined
+from hansard.domain.events import ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.result_words import NO_RESULT
 from tests.projections.happenings import (
@@ -38,7 +38,7 @@ def define(story: Story, *names: str) -> None:
     tools: list[JsonObject] = [
         {"name": name, "input_schema": {"type": "object"}, "defer_loading": True} for name in names
     ]
-    story.happen(ToolsDefined(tools=tuple(Native(api=API, value=tool) for tool in tools)))
+    story.happen(ToolsDeclared(tools=tuple(Native(api=API, value=tool) for tool in tools)))
 
 
 def searched(*names: str) -> Story:
@@ -120,7 +120,7 @@ def test_a_tool_that_was_defined_before_amid_the_messages_is_known() -> None:
 def test_the_tools_of_an_mcp_server_are_known_to_the_service_alone() -> None:
     story = searched("weather")
     tool: JsonObject = {"type": "mcp_toolset", "mcp_server_name": "maps"}
-    story.happen(ToolsDefined(tools=(Native(api=API, value=tool),)))
+    story.happen(ToolsDeclared(tools=(Native(api=API, value=tool),)))
     assert ("assistant", found("weather")) in flat(story.request())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hansard.domain.content import Native
-from hansard.domain.events import ToolsDefined
+from hansard.domain.events import ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from tests.projections.happenings import (
     API,
@@ -197,5 +197,5 @@ def test_the_advisor_is_heard_only_where_it_is_a_tool() -> None:
     assert flat(request)[1] == ("assistant", text("so be it"))
     assert rules(request) == {"R14"}
     tool = {"type": "advisor_20260301", "name": "advisor", "model": "claude-opus"}
-    story.happen(ToolsDefined(tools=(Native(api=API, value=tool),)))
+    story.happen(ToolsDeclared(tools=(Native(api=API, value=tool),)))
     assert [block for _, block in flat(story.request())][1:3] == [call, advice]

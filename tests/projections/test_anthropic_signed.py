@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hansard.domain.content import Native
-from hansard.domain.events import ToolsDefined
+from hansard.domain.events import ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.requests.request import Options, Request
 from tests.projections.happenings import (
@@ -71,7 +71,7 @@ def test_other_instructions_leave_the_thinking_out() -> None:
 def test_other_tools_leave_the_thinking_out() -> None:
     story = thinker()
     tool = {"type": "web_search_20250305", "name": "web_search"}
-    story.happen(ToolsDefined(tools=(Native(api=API, value=tool),)))
+    story.happen(ToolsDeclared(tools=(Native(api=API, value=tool),)))
     assert thoughts(story.request()) == []
 
 
@@ -224,7 +224,7 @@ def test_at_most_four_marks_stand_at_the_ends() -> None:
     story = Story()
     story.instruct("Be brief.")
     tools = [{"type": "web_search_20250305", "name": f"search_{n}"} for n in range(2)]
-    story.happen(ToolsDefined(tools=tuple(Native(api=API, value=tool) for tool in tools)))
+    story.happen(ToolsDeclared(tools=tuple(Native(api=API, value=tool) for tool in tools)))
     for number in range(4):
         story.user({**text(f"prompt {number}"), **MARK}, text("please"))
         story.answer(thinking(), f"answer {number}")

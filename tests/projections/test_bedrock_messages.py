@@ -8,7 +8,7 @@ import pytest
 
 from hansard.domain.content import Text
 from hansard.domain.errors import NothingToSend, UnsupportedTool
-from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDefined
+from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import BuiltinTool, ToolDefinition
 from hansard.projections.requests.request import Options
@@ -29,7 +29,7 @@ def begun() -> Story:
 def test_a_conversation_goes_back_as_it_was() -> None:
     story = begun()
     story.happen(
-        ToolsDefined(tools=(ToolDefinition(name="look_up", description="x", input_schema=SCHEMA),))
+        ToolsDeclared(tools=(ToolDefinition(name="look_up", description="x", input_schema=SCHEMA),))
     )
     cited = {"citationsContent": {"content": [{"text": "so"}], "citations": [{"title": "t"}]}}
     unknown = {"hologram": {"format": "3d"}}
@@ -57,7 +57,7 @@ def test_tools_and_instructions_are_spelled() -> None:
         bedrock.native({"cachePoint": {"type": "default"}}),
         BuiltinTool(name="code_execution"),
     )
-    story.happen(ToolsDefined(tools=tools))
+    story.happen(ToolsDeclared(tools=tools))
     request = converse(story)
     assert request["system"] == [{"text": "be kind"}]
     assert request["toolConfig"]["tools"] == [
@@ -76,7 +76,7 @@ def test_tools_and_instructions_are_spelled() -> None:
 
 def test_a_tool_that_bedrock_does_not_have_is_refused() -> None:
     story = begun()
-    story.happen(ToolsDefined(tools=(BuiltinTool(name="image_generation"),)))
+    story.happen(ToolsDeclared(tools=(BuiltinTool(name="image_generation"),)))
     with pytest.raises(UnsupportedTool):
         converse(story)
 
@@ -324,7 +324,7 @@ def test_a_cited_text_that_broke_off_stays_with_what_it_cites() -> None:
 def test_cache_points_are_placed_anew_and_are_four_at_most() -> None:
     story = begun()
     story.instruct("be kind")
-    story.happen(ToolsDefined(tools=(ToolDefinition(name="f", input_schema=SCHEMA),)))
+    story.happen(ToolsDeclared(tools=(ToolDefinition(name="f", input_schema=SCHEMA),)))
     for _ in range(3):
         bedrock.answers(story, "so", model=CLAUDE)
         mark = bedrock.native({"cachePoint": {"type": "default"}})

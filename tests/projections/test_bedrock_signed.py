@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.events import ToolsDefined
+from hansard.domain.events import ToolsDeclared
 from hansard.domain.tools import ToolDefinition
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.bedrock_happenings import CLAUDE, converse, reasoning
@@ -18,7 +18,7 @@ def in_a_loop(*blocks: dict[str, object], model: str = CLAUDE, account: str | No
     story = Story()
     story.instruct("be kind")
     schema = {"type": "object"}
-    story.happen(ToolsDefined(tools=(ToolDefinition(name="look_up", input_schema=schema),)))
+    story.happen(ToolsDeclared(tools=(ToolDefinition(name="look_up", input_schema=schema),)))
     story.user("hi")
     bedrock.asks_as_rendered(story, model, account)
     bedrock.answers(story, *(blocks or (reasoning(), REDACTED)), bedrock.call("t1"))

@@ -6,7 +6,7 @@ import pytest
 
 import hansard
 from hansard.domain.content import Native
-from hansard.domain.events import ToolsDefined
+from hansard.domain.events import ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import BuiltinTool, ToolDefinition
 from hansard.projections.in_force import same_tools
@@ -83,7 +83,7 @@ def test_a_tool_that_an_api_has_not_is_refused(name: str, api: str, able: tuple[
 
 def test_other_tools_are_told_as_they_are() -> None:
     native = Native(api="openai-chat", value={"type": "function"})
-    defined = ToolsDefined(tools=(CLOCK, SEARCH, native))
+    defined = ToolsDeclared(tools=(CLOCK, SEARCH, native))
     first, second, third = tools_for(defined, "openai-responses")
     assert (first, third) == (CLOCK, native)
     assert second == spelled(SEARCH, "openai-responses")
@@ -91,15 +91,15 @@ def test_other_tools_are_told_as_they_are() -> None:
 
 
 def test_what_was_rendered_is_what_is_in_force() -> None:
-    defined = ToolsDefined(tools=(SEARCH, CLOCK))
-    sent = ToolsDefined(tools=(spelled(SEARCH, "openai-responses"), CLOCK))
+    defined = ToolsDeclared(tools=(SEARCH, CLOCK))
+    sent = ToolsDeclared(tools=(spelled(SEARCH, "openai-responses"), CLOCK))
     assert same_tools(defined, sent)
     dated = BuiltinTool(name="web_search", version="20260209")
     assert not same_tools(
-        ToolsDefined(tools=(SEARCH,)), ToolsDefined(tools=(spelled(dated, "anthropic-messages"),))
+        ToolsDeclared(tools=(SEARCH,)), ToolsDeclared(tools=(spelled(dated, "anthropic-messages"),))
     )
     foreign = Native(api="openai-chat", value={"type": "function"})
-    assert not same_tools(ToolsDefined(tools=(SEARCH,)), ToolsDefined(tools=(foreign,)))
+    assert not same_tools(ToolsDeclared(tools=(SEARCH,)), ToolsDeclared(tools=(foreign,)))
 
 
 def talk() -> hansard.Talk:

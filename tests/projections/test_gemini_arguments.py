@@ -12,7 +12,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from hansard.domain.content import ToolResult
-from hansard.domain.events import ToolResultRecorded, ToolsDefined
+from hansard.domain.events import ToolResultRecorded, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_gemini_parts import camel
@@ -79,7 +79,7 @@ def told() -> Story:
         ToolDefinition(name="look_up", input_schema=SCHEMA),
         gemini.native({"googleSearch": {}}),
     )
-    story.happen(ToolsDefined(tools=tools))
+    story.happen(ToolsDeclared(tools=tools))
     story.user("hi", document("a.jpg", "image/jpeg", DIGEST))
     story.answer(thinking(), "I look.", tool_use("toolu_1"), tool_use("toolu_2"), stop="tool_use")
     held = ToolResult(call_id="toolu_1", content=(document("a.jpg", "image/jpeg", DIGEST),))
@@ -120,7 +120,7 @@ def test_the_sdk_goes_on_by_the_token() -> None:
 def test_what_the_sdk_does_not_know_stands_in_the_body_only() -> None:
     story = Story()
     tools = (gemini.native({"holograms": {}}), gemini.native({"urlContext": {}}))
-    story.happen(ToolsDefined(tools=tools))
+    story.happen(ToolsDeclared(tools=tools))
     story.user("hi")
     parts = [
         signed({"hologram": {"data": 1}}),

@@ -6,7 +6,7 @@ import pytest
 
 from hansard.domain.content import Native
 from hansard.domain.errors import UnsupportedTool
-from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.events import InstructionsSet, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import BuiltinTool, ToolDefinition
 from hansard.projections.called_names import given_names
@@ -21,7 +21,7 @@ SCHEMA: JsonObject = {"type": "object", "properties": {}, "$defs": {"a": {}}}
 
 def with_tools(*tools: ToolDefinition | BuiltinTool | Native) -> Story:
     story = Story()
-    story.happen(ToolsDefined(tools=tools))
+    story.happen(ToolsDeclared(tools=tools))
     story.user("hi")
     return story
 
@@ -104,13 +104,13 @@ def test_a_name_that_it_does_not_take_is_spelled_anew_and_known_again(name: str)
     spelled = name_for_gemini(name)
     assert name_for_gemini(spelled) == spelled
     assert is_spelled_anew(spelled)
-    defined = ToolsDefined(tools=(ToolDefinition(name=name, input_schema=SCHEMA),))
+    defined = ToolsDeclared(tools=(ToolDefinition(name=name, input_schema=SCHEMA),))
     assert given_names(defined)[spelled] == name
 
 
 def test_a_tool_that_goes_nowhere_else_is_named_as_the_service_names_it() -> None:
     story = Story()
-    story.happen(ToolsDefined(tools=(Native(api="gemini", value={"googleSearch": {}}),)))
+    story.happen(ToolsDeclared(tools=(Native(api="gemini", value={"googleSearch": {}}),)))
     story.user("hi")
     (note,) = story.request(Options(api="openai-chat")).report.of("foreign")
     assert note.why == "googleSearch, in the form of gemini"

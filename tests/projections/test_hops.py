@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.domain.events import RequestSent, ResponseCompleted, Template, ToolsDefined
+from hansard.domain.events import RequestSent, ResponseCompleted, Template, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix, prefix_of
 from hansard.domain.tools import ToolDefinition
@@ -150,7 +150,7 @@ def answers(story: Story, reader: Reader, *, thinks: bool, calls: bool) -> str |
 def told(done: list[Turn]) -> tuple[Story, list[tuple[Reader, Request]]]:
     """Tell a conversation of such turns; return it, and the requests that were sent."""
     story, sent = Story(), list[tuple[Reader, Request]]()
-    story.happen(ToolsDefined(tools=(LOOK_UP,)))
+    story.happen(ToolsDeclared(tools=(LOOK_UP,)))
     for turn in done:
         story.user(f"prompt {len(story.events)}")
         sent.append((turn.reader, asks(story, turn.reader)))

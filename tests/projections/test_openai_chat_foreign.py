@@ -6,7 +6,7 @@ from typing import Any
 
 from hansard.adapters.request_check import check_request
 from hansard.domain.content import Native
-from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.events import InstructionsSet, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_chat import API
 from tests.projections import chat_happenings as chat
@@ -186,12 +186,12 @@ def test_tools_cross_unless_the_provider_runs_them() -> None:
     story = Story()
     story.user("hi")
     own = anthropics({"type": "web_search_20250305", "name": "web_search"})
-    story.happen(ToolsDefined(tools=(anthropics(TOOL), own)))
+    story.happen(ToolsDeclared(tools=(anthropics(TOOL), own)))
     request = chat.chat(story)
     assert request["tools"] == [FUNCTION]
     assert [note.deed for note in request.report] == ["translated", "left out"]
     custom = chat.native({"type": "custom", "custom": {"name": "grep"}})
-    story.happen(ToolsDefined(tools=(chat.native(FUNCTION), custom)))
+    story.happen(ToolsDeclared(tools=(chat.native(FUNCTION), custom)))
     request = story.request()
     assert [tool["name"] for tool in request["tools"]] == [TOOL["name"], "grep"]
     assert [note.deed for note in request.report] == ["translated"]

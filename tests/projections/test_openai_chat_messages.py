@@ -6,7 +6,7 @@ import pytest
 
 from hansard.domain.content import Native, Text
 from hansard.domain.errors import NothingToSend
-from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDefined
+from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_openai_chat import API
@@ -272,7 +272,7 @@ def test_tools_go_as_they_were_defined() -> None:
     own = {"type": "function", "function": {"name": "f", "strict": True, "parameters": SCHEMA}}
     look_up = ToolDefinition(name="look_up", description="Finds.", input_schema=SCHEMA)
     quiet = ToolDefinition(name="quiet", input_schema=SCHEMA)
-    story.happen(ToolsDefined(tools=(look_up, chat.native(own), quiet)))
+    story.happen(ToolsDeclared(tools=(look_up, chat.native(own), quiet)))
     story.user("hi")
     assert chat.chat(story)["tools"] == [
         {

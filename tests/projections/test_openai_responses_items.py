@@ -6,7 +6,7 @@ import pytest
 
 from hansard.domain.content import Native
 from hansard.domain.errors import NothingToSend
-from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDefined
+from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_openai_responses import API
@@ -88,7 +88,7 @@ def test_instructions_and_tools_of_others_are_told() -> None:
     ours: JsonObject = {"type": "web_search"}
     hosted: JsonObject = {"type": "web_search_20250305", "name": "web_search"}
     story.happen(
-        ToolsDefined(
+        ToolsDeclared(
             tools=(
                 ToolDefinition(name="look up", input_schema=schema),
                 Native(api="anthropic-messages", value=theirs),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.events import ToolsDefined
+from hansard.domain.events import ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_responses import API
 from tests.projections.happenings import Story, rules
@@ -81,7 +81,7 @@ def test_a_later_request_begins_with_the_items_of_the_earlier_one() -> None:
 
 def with_tools(*tools: JsonObject) -> Story:
     story = Story()
-    story.happen(ToolsDefined(tools=tuple(map(native, tools))))
+    story.happen(ToolsDeclared(tools=tuple(map(native, tools))))
     story.user("hi")
     return story
 

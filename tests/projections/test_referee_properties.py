@@ -25,7 +25,7 @@ from hansard.domain.events import (
     RequestSent,
     ResponseCompleted,
     ToolResultRecorded,
-    ToolsDefined,
+    ToolsDeclared,
 )
 from hansard.projections.apis import known_api
 from hansard.projections.referee.rules import RULES
@@ -193,7 +193,7 @@ def as_sent(document: Document) -> str:
 def is_replaced(event: Event, version: int, told: list[tuple[int, Event]]) -> bool:
     """Whether other instructions, or tools, came into force later."""
     later = [type(other) for at, other in told if at > version]
-    return type(event) in (InstructionsSet, ToolsDefined) and type(event) in later
+    return type(event) in (InstructionsSet, ToolsDeclared) and type(event) in later
 
 
 @pytest.mark.parametrize("api", APIS)

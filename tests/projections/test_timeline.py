@@ -90,8 +90,8 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
         events.InstructionsSet(content=native(text="Be kind.", type="text")),
         ("system", "instructions", "Be kind."),
     ),
-    (events.ToolsDefined(tools=TOOLS), ("system", "tools", "look, web_search_20250305")),
-    (events.ToolsDefined(tools=()), ("system", "tools", "none")),
+    (events.ToolsDeclared(tools=TOOLS), ("system", "tools", "look, web_search_20250305")),
+    (events.ToolsDeclared(tools=()), ("system", "tools", "none")),
     (
         events.MessageRecorded(role="user", content=(PDF,)),
         ("user", "document", "a.pdf, application/pdf, 2,048 bytes"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hansard.domain.content import Native
-from hansard.domain.events import ToolCallRecorded, ToolsDefined
+from hansard.domain.events import ToolCallRecorded, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.apis import known_api
@@ -38,7 +38,7 @@ def calls(*names: str) -> Story:
     """A conversation whose tools have these names, each called once."""
     story = Story()
     story.happen(
-        ToolsDefined(tools=tuple(ToolDefinition(name=name, input_schema=SCHEMA) for name in names))
+        ToolsDeclared(tools=tuple(ToolDefinition(name=name, input_schema=SCHEMA) for name in names))
     )
     story.user("hi")
     for place, name in enumerate(names):
@@ -99,7 +99,7 @@ def test_a_name_that_anthropic_takes_may_be_too_long_for_openai() -> None:
     name = "mcp__" + "a" * 90
     story = Story()
     tool = {"name": name, "input_schema": SCHEMA}
-    story.happen(ToolsDefined(tools=(Native(api=ANTHROPIC, value=tool),)))
+    story.happen(ToolsDeclared(tools=(Native(api=ANTHROPIC, value=tool),)))
     story.user("hi")
     story.answer(tool_use("toolu_1", name), stop="tool_use")
     story.result("toolu_1")
@@ -116,7 +116,7 @@ def test_a_name_that_a_compatible_server_took_stays_there(model: str | None, sta
     story = Story()
     function = {"name": "files.read", "parameters": SCHEMA}
     tool = chat.native({"type": "function", "function": function})
-    story.happen(ToolsDefined(tools=(tool,)))
+    story.happen(ToolsDeclared(tools=(tool,)))
     story.user("hi")
     call = chat.function("call_1")
     call["function"]["name"] = "files.read"
@@ -130,7 +130,7 @@ def test_a_name_that_a_compatible_server_took_stays_there(model: str | None, sta
 def test_a_call_of_a_custom_tool_crosses_with_its_tool() -> None:
     story = Story()
     custom = chat.native({"type": "custom", "custom": {"name": "sql", "description": "Asks."}})
-    story.happen(ToolsDefined(tools=(custom,)))
+    story.happen(ToolsDeclared(tools=(custom,)))
     story.user("hi")
     call = {"id": "call_1", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
     chat.answers(story, chat.says(None, call))
@@ -160,7 +160,7 @@ def test_a_call_under_a_name_that_was_spelled_anew_crosses_with_its_tool() -> No
     """OpenAI was told of the tool under another name than Anthropic takes."""
     name = "mcp__" + "a" * 90
     story = Story()
-    story.happen(ToolsDefined(tools=(ToolDefinition(name=name, input_schema=SCHEMA),)))
+    story.happen(ToolsDeclared(tools=(ToolDefinition(name=name, input_schema=SCHEMA),)))
     story.user("hi")
     spelled = name_for(name, OPENAI)
     call = chat.function("call_1")

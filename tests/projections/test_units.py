@@ -16,7 +16,7 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.events import InstructionsSet, ToolsDefined
+from hansard.domain.events import InstructionsSet, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import encoded
 from hansard.domain.tools import ToolDefinition
@@ -172,11 +172,11 @@ def test_instructions_and_tools_are_compared_by_what_they_say() -> None:
     assert not same_instructions(brief, InstructionsSet(content=""))
     tool = ToolDefinition(name="look_up", input_schema={"type": "object"})
     definition: JsonObject = {"input_schema": {"type": "object"}, "name": "look_up"}
-    natives = ToolsDefined(tools=(native(definition),))
-    assert same_tools(ToolsDefined(tools=(tool,)), natives)
-    assert same_tools(natives, ToolsDefined(tools=(native({**definition, "strict": None}),)))
-    assert same_tools(None, ToolsDefined(tools=()))
-    assert not same_tools(ToolsDefined(tools=(tool,)), ToolsDefined(tools=()))
+    natives = ToolsDeclared(tools=(native(definition),))
+    assert same_tools(ToolsDeclared(tools=(tool,)), natives)
+    assert same_tools(natives, ToolsDeclared(tools=(native({**definition, "strict": None}),)))
+    assert same_tools(None, ToolsDeclared(tools=()))
+    assert not same_tools(ToolsDeclared(tools=(tool,)), ToolsDeclared(tools=()))
 
 
 @pytest.mark.parametrize(
