@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from hansard.adapters.lineage import Stretch
 from hansard.adapters.reading import blob_among, events_for
 from hansard.domain.errors import InvalidInput
-from hansard.domain.events import Recipe
 from hansard.domain.log import Backend
+from hansard.domain.request_template import Recipe
 from hansard.projections.requests.needs import needed_blobs
 from hansard.projections.requests.rendering import render, renderer_digest
 from hansard.projections.requests.request import Options, Request

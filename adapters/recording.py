@@ -29,13 +29,12 @@ from hansard.domain.events import (
     Event,
     InstructionsSet,
     LineAdopted,
-    Recipe,
     Relation,
     RequestSent,
-    Template,
     ToolsDeclared,
 )
 from hansard.domain.head import Head
+from hansard.domain.request_template import Recipe, Template
 from hansard.projections.apis import known_api
 from hansard.projections.continuation import Piece, digest_of
 from hansard.projections.in_force import same_instructions, same_tools

@@ -10,8 +10,8 @@ from hansard.adapters.capture.nesting import read_object
 from hansard.adapters.capture.respelling import are_respelled
 from hansard.adapters.talk import Talk
 from hansard.domain.errors import HansardError
-from hansard.domain.events import Recipe
 from hansard.domain.log import RecordedEvent
+from hansard.domain.request_template import Recipe
 from hansard.projections.replay import (
     Outcome,
     Sent,

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from hansard.domain.content import Blob
 from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import BlobSpan, EncodedSpan, RequestSent
+from hansard.domain.events import RequestSent
 from hansard.domain.log import RecordedEvent
+from hansard.domain.request_template import BlobSpan, EncodedSpan
 from hansard.projections.template import Stored, join, references_of
 
 

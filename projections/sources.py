@@ -13,8 +13,8 @@ from uuid import UUID
 from hansard.domain import jsontext
 from hansard.domain.blobs import LIMIT
 from hansard.domain.content import Blob
-from hansard.domain.events import BlobSpan, ContentSpan, EncodedSpan, Span
 from hansard.domain.log import Told
+from hansard.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, Span
 
 WORTH_SHARING: Final = 128
 """A span of fewer bytes costs less as it is than as a reference."""

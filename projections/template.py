@@ -17,7 +17,7 @@ from uuid import UUID
 from hansard.domain import jsontext
 from hansard.domain.blobs import LIMIT, blob_of
 from hansard.domain.errors import CorruptRecord, MalformedJson
-from hansard.domain.events import (
+from hansard.domain.request_template import (
     BlobSpan,
     ContentSpan,
     EncodedSpan,

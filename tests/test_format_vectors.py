@@ -15,6 +15,15 @@ from hansard.domain import content, encoding, events, header, jsontext, tools
 from hansard.domain.draft import Stamp, draft
 from hansard.domain.errors import MalformedJson
 from hansard.domain.registry import NAMES, VERSIONS, Unrecognised
+from hansard.domain.request_template import (
+    BlobSpan,
+    ContentSpan,
+    EncodedSpan,
+    LiteralSpan,
+    Recipe,
+    SharedSpan,
+    Template,
+)
 
 PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text(encoding="utf-8")
 Vector = dict[str, Any]
@@ -30,13 +39,13 @@ VALUES: dict[str, type[BaseModel]] = {
     "tool result": content.ToolResult,
     "tool definition": tools.ToolDefinition,
     "builtin tool": tools.BuiltinTool,
-    "template": events.Template,
-    "literal span": events.LiteralSpan,
-    "content span": events.ContentSpan,
-    "shared span": events.SharedSpan,
-    "blob span": events.BlobSpan,
-    "base64 span": events.EncodedSpan,
-    "recipe": events.Recipe,
+    "template": Template,
+    "literal span": LiteralSpan,
+    "content span": ContentSpan,
+    "shared span": SharedSpan,
+    "blob span": BlobSpan,
+    "base64 span": EncodedSpan,
+    "recipe": Recipe,
     "unfinished block": events.Unfinished,
 }
 

@@ -13,8 +13,9 @@ from hansard.adapters.settings import NO_TENANT
 from hansard.adapters.store import Store
 from hansard.domain.blobs import spill
 from hansard.domain.content import Document, Native
-from hansard.domain.events import EncodedSpan, MessageRecorded, RequestSent, Template
+from hansard.domain.events import MessageRecorded, RequestSent
 from hansard.domain.header import leaf, recorded_header
+from hansard.domain.request_template import EncodedSpan, Template
 
 KEY = "support/4711"
 API = "anthropic-messages"

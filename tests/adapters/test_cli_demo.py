@@ -13,7 +13,8 @@ from hansard.adapters.demo.clients import SDKS, is_installed
 from hansard.adapters.demo.live import KEYS
 from hansard.adapters.demo.picture import parcels_in_a_van
 from hansard.adapters.demo.wrapping import Wrapped
-from hansard.domain.events import LiteralSpan, RequestSent, SharedSpan, Template
+from hansard.domain.events import RequestSent
+from hansard.domain.request_template import LiteralSpan, SharedSpan, Template
 from tests.adapters.command import Command, Done, in_process, on_a_terminal, run, url_of
 
 KEY = "support/4711"

@@ -14,10 +14,11 @@ from hansard.domain import events
 from hansard.domain.content import Text
 from hansard.domain.events import Event
 from hansard.domain.log import Told
+from hansard.domain.request_template import Template
 from hansard.projections.window import Window
 
 API = "anthropic-messages"
-TEMPLATE = events.Template(spans=(), sha256="", size=0)
+TEMPLATE = Template(spans=(), sha256="", size=0)
 SIDE, OTHER = uuid7(), uuid7()
 
 

@@ -12,6 +12,7 @@ from hansard.adapters.cli.timeline import standing
 from hansard.adapters.replaying import replays
 from hansard.adapters.talk import Talk
 from hansard.domain import events, jsontext
+from hansard.domain.request_template import LiteralSpan, SharedSpan
 from hansard.projections.timeline import timeline
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Anthropic, Program, Spelling
@@ -57,7 +58,7 @@ def test_of_a_window_only_what_is_new_is_stored(program: Program) -> None:
         history = program.ask([*history[-6:], *prompt], f"a{number} " + "y" * 500)
     (*_, sent) = program.recorded.requests()
     assert sent.relation == "view"
-    kept = [span.text for span in sent.template.spans if isinstance(span, events.LiteralSpan)]
+    kept = [span.text for span in sent.template.spans if isinstance(span, LiteralSpan)]
     assert sum(map(len, kept)) < sent.template.size / 2
 
 
@@ -89,9 +90,9 @@ def test_a_request_goes_back_to_few_others(program: Program) -> None:
     for recorded in program.recorded.talk.since(0):
         sent = recorded.event()
         if isinstance(sent, events.RequestSent):
-            shared = [s.request for s in sent.template.spans if isinstance(s, events.SharedSpan)]
+            shared = [s.request for s in sent.template.spans if isinstance(s, SharedSpan)]
             depths[recorded.event_id] = max((depths[request] + 1 for request in shared), default=0)
-            kept = [s.text for s in sent.template.spans if isinstance(s, events.LiteralSpan)]
+            kept = [s.text for s in sent.template.spans if isinstance(s, LiteralSpan)]
             assert sum(map(len, kept)) < 8000
     assert max(depths.values()) == 32
     assert list(depths.values()).count(0) == 2
@@ -104,7 +105,7 @@ def test_of_a_long_list_a_request_goes_back_to_more_others(program: Program) -> 
     for number in range(36):
         history = [*program.ask(history, f"a{number}"), *program.user(f"v{number}")]
     spans = [sent.template.spans for sent in program.recorded.requests()]
-    assert all(isinstance(held[0], events.SharedSpan) for held in spans[1:])
+    assert all(isinstance(held[0], SharedSpan) for held in spans[1:])
     assert all(len(held) < 10 for held in spans[1:])
 
 

@@ -18,15 +18,13 @@ from hansard.domain.blobs import LIMIT, blob_of, restore
 from hansard.domain.content import Native
 from hansard.domain.events import (
     DocumentExtracted,
-    EncodedSpan,
     Event,
-    LiteralSpan,
     MessageRecorded,
     RequestSent,
     ServerToolCallRecorded,
-    Template,
 )
 from hansard.domain.jsontext import JsonObject
+from hansard.domain.request_template import EncodedSpan, LiteralSpan, Template
 from hansard.projections.continuation import Piece
 from hansard.projections.requests.rendering import APIS
 from hansard.projections.sources import sources_in

@@ -9,17 +9,9 @@ import pytest
 
 from hansard.adapters.asking import ask
 from hansard.adapters.demo.scenes import HttpError, JsonObject, internal_error
-from hansard.domain.events import (
-    BlobSpan,
-    ContentSpan,
-    EncodedSpan,
-    InstructionsSet,
-    LiteralSpan,
-    MessageRecorded,
-    RequestSent,
-    ToolsDeclared,
-)
+from hansard.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
 from hansard.domain.prefix import prefix_of
+from hansard.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, LiteralSpan
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.requests.rendering import renderer_digest
 from hansard.projections.requests.request import Options, Request

@@ -13,15 +13,9 @@ import hansard
 from hansard.adapters.verifying import Verified
 from hansard.domain.content import Blob, Document, ToolCall
 from hansard.domain.draft import blobs_of
-from hansard.domain.events import (
-    EncodedSpan,
-    MessageRecorded,
-    RequestSent,
-    ResponseCompleted,
-    Template,
-    ToolCallRecorded,
-)
+from hansard.domain.events import MessageRecorded, RequestSent, ResponseCompleted, ToolCallRecorded
 from hansard.domain.header import header_bytes, parse_header
+from hansard.domain.request_template import EncodedSpan, Template
 from tests.adapters.command import Command, in_process, url_of
 from tests.adapters.recorded_calls import known
 from tests.factories import prompt

@@ -13,6 +13,7 @@ from uuid import UUID
 from hansard.domain import events
 from hansard.domain.content import Native, Text, ToolCall, ToolResult
 from hansard.domain.events import Event
+from hansard.domain.request_template import ContentSpan, LiteralSpan, Recipe, Template
 
 API = "anthropic-messages"
 WINDOW = 20
@@ -124,18 +125,18 @@ def _result(call_id: str, content: str) -> Event:
 
 
 def _sent() -> Iterator[Event]:
-    recipe = events.Recipe(api=API, version=1, options={"window": WINDOW}, renderer="1")
+    recipe = Recipe(api=API, version=1, options={"window": WINDOW}, renderer="1")
     spans = (
-        events.LiteralSpan(text='{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":'),
-        events.ContentSpan(event=UUID(int=1), pointer="/content/0/text"),
-        events.LiteralSpan(text="}"),
+        LiteralSpan(text='{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":'),
+        ContentSpan(event=UUID(int=1), pointer="/content/0/text"),
+        LiteralSpan(text="}"),
     )
     digest = _RANDOM.randbytes(32).hex()
     yield events.RequestSent(
         api=API,
         endpoint="/v1/messages",
         model="claude-sonnet-4-5",
-        template=events.Template(spans=spans, sha256=digest, size=51_200),
+        template=Template(spans=spans, sha256=digest, size=51_200),
         recipe=recipe,
         prefix=digest,
         history=digest,

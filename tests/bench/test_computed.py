@@ -6,7 +6,8 @@ import pytest
 
 import hansard
 from hansard.domain import jsontext
-from hansard.domain.events import RequestSent, SharedSpan
+from hansard.domain.events import RequestSent
+from hansard.domain.request_template import SharedSpan
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options
 from tests.bench import capturing, own_lists, rendering

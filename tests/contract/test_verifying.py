@@ -9,6 +9,7 @@ from hansard.domain import events
 from hansard.domain.content import Blob
 from hansard.domain.events import Event
 from hansard.domain.log import Backend, Recorded
+from hansard.domain.request_template import Template
 from tests.factories import (
     TENANT,
     answer,
@@ -52,7 +53,7 @@ def story(blob: Blob) -> list[Event]:
 
 
 def sent() -> Event:
-    template = events.Template(spans=(), sha256="", size=0)
+    template = Template(spans=(), sha256="", size=0)
     return events.RequestSent(api="x", endpoint="/", template=template)
 
 

@@ -11,14 +11,9 @@ from hansard.adapters.capture.anthropic_envelope import API
 from hansard.adapters.capture.anthropic_stream import MessageStream
 from hansard.adapters.capture.place import Recording
 from hansard.domain.blobs import restore
-from hansard.domain.events import (
-    Event,
-    MessageRecorded,
-    RequestSent,
-    Template,
-    ToolResultRecorded,
-)
+from hansard.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded
 from hansard.domain.prefix import prefix_of
+from hansard.domain.request_template import Template
 from hansard.projections.requests.request import Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.wire import Exchange, JsonObject

@@ -23,10 +23,10 @@ from hansard.domain.events import (
     MessageRecorded,
     OpaqueRecorded,
     RequestSent,
-    Template,
     ToolResultRecorded,
 )
 from hansard.domain.prefix import prefix_of
+from hansard.domain.request_template import Template
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options, Request
 from tests.corpus.bedrock_wire import Exchange, exchanges, files

@@ -24,9 +24,9 @@ from hansard.domain.events import (
     MessageRecorded,
     OpaqueRecorded,
     RequestSent,
-    Template,
     ToolResultRecorded,
 )
+from hansard.domain.request_template import Template
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options, Request
 from tests.corpus.gemini_wire import Exchange, exchanges, files

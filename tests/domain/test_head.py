@@ -9,11 +9,12 @@ from hansard.domain.content import Text, ToolCall, ToolResult
 from hansard.domain.events import Event
 from hansard.domain.head import MOST_TOKENS, NOTHING, Head, effect_of
 from hansard.domain.registry import Unrecognised
+from hansard.domain.request_template import Template
 from tests.scenario import folded
 
 RESPONSE = UUID(int=1)
 SIDE = UUID(int=9)
-TEMPLATE = events.Template(spans=(), sha256="", size=0)
+TEMPLATE = Template(spans=(), sha256="", size=0)
 SENT = events.RequestSent(api="anthropic-messages", endpoint="/v1/messages", template=TEMPLATE)
 
 

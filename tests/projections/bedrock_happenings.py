@@ -10,6 +10,7 @@ from hansard.domain.content import Native
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import prefix_of
+from hansard.domain.request_template import Template
 from hansard.projections.neutral_bedrock import API
 from hansard.projections.requests.request import Options, Request
 from tests.projections.happenings import Story
@@ -18,7 +19,7 @@ CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 NOVA = "us.amazon.nova-2-lite-v1:0"
 LLAMA = "us.meta.llama4-maverick-17b-instruct-v1:0"
 WRITER = "us.writer.palmyra-x4-v1:0"
-_NO_TEMPLATE = events.Template(spans=(), sha256="0" * 64, size=0)
+_NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 
 
 def native(value: JsonObject) -> Native:

@@ -8,13 +8,14 @@ from uuid import UUID
 from hansard.domain import events
 from hansard.domain.content import Native
 from hansard.domain.jsontext import JsonObject
+from hansard.domain.request_template import Template
 from hansard.projections.neutral_openai_chat import API, REASONING
 from hansard.projections.requests.request import Options, Request
 from tests.projections.happenings import Story
 
 GPT = "gpt-4.1"
 DEEPSEEK = "deepseek-reasoner"
-_NO_TEMPLATE = events.Template(spans=(), sha256="0" * 64, size=0)
+_NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 
 
 def native(value: JsonObject) -> Native:

@@ -12,6 +12,7 @@ from hansard.adapters.capture.place import Place, recorded
 from hansard.domain import events
 from hansard.domain.content import Native
 from hansard.domain.jsontext import JsonObject
+from hansard.domain.request_template import Template
 from hansard.projections.neutral_gemini import API
 from hansard.projections.requests.request import Options, Request
 from tests.projections.happenings import Story
@@ -19,7 +20,7 @@ from tests.projections.happenings import Story
 GEMINI = "gemini-3-flash-preview"
 OLDER = "gemini-2.5-pro"
 SIGNATURE = "EqYDCqMDAb4+9vt/"
-_NO_TEMPLATE = events.Template(spans=(), sha256="0" * 64, size=0)
+_NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 
 
 def native(value: JsonObject) -> Native:

@@ -11,13 +11,14 @@ from hansard.domain.conversation import CANCELLED
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import prefix_of
+from hansard.domain.request_template import Template
 from hansard.projections.history import Block
 from hansard.projections.requests.rendering import render
 from hansard.projections.requests.request import Options, Request
 
 API = "anthropic-messages"
 MODEL = "claude-sonnet-4-5"
-_NO_TEMPLATE = events.Template(spans=(), sha256="0" * 64, size=0)
+_NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 _CALLS = {"server_tool_use", "mcp_tool_use"}
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hansard.domain import events
 from hansard.domain.content import Native
 from hansard.domain.jsontext import JsonObject
+from hansard.domain.request_template import Template
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import gemini_happenings as gemini
 from tests.projections.happenings import Story
@@ -21,7 +22,7 @@ Deed: TypeAlias = Callable[[Story], object]
 
 OLLAMA = "ollama"
 QWEN = "qwen3"
-_NO_TEMPLATE = events.Template(spans=(), sha256="0" * 64, size=0)
+_NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 
 # What Gemini answers.
 

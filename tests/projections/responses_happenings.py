@@ -9,12 +9,13 @@ from hansard.domain import events
 from hansard.domain.content import Native
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
+from hansard.domain.request_template import Template
 from hansard.projections.neutral_openai_responses import API
 from hansard.projections.requests.request import Options, Request
 from tests.projections.happenings import Story
 
 GPT = "gpt-5"
-_NO_TEMPLATE = events.Template(spans=(), sha256="0" * 64, size=0)
+_NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 _CLIENT = {
     *("function_call", "custom_tool_call", "computer_call", "local_shell_call"),
     *("shell_call", "apply_patch_call", "mcp_approval_request"),

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.domain.events import RequestSent, ResponseCompleted, Template, ToolsDeclared
+from hansard.domain.events import RequestSent, ResponseCompleted, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import Prefix, prefix_of
+from hansard.domain.request_template import Template
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.neutral_bedrock import API as BEDROCK
 from hansard.projections.neutral_gemini import API as GEMINI

@@ -15,13 +15,12 @@ from hansard.domain.blobs import blob_of
 from hansard.domain.content import Document, Native, Text
 from hansard.domain.encoding import encode
 from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import (
+from hansard.domain.events import DocumentExtracted, MessageRecorded
+from hansard.domain.request_template import (
     BlobSpan,
     ContentSpan,
-    DocumentExtracted,
     EncodedSpan,
     LiteralSpan,
-    MessageRecorded,
     SharedSpan,
 )
 from hansard.projections.sources import Source

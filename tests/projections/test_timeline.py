@@ -12,13 +12,14 @@ from hansard.domain.content import Blob, Document, Native, Reasoning, Text, Tool
 from hansard.domain.draft import Stamp, draft
 from hansard.domain.events import Event
 from hansard.domain.log import RecordedEvent
+from hansard.domain.request_template import Template
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.timeline import Row, timeline
 
 API = "anthropic-messages"
 RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")
 SIDE = UUID("01932f1e-5d00-7000-8000-0000000000bb")
-TEMPLATE = events.Template(spans=(), sha256="00" * 32, size=1234)
+TEMPLATE = Template(spans=(), sha256="00" * 32, size=1234)
 
 
 def native(**value: Any) -> Native:
