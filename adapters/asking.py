@@ -18,6 +18,7 @@ from hansard.projections.requests.rendering import render, renderer_digest
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.sources import Source, sources_in
 from hansard.projections.turns import history
+from hansard.projections.window import exchanges_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,9 @@ def options_given(**wishes: Any) -> Options:
         wrong = str(exc.errors(include_url=False, include_input=False)[0]["loc"][0])
     raise InvalidInput(
         f"{wrong} is not what a request takes: api and model are names of an API and a model, "
-        'window is a hansard.Window(...), thinking is "keep" or "drop", cache is True or False'
+        "window is a hansard.Window(...) or hansard.MessageWindow(...), thinking is "
+        '"keep" or "drop", cache is True or False, missing is "cancel", "refuse" or "drop", '
+        'tags is "seed-short-id" or "doc-reference"'
     )
 
 
@@ -45,7 +48,7 @@ def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> A
     """Return the request that these stretches of events make, under these options."""
 
     def made_of() -> tuple[Source, ...]:
-        return sources_in(events_for(backend, stretches, options.window))
+        return sources_in(events_for(backend, stretches, exchanges_of(options.window)))
 
     recipe = Recipe(
         api=options.api,
@@ -58,6 +61,6 @@ def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> A
 
 def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Request:
     """Return the request alone."""
-    folded = history(events_for(backend, stretches, options.window))
+    folded = history(events_for(backend, stretches, exchanges_of(options.window)))
     held = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed_blobs(folded)}
     return render(folded, options, held)

@@ -13,7 +13,7 @@ from hansard.domain import jsontext
 from hansard.domain.content import Blob, Document, Native, Text
 from hansard.domain.documents import media_type_of
 from hansard.domain.errors import InvalidContent
-from hansard.domain.tools import BuiltinTool, ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 from hansard.projections.apis import known_api
 
 GivenDocument: TypeAlias = Path | bytes | Document
@@ -49,6 +49,15 @@ def tools(given: object) -> tuple[_Tool, ...]:
     UnknownApi where the options of a provider's tool are for an API that is none of ours.
     """
     return tuple(_tool(each) for each in several("tools", given))
+
+
+def sources(given: object) -> tuple[ToolSource, ...]:
+    """Return where tools come from; InvalidContent where one is no `ToolSource`."""
+    listed = tuple(several("sources", given))
+    for each in listed:
+        if not isinstance(each, ToolSource):
+            raise InvalidContent(f"a source of tools is a hansard.ToolSource, not {kind_of(each)}")
+    return cast("tuple[ToolSource, ...]", listed)
 
 
 def document(given: GivenDocument, put: PutBlob) -> Document:

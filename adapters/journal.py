@@ -66,7 +66,7 @@ _REMEMBERED: Final = 8
 
 
 class Conversation(Protocol):
-    """What a journal needs of the conversation that it writes; a `Talk` has it."""
+    """What a journal needs of the conversation that it writes; a `Stream` has it."""
 
     backend: Backend
     tenant: UUID

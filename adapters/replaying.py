@@ -32,8 +32,8 @@ def replays(talk: Talk) -> Iterator[Outcome]:
     Of a fork, only what was sent in it; its origin is read for what its requests refer to.
     """
     until = talk.head().version
-    replayed = _Replay(talk, last_uses(sent_in(talk.read_through(until))))
-    for event in talk.read_through(until):
+    replayed = _Replay(talk, last_uses(sent_in(talk.stream.read_through(until))))
+    for event in talk.stream.read_through(until):
         outcome = replayed.take(event)
         if outcome is not None and event.conversation_id == talk.conversation_id:
             yield outcome

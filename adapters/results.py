@@ -21,7 +21,7 @@ _CALLS: Final = ("tool_call.recorded", "tool_result.recorded")
 
 
 class Conversation(Protocol):
-    """What is needed of a conversation to record a result; a `Talk` has it."""
+    """What is needed of a conversation to record a result; a `Stream` has it."""
 
     @property
     def backend(self) -> Log:

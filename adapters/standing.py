@@ -56,7 +56,7 @@ IN_FLIGHT: WeakValueDictionary[UUID, Begun] = WeakValueDictionary()
 
 
 class Conversation(Protocol):
-    """What is asked of a conversation to tell where it stands; a `Talk` has it."""
+    """What is asked of a conversation to tell where it stands; a `Stream` has it."""
 
     backend: Backend
 

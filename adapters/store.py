@@ -70,7 +70,10 @@ class Store:
         self.tenant = tenant
         self._actor = None if actor is None else backend.digest(actor).hex()
         self._journals = Journals(
-            backend, tenant=tenant, spool=spool, conversation=self.conversation
+            backend,
+            tenant=tenant,
+            spool=spool,
+            conversation=lambda key: self.conversation(key).stream,
         )
 
     def __repr__(self) -> str:

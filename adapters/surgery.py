@@ -25,7 +25,7 @@ _TRIES: Final = 8
 
 
 class Conversation(Protocol):
-    """What is needed of a conversation to retell it; a `Talk` has it."""
+    """What is needed of a conversation to retell it; a `Stream` has it."""
 
     @property
     def backend(self) -> Log:

@@ -17,24 +17,25 @@ from hansard.adapters.arguments import (
     version_given,
     version_if_given,
 )
-from hansard.adapters.given import GivenDocument, GivenTool, PutBlob
+from hansard.adapters.given import GivenDocument, GivenTool
 from hansard.adapters.journals import Journals
-from hansard.adapters.lineage import Lineages, Stretch
-from hansard.adapters.reading import blob_among, read_through
+from hansard.adapters.lineage import Stretch
 from hansard.adapters.results import record_result
+from hansard.adapters.stream import Stream
 from hansard.adapters.talk_wire import TalkWire
-from hansard.adapters.writing import Done, append_first, append_to, stamped
+from hansard.adapters.writing import Done
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
 from hansard.domain.events import Event
 from hansard.domain.head import Head
-from hansard.domain.log import Append, Backend, NewEvent, RecordedEvent
-from hansard.projections.window import Window
+from hansard.domain.log import Backend, RecordedEvent
+from hansard.projections.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from hansard.adapters.capture.spool import Spool
+    from hansard.projections.capabilities import Given
     from hansard.projections.history import Turn
     from hansard.projections.requests.request import Options, Request
     from hansard.projections.server_tools import Activity
@@ -45,8 +46,7 @@ ClientT = TypeVar("ClientT")
 class Talk:
     """One conversation. Cheap to make; safe to share between threads.
 
-    Nothing is kept but its id and what it goes on from: every question is answered from the log.
-    What renders and records is imported when it is first asked for.
+    Every question is answered from the log. What renders and records is imported when it is first asked for.
     """
 
     def __init__(
@@ -60,25 +60,19 @@ class Talk:
         journals: Journals | None = None,
     ) -> None:
         """Hold the conversation of a key; `actor` is a keyed digest in hex, `journals` are shared."""
-        self.key = key_given(key)
-        self.tenant = tenant
-        self.backend = backend
-        self._actor = actor
-        self._id: UUID | None = None
+        self.stream = Stream(backend, key_given(key), tenant=tenant, spool=spool, actor=actor)
+        self.key, self.tenant, self.backend = self.stream.key, tenant, backend
         self._spool = spool
-        self._begun = False
-        self._lineages: Lineages | None = None
+        self._actor = actor
         self.journals = journals or Journals(
-            backend, tenant=tenant, spool=spool, conversation=self._other
+            backend, tenant=tenant, spool=spool, conversation=lambda key: self._other(key).stream
         )
-        self._wire = TalkWire(self, self.journals)
+        self._wire = TalkWire(self.stream, self.journals)
 
     @property
     def conversation_id(self) -> UUID:
         """The conversation's id; asking for it makes one if the key is new."""
-        if self._id is None:
-            self._id = self.backend.open(self.tenant, self.key)
-        return self._id
+        return self.stream.conversation_id
 
     # -- saying ------------------------------------------------------------------------------
 
@@ -96,21 +90,23 @@ class Talk:
         """
         named = text_if_given("message_id", message_id)
         version = version_if_given(expected_version)
-        said = given.prompt(text, documents, self._put)
-        decided = conversation.say(self._known_head(), said, message_id=named)
+        said = given.prompt(text, documents, self.stream.put)
+        decided = conversation.say(self.stream.known_head(), said, message_id=named)
         return self.append(*decided, expected_version=version)
 
     def instruct(self, text: str) -> Done:
         """Put other instructions (a system prompt) in force."""
         said = text_given("an instruction", text)
-        return self.append(*conversation.instruct(self._known_head(), said))
+        return self.append(*conversation.instruct(self.stream.known_head(), said))
 
     def tools(self, tools: Iterable[GivenTool]) -> Done:
         """Put other tools in force: mappings with `name`, `description`, `input_schema`.
 
         A provider's own tools are given as `Native`.
         """
-        return self.append(*conversation.declare_tools(self._known_head(), given.tools(tools)))
+        return self.append(
+            *conversation.declare_tools(self.stream.known_head(), given.tools(tools))
+        )
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done:
         """Record what a tool gave: text, JSON, a path, bytes, or a list of texts and documents.
@@ -119,17 +115,17 @@ class Talk:
         another is an IdempotencyMismatch.
         """
         call = text_given("a call's id", call_id)
-        blocks = given.result_content(content, self._put)
+        blocks = given.result_content(content, self.stream.put)
         (result,) = conversation.give_result(
-            self._known_head(), call, blocks, is_error=bool(is_error)
+            self.stream.known_head(), call, blocks, is_error=bool(is_error)
         )
-        return record_result(self, result)
+        return record_result(self.stream, result)
 
     def cancel(self, call_id: str) -> Done:
         """Record that a call was given up without a result."""
         call = text_given("a call's id", call_id)
-        (result,) = conversation.cancel_call(self._known_head(), call)
-        return record_result(self, result)
+        (result,) = conversation.cancel_call(self.stream.known_head(), call)
+        return record_result(self.stream, result)
 
     def redact(self, version: int, reason: str | None = None) -> Done:
         """Leave the event at a version out of every request from here on; the record keeps it."""
@@ -143,7 +139,7 @@ class Talk:
         something was said since, or nothing was answered. The record keeps what is given up.
         """
         expected = version_if_given(expected_version)
-        return surgery.retell(self, surgery.regenerated, expected)
+        return surgery.retell(self.stream, surgery.regenerated, expected)
 
     def edit(
         self,
@@ -158,8 +154,8 @@ class Talk:
         InvalidContent where there is no prompt that is history.
         """
         at, expected = version_given(version), version_if_given(expected_version)
-        said = given.prompt(text, documents, self._put)
-        return surgery.retell(self, partial(surgery.edited, version=at, said=said), expected)
+        said = given.prompt(text, documents, self.stream.put)
+        return surgery.retell(self.stream, partial(surgery.edited, version=at, said=said), expected)
 
     def compact(
         self, summary: str, *, until: int | None = None, expected_version: int | None = None
@@ -171,7 +167,9 @@ class Talk:
         """
         at, expected = version_if_given(until), version_if_given(expected_version)
         said = text_given("a summary", summary)
-        return surgery.retell(self, partial(surgery.compacted, summary=said, until=at), expected)
+        return surgery.retell(
+            self.stream, partial(surgery.compacted, summary=said, until=at), expected
+        )
 
     def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
         """Put a remark beside an event, or beside the whole conversation."""
@@ -182,7 +180,7 @@ class Talk:
         """End the conversation; None if it has ended before."""
         decided = conversation.close(self.head(), text_if_given("a reason", reason))
         done = self.append(*decided) if decided else None
-        self._begun = False
+        self.stream.look_again()
         return done
 
     def append(
@@ -196,40 +194,15 @@ class Talk:
         Raises VersionConflict where `expected_version` was given and is not the last one, and
         IdempotencyMismatch where an id stands for other content.
         """
-        self._spool.settle(self.backend)
-        drafted = tuple(self.draft(event, causation_id) for event in said)
-        if self._begun:
-            return self.append_drafted(drafted, expected_version)
-        return append_first(self, drafted, expected_version)
-
-    def append_drafted(
-        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
-    ) -> Done:
-        """Record events that are drafted already; errors as `append`."""
-        request = Append(self.tenant, self.conversation_id, drafted, expected_version)
-        done = append_to(self.backend, request)
-        self._begun = True
-        return done
-
-    def draft(
-        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
-    ) -> NewEvent:
-        """Return an event of this conversation ready for the log, stamped with this moment."""
-        return stamped(
-            event,
-            tenant=self.tenant,
-            conversation_id=self.conversation_id,
-            actor=self._actor,
-            causation_id=causation_id,
-            event_id=event_id,
+        return self.stream.append(
+            *said, expected_version=expected_version, causation_id=causation_id
         )
 
     # -- asking ------------------------------------------------------------------------------
 
     def head(self) -> Head:
         """Return where the conversation stands."""
-        self._spool.settle(self.backend)
-        return Head() if self._found() is None else self.backend.head(self.conversation_id)
+        return self.stream.head()
 
     def since(self, version: int) -> list[RecordedEvent]:
         """Return the events after a version, in order: only what is new."""
@@ -247,34 +220,18 @@ class Talk:
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events with after < version <= until, in order."""
-        self._spool.settle(self.backend)
-        if self._found() is not None:
-            yield from self.backend.read(self.conversation_id, after=after, until=until)
-
-    def read_through(self, until: int) -> Iterator[RecordedEvent]:
-        """Yield the events up to a version, on any line; those of what it was forked from first."""
-        return read_through(self.backend, self.lineages().whole(until))
-
-    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
-        """Return what the conversation is made of at a version; `head` is where it stands now."""
-        return self.lineages().at(version, head)
-
-    def lineages(self) -> Lineages:
-        """Return what tells what the conversation is made of."""
-        if self._lineages is None:
-            self._lineages = Lineages(self.backend, self.conversation_id)
-        return self._lineages
+        return self.stream.read(after=after, until=until)
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""
-        return blob_among(self.backend, self.lineages().whole(self.head().version), blob)
+        return self.stream.blob(blob)
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
         from hansard.adapters.calls import awaited_calls
 
         head = self.head()
-        return awaited_calls(self.backend, self.lineage(head.version, head), head)
+        return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)
 
     def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
         """Return what tools did that providers ran, in order: what each was asked, and gave.
@@ -290,16 +247,21 @@ class Talk:
         api: str,
         *,
         at: int | None = None,
-        window: Window | None = None,
+        window: Window | MessageWindow | None = None,
         thinking: Literal["keep", "drop"] = "keep",
         cache: bool = False,
         model: str | None = None,
+        missing: Literal["cancel", "refuse", "drop"] = "cancel",
+        tags: Literal["seed-short-id", "doc-reference"] = "seed-short-id",
+        capabilities: Given | None = None,
     ) -> Request:
         """Return what the API accepts as this conversation's history: `create(**request, ...)`.
 
         `at` is the version to render it at (what would have been sent then), `window` says which
         exchanges it keeps, `thinking="drop"` leaves out signed reasoning, `cache` places cache
-        marks, `model` is whom the request is for, if not the model that answered before. What is
+        marks, `model` is whom the request is for, if not the model that answered before. `missing`
+        is what becomes of calls without a result (docs/signals.md), `tags` and `capabilities` say
+        how documents go (docs/documents.md). What is
         bound to another key than that of the client recorded here is left out. Its `.report` says
         what was repaired, left out, moved or translated.
         """
@@ -313,9 +275,12 @@ class Talk:
             thinking=thinking,
             cache=cache,
             model=model,
+            missing=missing,
+            tags=tags,
+            capabilities=capabilities,
             account=self._wire.account(api),
         )
-        asked = ask(self.backend, self.lineage(version, head), options)
+        asked = ask(self.backend, self.stream.lineage(version, head), options)
         self._wire.remember(asked)
         return asked.request
 
@@ -323,7 +288,7 @@ class Talk:
         """Return the request that the conversation makes at a version, under these options."""
         from hansard.adapters.asking import request_of
 
-        return request_of(self.backend, self.lineage(version), options)
+        return request_of(self.backend, self.stream.lineage(version), options)
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
@@ -380,18 +345,4 @@ class Talk:
     def _main_line(self, at: int | None) -> tuple[Stretch, ...]:
         """Return what the main line is made of, or was at a version; nothing before it began."""
         head = self.head()
-        return self.lineage(version_asked(head, at), head) if head.version else ()
-
-    def _found(self) -> UUID | None:
-        """Return the conversation's id if it has one by now: another holder may have begun it."""
-        if self._id is None:
-            self._id = self.backend.find(self.tenant, self.key)
-        return self._id
-
-    def _known_head(self) -> Head:
-        """Return the head, as far as decisions need it that only ask for an open conversation."""
-        return Head(version=1) if self._begun else self.head()
-
-    @property
-    def _put(self) -> PutBlob:
-        return lambda chunks: self.backend.put_blob(self.tenant, self.conversation_id, chunks)
+        return self.stream.lineage(version_asked(head, at), head) if head.version else ()

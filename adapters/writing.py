@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Protocol, TypeAlias, assert_never
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Protocol, TypeAlias, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -26,6 +28,8 @@ from hansard.domain.log import (
     Recorded,
 )
 
+_NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
+
 Done: TypeAlias = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
 
@@ -38,6 +42,7 @@ def stamped(
     actor: str | None,
     causation_id: UUID | None = None,
     event_id: UUID | None = None,
+    metadata: Mapping[str, str] = _NO_METADATA,
 ) -> NewEvent:
     """Return an event ready for the log, with an id, a salt and the time of this moment."""
     stamp = Stamp(
@@ -48,12 +53,13 @@ def stamped(
         conversation_id=conversation_id,
         actor=actor,
         causation_id=causation_id,
+        metadata=metadata,
     )
     return draft(event, stamp)
 
 
 class Conversation(Protocol):
-    """What is needed of a conversation to begin it; a `Talk` has it."""
+    """What is needed of a conversation to begin it; a `Stream` has it."""
 
     key: str
 

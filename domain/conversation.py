@@ -15,7 +15,7 @@ from hansard.domain.content import Document, Native, Role, Text, ToolResult
 from hansard.domain.errors import ConversationClosed, InvalidContent
 from hansard.domain.events import Event
 from hansard.domain.head import Head
-from hansard.domain.tools import BuiltinTool, ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 
 CANCELLED = "Tool execution was canceled."
 """What stands in for the result of a call that was given up."""
@@ -57,11 +57,15 @@ def instruct(head: Head, content: str | Text | Native) -> tuple[Event, ...]:
 
 
 def declare_tools(
-    head: Head, tools: Iterable[ToolDefinition | BuiltinTool | Native]
+    head: Head,
+    tools: Iterable[ToolDefinition | BuiltinTool | Native],
+    sources: Iterable[ToolSource] = (),
 ) -> tuple[Event, ...]:
-    """Put other tools in force; no tools at all is a definition too."""
+    """Put other tools in force; no tools at all is a declaration too."""
     _must_be_open(head)
-    return (events.ToolsDeclared(tools=tuple(tools)),)
+    declared = tuple(tools)
+    digest = tools_digest(declared)
+    return (events.ToolsDeclared(tools=declared, sources=tuple(sources), sha256=digest),)
 
 
 def give_result(

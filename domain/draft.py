@@ -75,7 +75,10 @@ def draft(event: Event, stamp: Stamp) -> NewEvent:
 def once_of(event: Event) -> str | None:
     """Return the name of the fact that a conversation can hold only once, if the event is one."""
     match event:
-        case events.MessageRecorded(message_id=str() as message_id):
+        case (
+            events.MessageRecorded(message_id=str() as message_id)
+            | events.SignalReceived(message_id=str() as message_id)
+        ):
             return f"message:{message_id}"
         case events.ToolResultRecorded(line=None):
             name = f"result:{event.call_id}"

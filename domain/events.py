@@ -30,7 +30,7 @@ from hansard.domain.content import (
 )
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.request_template import Recipe, Template
-from hansard.domain.tools import BuiltinTool, ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 
 
 class OnLine(Value):
@@ -69,9 +69,15 @@ class InstructionsSet(OnLine):
 
 
 class ToolsDeclared(OnLine):
-    """The tools in force from here on, in order: the caller's, providers' own, an API's JSON."""
+    """The tools in force from here on, in order: the caller's, providers' own, an API's JSON.
+
+    `sources` says where they come from, as far as that is known; `sha256` is the digest, in hex, of
+    the canonical JSON of `tools`, where somebody declared them to the record itself.
+    """
 
     tools: tuple[Annotated[ToolDefinition | BuiltinTool | Native, Discriminator("kind")], ...]
+    sources: tuple[ToolSource, ...] = ()
+    sha256: str | None = None
 
 
 class MessageRecorded(OnLine):
@@ -121,6 +127,31 @@ class ToolResultRecorded(OnLine):
     cancelled: bool = False
 
 
+class ToolResultRejected(OnLine):
+    """A result that came when its call had another one already: kept, and no part of a turn.
+
+    `reason` is `cancelled` where the call had been given up, `duplicate` where it had a result.
+    """
+
+    call_id: str
+    content: Annotated[Native | ToolResult, Discriminator("kind")]
+    is_error: bool = False
+    reason: Literal["cancelled", "duplicate"]
+
+
+class SignalReceived(OnLine):
+    """A message from outside, neither a user's nor a tool's: a timer, a webhook, another process.
+
+    It waits for the round of tool calls amid which it comes; where it `interrupts`, the calls that
+    were open were cancelled with it. Without content the model is told that there is none.
+    """
+
+    content: tuple[Annotated[Text | Document, Discriminator("kind")], ...] = ()
+    name: str | None = None
+    interrupts: bool = False
+    message_id: str | None = None
+
+
 class ServerToolCallRecorded(OnLine):
     """A call of a tool that the provider runs."""
 
@@ -158,13 +189,18 @@ class OpaqueRecorded(OnLine):
 
 
 class DocumentExtracted(OnLine):
-    """A document found in what was said or given; `api` says whose own JSON holds it as well."""
+    """A document found in what was said or given; `api` says whose own JSON holds it as well.
+
+    With a `path` it was found there in the result of the call that is recorded right before it,
+    whose content holds it too: a JSON pointer (RFC 6901) into what the tool gave.
+    """
 
     document: Document
     version: int | None = None
     call_id: str | None = None
     tool_name: str | None = None
     api: str | None = None
+    path: str | None = None
 
 
 Relation = Literal["extends", "branches", "view", "reference", "unrelated"]
@@ -301,6 +337,13 @@ class ContentRedacted(OnLine):
     reason: str | None = None
 
 
+class ContextCarried(OnLine):
+    """What the conversation's tool calls carry from here on: the metadata of this event's header.
+
+    It stands there alone, where only what is allowed to be kept goes; the body is empty.
+    """
+
+
 class AnnotationAdded(OnLine):
     """A remark beside the conversation, on the event at `version` or on the whole."""
 
@@ -318,6 +361,8 @@ Event = (
     | ReasoningRecorded
     | ToolCallRecorded
     | ToolResultRecorded
+    | ToolResultRejected
+    | SignalReceived
     | ServerToolCallRecorded
     | ServerToolResultRecorded
     | CompactionRecorded
@@ -330,6 +375,7 @@ Event = (
     | LineAdopted
     | HistoryCompacted
     | ContentRedacted
+    | ContextCarried
     | AnnotationAdded
 )
 """Everything that can happen to a conversation."""

@@ -29,7 +29,7 @@ _NO_CALLS: Final[Mapping[str, int]] = MappingProxyType({})
 class Effect:
     """What one event does to the head of its conversation; nothing, by default.
 
-    A prompt opens an exchange, unless calls are open: then it belongs to the round. `gives_up`
+    A prompt, or a signal, opens an exchange, unless calls are open: then it belongs to the round. `gives_up`
     says that the calls still open were answered by a stand-in, since a request went out.
     """
 
@@ -106,6 +106,8 @@ def effect_of(event: Event | Unrecognised) -> Effect:
     match event:
         case events.MessageRecorded():
             return _PROMPT if event.role == "user" else NOTHING
+        case events.SignalReceived():
+            return NOTHING if event.interrupts else _PROMPT
         case events.ToolCallRecorded(awaited=True):
             return Effect(opens_call=event.call_id)
         case events.ToolResultRecorded():

@@ -28,6 +28,8 @@ NAMES: Final[Mapping[str, type[Event]]] = {
     "reasoning.recorded": events.ReasoningRecorded,
     "tool_call.recorded": events.ToolCallRecorded,
     "tool_result.recorded": events.ToolResultRecorded,
+    "tool_result.rejected": events.ToolResultRejected,
+    "signal.received": events.SignalReceived,
     "server_tool_call.recorded": events.ServerToolCallRecorded,
     "server_tool_result.recorded": events.ServerToolResultRecorded,
     "compaction.recorded": events.CompactionRecorded,
@@ -40,6 +42,7 @@ NAMES: Final[Mapping[str, type[Event]]] = {
     "line.adopted": events.LineAdopted,
     "history.compacted": events.HistoryCompacted,
     "content.redacted": events.ContentRedacted,
+    "context.carried": events.ContextCarried,
     "annotation.added": events.AnnotationAdded,
 }
 """Stored name to shape. A name is for ever."""

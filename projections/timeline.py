@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from hansard.domain import events
@@ -25,18 +25,10 @@ from hansard.domain.events import Event
 from hansard.domain.log import RecordedEvent
 from hansard.domain.registry import Erased, Unrecognised
 from hansard.projections import wording
+from hansard.projections.asides import Aside, Mark, Speaker, Told, aside
 from hansard.projections.called_names import given_names
 from hansard.projections.lines_told import LinesTold, LineTold, Lost
 from hansard.projections.neutral import neutral_of, outcome_of
-
-Speaker = Literal["user", "assistant", "system", "tool", "provider", "record"]
-"""Who a row is of; `record`: nobody spoke, the record notes what happened around the talk."""
-
-Mark = Literal[
-    "error", "cancelled", "interrupted", "opaque", "unread", "erased", "aside", "given up"
-]
-"""What is out of the ordinary about a row."""
-
 
 Standing: TypeAlias = Callable[[int, UUID | None], Lost | None]
 """Tells of an event's version and line why it is no history; None if it is."""
@@ -62,17 +54,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What one event tells, before it has a place."""
-
-    speaker: Speaker
-    kind: str
-    text: str
-    marks: tuple[Mark, ...] = ()
-    answers: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Call:
     version: int
     name: str
@@ -81,17 +62,6 @@ class _Call:
 _Calls: TypeAlias = dict[str, _Call]
 _Block: TypeAlias = events.ReasoningRecorded | events.CompactionRecorded | events.OpaqueRecorded
 _OnTheWire: TypeAlias = events.RequestSent | events.AttemptFailed
-_Retold: TypeAlias = events.LineAdopted | events.HistoryCompacted | events.ContentRedacted
-_Aside: TypeAlias = (
-    events.ConversationStarted
-    | events.ConversationForked
-    | events.ConversationClosed
-    | events.InstructionsSet
-    | events.ToolsDeclared
-    | events.DocumentExtracted
-    | events.AnnotationAdded
-    | _Retold
-)
 
 
 def as_recorded(_version: int, line: UUID | None) -> Lost | None:
@@ -189,7 +159,7 @@ def _line(line: LineTold) -> Row:
     )
 
 
-def _row(event: RecordedEvent, told: _Told, line: UUID | None, lost: Lost | None) -> Row:
+def _row(event: RecordedEvent, told: Told, line: UUID | None, lost: Lost | None) -> Row:
     return Row(
         version=event.version,
         exchange=event.exchange,
@@ -203,108 +173,68 @@ def _row(event: RecordedEvent, told: _Told, line: UUID | None, lost: Lost | None
     )
 
 
-def _tell(event: Event | Unrecognised | Erased, version: int, calls: _Calls) -> Iterator[_Told]:
+def _tell(event: Event | Unrecognised | Erased, version: int, calls: _Calls) -> Iterator[Told]:
     match event:
         case Erased():
-            yield _Told("record", event.type, "its content was erased", ("erased",))
+            yield Told("record", event.type, "its content was erased", ("erased",))
         case Unrecognised():
             text = event.body.decode("utf-8", "backslashreplace")
-            yield _Told("record", event.type, text, ("unread",))
+            yield Told("record", event.type, text, ("unread",))
         case events.MessageRecorded():
             yield from _message(event)
         case events.ToolCallRecorded():
             calls[event.call_id] = _Call(version, event.name)
             yield _call(event)
+        case events.ToolResultRecorded() | events.ToolResultRejected():
+            yield from _answered(event, calls)
         case events.ServerToolCallRecorded():
             yield from _server_call(event, version, calls)
-        case events.ToolResultRecorded():
-            yield from _result(event, calls.pop(event.call_id, None))
         case events.ServerToolResultRecorded():
             yield _server_result(event, calls.pop(event.call_id, None))
-        case events.ResponseCompleted():
-            yield from _unfinished(event.unfinished)
-            yield _Told("record", "response", wording.response(event))
-        case events.ResponseInterrupted():
-            yield from _interrupted(event)
+        case events.SignalReceived():
+            yield from _signal(event)
+        case events.ResponseCompleted() | events.ResponseInterrupted():
+            yield from _ended(event)
         case _:
             yield _block(event)
 
 
-def _block(event: _Block | _OnTheWire | _Aside) -> _Told:
+def _block(event: _Block | _OnTheWire | Aside) -> Told:
     match event:
         case events.ReasoningRecorded(content=content):
-            return _Told("assistant", "thinking", wording.reasoning(content))
+            return Told("assistant", "thinking", wording.reasoning(content))
         case events.CompactionRecorded(content=content):
-            return _Told("provider", "compaction", wording.native(content))
+            return Told("provider", "compaction", wording.native(content))
         case events.OpaqueRecorded():
-            return _Told("assistant", event.type, wording.native(event.content), ("opaque",))
+            return Told("assistant", event.type, wording.native(event.content), ("opaque",))
         case events.RequestSent():
-            return _Told("record", "request", wording.request(event))
+            return Told("record", "request", wording.request(event))
         case events.AttemptFailed():
-            return _Told("record", "attempt", wording.attempt(event), ("error",))
+            return Told("record", "attempt", wording.attempt(event), ("error",))
         case _:
-            return _aside(event)
+            return aside(event)
 
 
-def _aside(event: _Aside) -> _Told:
-    match event:
-        case events.ConversationStarted():
-            return _Told("record", "started", event.key)
-        case events.ConversationForked():
-            origin = f"from {event.origin} as it stood at version {event.version}"
-            return _Told("record", "forked", wording.with_reason(origin, event.reason))
-        case events.ConversationClosed():
-            return _Told("record", "closed", event.reason or "")
-        case events.InstructionsSet(content=content):
-            return _Told("system", "instructions", wording.instructions(content))
-        case events.ToolsDeclared():
-            return _Told(
-                "system", "tools", ", ".join(map(wording.tool_name, event.tools)) or "none"
-            )
-        case events.DocumentExtracted():
-            return _Told("record", "extracted", wording.document(event.document))
-        case events.AnnotationAdded():
-            place = "" if event.version is None else f"on version {event.version}: "
-            return _Told("record", "annotation", place + wording.pairs(event.labels))
-        case _:
-            return _retold(event)
-
-
-def _retold(event: _Retold) -> _Told:
-    """Tell of an event that changes what the history is."""
-    match event:
-        case events.LineAdopted():
-            return _Told("record", "adopted", wording.adoption(event))
-        case events.HistoryCompacted():
-            stands = f"stands for what was said up to version {event.until}: "
-            return _Told("record", "compacted", stands + event.summary)
-        case events.ContentRedacted():
-            redacted = f"version {event.version} is left out of every request from here on"
-            return _Told("record", "redacted", wording.with_reason(redacted, event.reason))
-        case _:
-            assert_never(event)
-
-
-def _message(event: events.MessageRecorded) -> Iterator[_Told]:
+def _message(event: events.MessageRecorded) -> Iterator[Told]:
     for block in event.content:
         match block:
             case Document():
-                yield _Told(event.role, "document", wording.document(block))
+                yield Told(event.role, "document", wording.document(block))
             case Text():
-                yield _Told(event.role, "text", block.text)
+                yield Told(event.role, "text", block.text)
             case Native():
                 kind = str(block.value.get("type", "message"))
                 kind = "text" if kind == "message" else kind
                 text = wording.message(block)
                 if event.role != "assistant" or text != wording.NO_TEXT:
-                    yield _Told(event.role, kind, text)
+                    yield Told(event.role, kind, text)
 
 
-def _call(event: events.ToolCallRecorded | events.ServerToolCallRecorded) -> _Told:
+def _call(event: events.ToolCallRecorded | events.ServerToolCallRecorded) -> Told:
     called = f"{event.name} {wording.compact(_arguments(event.content))}"
     if isinstance(event, events.ServerToolCallRecorded):
-        return _Told("assistant", "server call", called)
-    return _Told("assistant", "tool call", called, () if event.awaited else ("interrupted",))
+        return Told("assistant", "server call", called)
+    return Told("assistant", "tool call", called, () if event.awaited else ("interrupted",))
 
 
 def _arguments(content: ToolCall | Native) -> Any:
@@ -318,10 +248,32 @@ def _arguments(content: ToolCall | Native) -> Any:
             return value.get("input", value)
 
 
-def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[_Told]:
+def _signal(event: events.SignalReceived) -> Iterator[Told]:
+    kind = f"signal {event.name}" if event.name else "signal"
+    marks: tuple[Mark, ...] = ("interrupts",) if event.interrupts else ()
+    for block in event.content:
+        text = block.text if isinstance(block, Text) else wording.document(block)
+        yield Told("outside", kind, text, marks)
+    if not event.content:
+        yield Told("outside", kind, "nothing", marks)
+
+
+def _answered(
+    event: events.ToolResultRecorded | events.ToolResultRejected, calls: _Calls
+) -> Iterator[Told]:
+    match event:
+        case events.ToolResultRecorded():
+            yield from _result(event, calls.pop(event.call_id, None))
+        case events.ToolResultRejected(call_id=call_id, content=content, is_error=is_error):
+            given = events.ToolResultRecorded(call_id=call_id, content=content, is_error=is_error)
+            for told in _result(given, calls.get(call_id)):
+                yield replace(told, marks=("rejected",))
+
+
+def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[Told]:
     failed: tuple[Mark, ...] = ("error",) if event.is_error and not event.cancelled else ()
     marks: tuple[Mark, ...] = ("cancelled",) if event.cancelled else failed
-    told = _Told("tool", "result", "", marks, call.version if call else None)
+    told = Told("tool", "result", "", marks, call.version if call else None)
     match event.content:
         case ToolResult(content=content):
             texts = [block.text for block in content if isinstance(block, Text)]
@@ -336,7 +288,7 @@ def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[_T
 
 def _server_call(
     event: events.ServerToolCallRecorded, version: int, calls: _Calls
-) -> Iterator[_Told]:
+) -> Iterator[Told]:
     """Tell of a call, and of what it gave where its block says so."""
     calls[event.call_id] = _Call(version, event.name)
     yield _call(event)
@@ -345,31 +297,40 @@ def _server_call(
         yield _gave(calls.pop(event.call_id), gave)
 
 
-def _server_result(event: events.ServerToolResultRecorded, call: _Call | None) -> _Told:
+def _server_result(event: events.ServerToolResultRecorded, call: _Call | None) -> Told:
     read = neutral_of(event.content.api, event.content.value)
     if isinstance(read, ServerToolResult):
         return _gave(call, read)
     text = _given(call, wording.result(event.content))
-    return _Told("provider", "result", text, answers=call.version if call else None)
+    return Told("provider", "result", text, answers=call.version if call else None)
 
 
-def _gave(call: _Call | None, gave: ServerToolResult) -> _Told:
+def _gave(call: _Call | None, gave: ServerToolResult) -> Told:
     marks: tuple[Mark, ...] = ("error",) if gave.is_error else ()
     text = _given(call, wording.gave(gave))
-    return _Told("provider", "result", text, marks, call.version if call else None)
+    return Told("provider", "result", text, marks, call.version if call else None)
 
 
 def _given(call: _Call | None, text: str) -> str:
     return f"{call.name}: {text}" if call else text
 
 
-def _interrupted(event: events.ResponseInterrupted) -> Iterator[_Told]:
+def _ended(event: events.ResponseCompleted | events.ResponseInterrupted) -> Iterator[Told]:
+    match event:
+        case events.ResponseCompleted():
+            yield from _unfinished(event.unfinished)
+            yield Told("record", "response", wording.response(event))
+        case events.ResponseInterrupted():
+            yield from _interrupted(event)
+
+
+def _interrupted(event: events.ResponseInterrupted) -> Iterator[Told]:
     yield from _unfinished(event.unfinished)
     detail = event.detail or (wording.compact(event.error) if event.error else None)
-    yield _Told("record", "response", wording.with_reason(event.reason, detail), ("interrupted",))
+    yield Told("record", "response", wording.with_reason(event.reason, detail), ("interrupted",))
 
 
-def _unfinished(parts: tuple[events.Unfinished, ...]) -> Iterator[_Told]:
+def _unfinished(parts: tuple[events.Unfinished, ...]) -> Iterator[Told]:
     for part in parts:
         kind = str(part.value.get("type", "block"))
-        yield _Told("assistant", f"unfinished {kind}", part.partial, ("interrupted",))
+        yield Told("assistant", f"unfinished {kind}", part.partial, ("interrupted",))

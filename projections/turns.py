@@ -284,6 +284,8 @@ class _Fold:
         self._notes.append(Note("left out", "compacted", version, why))
 
     def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        if "path" in plain:
+            return  # The result before it holds the document.
         document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
         asked, api = len(self._requests), plain.get("api")
         self._has_made = self._has_made or api is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -22,6 +22,19 @@ class Window(Value):
     pinned: Annotated[int, Field(ge=0)] = 0
 
 
+class MessageWindow(Value):
+    """Keep the last messages, so many of them, in one of the ways of other agent frameworks.
+
+    `message-window` drops the oldest messages, a call's results with it, until so many are left, the
+    instructions counted (Camunda's). `sliding-window` keeps the last ones beside the instructions,
+    without results whose calls are gone (Embabel's). Documents ride with their results and do not
+    count. Both may begin amid an exchange, and move with each message: no cache survives that.
+    """
+
+    messages: int
+    strategy: Literal["message-window", "sliding-window"] = "message-window"
+
+
 EVERYTHING: Final = 1
 """The first exchange there is: where a request without a window begins."""
 
@@ -38,3 +51,10 @@ def edge(closed: int, window: Window | None) -> int:
     surplus = closed - window.exchanges
     first = EVERYTHING + max(0, surplus - surplus % window.step)
     return EVERYTHING if first <= window.pinned + 1 else first
+
+
+def exchanges_of(window: Window | MessageWindow | None) -> Window | None:
+    """Return the exchanges that are to be read for a window: an exchange has a message at least."""
+    if isinstance(window, MessageWindow):
+        return Window(exchanges=max(1, window.messages), step=1)
+    return window

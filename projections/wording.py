@@ -173,6 +173,13 @@ def document(held: Document) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def extracted(event: events.DocumentExtracted) -> str:
+    """Return which document was found, in the result of which tool, and where in it."""
+    tool = f" in the result of {event.tool_name}" if event.tool_name else ""
+    place = f" at {event.path}" if event.path else ""
+    return f"{document(event.document)}{tool}{place}"
+
+
 def tool_name(tool: ToolDefinition | BuiltinTool | Native) -> str:
     """Return the name of a tool; the type of one that has none."""
     match tool:

@@ -39,6 +39,7 @@ VALUES: dict[str, type[BaseModel]] = {
     "tool result": content.ToolResult,
     "tool definition": tools.ToolDefinition,
     "builtin tool": tools.BuiltinTool,
+    "tool source": tools.ToolSource,
     "template": Template,
     "literal span": LiteralSpan,
     "content span": ContentSpan,
@@ -119,7 +120,7 @@ def test_the_vectors_show_what_is_easily_got_wrong() -> None:
 
 def test_what_is_left_out_is_at_the_default_that_the_page_says() -> None:
     said: dict[str, object] = {"awaited": True, "blocks": 0, "is_error": False}
-    said |= {"cancelled": False, "relation": "extends"}
+    said |= {"cancelled": False, "relation": "extends", "interrupts": False}
     for shape in (*NAMES.values(), *VALUES.values()):
         for name, field in shape.model_fields.items():
             default = field.get_default(call_default_factory=True)
@@ -141,7 +142,7 @@ def test_the_vectors_have_the_events_that_they_say() -> None:
 
 
 def test_every_name_is_listed_with_its_members_in_order() -> None:
-    rows = re.findall(r"^\| `([a-z_.]+)` \| (\d+) \| (.*) \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z_.]+)` \| (\d+) \| (?:(.*) )?\|$", PAGE, re.MULTILINE)
     listed = {name: (int(schema), members) for name, schema, members in rows}
     assert listed == {name: (VERSIONS[name], members(shape)) for name, shape in NAMES.items()}
 

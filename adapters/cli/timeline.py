@@ -22,8 +22,9 @@ from hansard.domain.errors import InvalidInput, MalformedJson
 from hansard.domain.events import LineAdopted
 from hansard.domain.header import timestamp
 from hansard.domain.log import Log, RecordedEvent
+from hansard.projections.asides import Mark, Speaker
 from hansard.projections.lines_told import Lost
-from hansard.projections.timeline import Mark, Row, Speaker, Standing, as_recorded, timeline
+from hansard.projections.timeline import Row, Standing, as_recorded, timeline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +37,7 @@ STYLES: Final[Mapping[Speaker, str]] = {
     "tool": "yellow",
     "provider": "blue",
     "record": "dim",
+    "outside": "bold blue",
 }
 _MARKS: Final[Mapping[Mark, str]] = {
     "error": "bold red",
@@ -46,6 +48,8 @@ _MARKS: Final[Mapping[Mark, str]] = {
     "erased": "dim",
     "aside": "blue",
     "given up": "blue",
+    "rejected": "bold yellow",
+    "interrupts": "bold yellow",
 }
 _LABEL_WIDTH: Final = 15
 _FOLDED_TO: Final = 3

@@ -16,10 +16,11 @@ from hansard.adapters.cli.naming import Named
 from hansard.adapters.cli.quantities import counted, size
 from hansard.adapters.cli.timeline import STYLES
 from hansard.adapters.demo.wrapping import Wrapped
+from hansard.projections.asides import Speaker
 from hansard.projections.replay import Outcome
 from hansard.projections.report import Report
 from hansard.projections.requests.request import Request
-from hansard.projections.timeline import Row, Speaker
+from hansard.projections.timeline import Row
 
 if TYPE_CHECKING:
     from anthropic.lib.streaming import ParsedMessageStreamEvent

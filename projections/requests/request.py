@@ -8,9 +8,10 @@ from typing import Any, Literal
 from hansard.domain import jsontext
 from hansard.domain.content import Value
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.capabilities import Given
 from hansard.projections.history import History
 from hansard.projections.report import Note, Report
-from hansard.projections.window import Window
+from hansard.projections.window import MessageWindow, Window
 
 
 class Options(Value):
@@ -18,14 +19,22 @@ class Options(Value):
 
     `thinking` "drop" leaves out all that is signed. `cache` places cache marks. `model` and
     `account` (a keyed digest) name whom the request is for; None: whoever answered before.
+    `missing` is what becomes of a call that has no result yet: it is cancelled, it refuses the
+    request, or it is dropped. `tags` names the form of what stands before a document that travels on
+    its own. `capabilities` and `matrix` say what models take, for this request and where it differs
+    from what comes with Hansard; the former wins.
     """
 
     api: str = "anthropic-messages"
-    window: Window | None = None
+    window: Window | MessageWindow | None = None
     thinking: Literal["keep", "drop"] = "keep"
     cache: bool = False
     model: str | None = None
     account: str | None = None
+    missing: Literal["cancel", "refuse", "drop"] = "cancel"
+    tags: Literal["seed-short-id", "doc-reference"] = "seed-short-id"
+    capabilities: Given | None = None
+    matrix: JsonObject | None = None
 
     def plain(self) -> JsonObject:
         """Return the options as JSON, those at their default left out; `options_of` reads it."""

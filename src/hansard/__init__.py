@@ -39,10 +39,10 @@ from hansard.domain.errors import (
     VersionConflict,
 )
 from hansard.domain.log import Duplicate, Recorded
-from hansard.domain.tools import BuiltinTool, ToolDefinition
+from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 from hansard.projections.referee.violation import Violation
 from hansard.projections.server_tools import Activity
-from hansard.projections.window import Window
+from hansard.projections.window import MessageWindow, Window
 
 __version__ = "0.1.0"
 
@@ -63,6 +63,7 @@ __all__ = [
     "InvalidExport",
     "InvalidInput",
     "MalformedJson",
+    "MessageWindow",
     "Native",
     "NotRecorded",
     "NothingToSend",
@@ -80,6 +81,7 @@ __all__ = [
     "Talk",
     "Text",
     "ToolDefinition",
+    "ToolSource",
     "UnknownApi",
     "UnsupportedClient",
     "UnsupportedFilesystem",

@@ -17,6 +17,7 @@ from hansard.adapters.demo.scenes import Answer, JsonObject, Script
 from hansard.adapters.demo.server import DemoServer
 from hansard.adapters.journal import Journal
 from hansard.adapters.storage.memory import Memory
+from hansard.adapters.stream import Stream
 from hansard.adapters.talk import Talk
 from hansard.domain.events import Event, RequestSent
 from hansard.domain.log import Append, Backend, RecordedEvent, Verdict
@@ -64,7 +65,7 @@ class Counting(Memory):
 class OwnJournal:
     """A conversation that is recorded by a journal of the test's own."""
 
-    talk: Talk
+    talk: Stream
     made: Journal
 
     def journal(self) -> Journal:
@@ -92,11 +93,11 @@ class Recorded:
         return self.binding_of(self.new_journal())
 
     def binding_of(self, journal: Journal) -> Binding:
-        return Binding(self.talk.journals, OwnJournal(self.talk, journal))
+        return Binding(self.talk.journals, OwnJournal(self.talk.stream, journal))
 
     def new_journal(self) -> Journal:
         """As another process would have it: it knows nothing of what this one did."""
-        return Journal(self.talk, self.spool)
+        return Journal(self.talk.stream, self.spool)
 
     @property
     def counting(self) -> Counting:

@@ -31,7 +31,9 @@ class Retold:
     def send(self) -> Begun:
         """Send what is rendered now."""
         head = self.talk.head()
-        asked = ask(self.talk.backend, self.talk.lineage(head.version, head), Options(api=self.api))
+        asked = ask(
+            self.talk.backend, self.talk.stream.lineage(head.version, head), Options(api=self.api)
+        )
         journal = self.program.recorded.journal
         journal.remember(asked)
         body = jsontext.write({"model": "m", **asked.request.body})

@@ -29,12 +29,12 @@ class Tab:
     def __init__(self, backend: Backend, folder: Path) -> None:
         spool = Spool(folder / "spool")
         self.talk = Talk(backend, "support/4711", tenant=TENANT, spool=spool)
-        self.journal = Journal(self.talk, spool)
+        self.journal = Journal(self.talk.stream, spool)
 
     def render(self, at: int | None = None) -> Request:
         """What `talk.request` does: render, and remember the recipe."""
         version = self.talk.head().version if at is None else at
-        self.asked = ask(self.talk.backend, self.talk.lineage(version), Options())
+        self.asked = ask(self.talk.backend, self.talk.stream.lineage(version), Options())
         self.journal.remember(self.asked)
         return self.asked.request
 

@@ -135,8 +135,8 @@ def test_a_damaged_body_is_not_shown(body: bytes) -> None:
 @pytest.mark.parametrize("block", [b'{"kind":"Ada"}', b'{"kind":"text","text":["Ada"]}', b'"Ada"'])
 def test_a_request_of_a_damaged_body_does_not_show_it(block: bytes) -> None:
     talk = hansard.connect("memory://").conversation("support/4711")
-    known = talk.draft(prompt())
-    talk.append_drafted((replace(known, body=b'{"role":"user","content":[%s]}' % block),))
+    known = talk.stream.draft(prompt())
+    talk.stream.append_drafted((replace(known, body=b'{"role":"user","content":[%s]}' % block),))
     with pytest.raises(errors.CorruptRecord) as caught:
         talk.request("anthropic-messages")
     assert "Ada" not in shown(caught.value)

@@ -48,7 +48,7 @@ def adopted(line: UUID | None, begun: int | None, after: int, as_of: int | None 
 
 def words(told: hansard.Talk, window: Window | None = None, at: int | None = None) -> list[str]:
     """What the main line says at a version, in order."""
-    stretches = told.lineage(told.head().version if at is None else at)
+    stretches = told.stream.lineage(told.head().version if at is None else at)
     return [said(item) for item in events_for(told.backend, stretches, window) if said(item)]
 
 
@@ -106,7 +106,7 @@ def test_what_is_in_force_is_what_the_main_line_set(edited: hansard.Talk) -> Non
     told.instruct("two")
     told.append(*exchange("2"), *exchange("2b", SIDE), adopted(SIDE, 10, 5), user("prompt 3"))
     head = told.head()
-    found = in_force(told.backend, told.lineage(head.version, head), "instructions")
+    found = in_force(told.backend, told.stream.lineage(head.version, head), "instructions")
     assert found is not None
     assert found.event() == events.InstructionsSet(content="one")
     assert told.request(API)["system"] == "one"
@@ -115,7 +115,7 @@ def test_what_is_in_force_is_what_the_main_line_set(edited: hansard.Talk) -> Non
 def test_what_is_since_the_last_request_begins_in_the_line_that_was_adopted() -> None:
     told = talk()
     told.append(*exchange("1"), *exchange("2", SIDE), adopted(SIDE, 5, 2), user("prompt 3"))
-    since = since_request(told.backend, told.lineage(told.head().version))
+    since = since_request(told.backend, told.stream.lineage(told.head().version))
     assert [event.version for event in since] == [6, 7, 8, 9]
 
 

@@ -45,7 +45,7 @@ def recorded(tmp_path: Path) -> Recorded:
 def rendered(recorded: Recorded, **options: Any) -> Request:
     """What `talk.request` does: render, and remember the recipe."""
     talk = recorded.talk
-    asked = ask(talk.backend, talk.lineage(talk.head().version), Options(**options))
+    asked = ask(talk.backend, talk.stream.lineage(talk.head().version), Options(**options))
     recorded.journal.remember(asked)
     return asked.request
 

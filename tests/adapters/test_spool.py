@@ -253,7 +253,7 @@ def test_stores_that_share_a_folder_do_not_take_each_others(
     ours, theirs = opened
     talk = ours.conversation("ada")
     talk.user("Hello")
-    event = talk.draft(prompt("late"))
+    event = talk.stream.draft(prompt("late"))
     ours.spool.put(Unstored(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
     assert theirs.spool.take_in(theirs.backend) == 0
     assert list(theirs.conversations()) == []
@@ -308,7 +308,7 @@ def test_a_spool_beside_the_wrong_file_stays_whole(tmp_path: Path) -> None:
     one = connect(f"sqlite:///{tmp_path / 'one.db'}")
     talk = one.conversation("ada")
     talk.user("Hello")
-    event = talk.draft(prompt("late"))
+    event = talk.stream.draft(prompt("late"))
     one.spool.put(Unstored(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
     one.close()
     shutil.copytree(tmp_path / "one.db-spool", tmp_path / "two.db-spool")

@@ -141,7 +141,7 @@ def rendered(talk: Talk, api: str, at: int | None = None) -> bytes:
 
 def rendered_whole(talk: Talk, api: str) -> bytes:
     """What a request is if all of the main line is read, what a summary stands for too."""
-    stretches = talk.lineage(talk.head().version)
+    stretches = talk.stream.lineage(talk.head().version)
     told = [recorded.told() for recorded in read_through(talk.backend, stretches)]
     given_ids = {event.event_id for event in told}
     amended = [

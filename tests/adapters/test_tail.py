@@ -92,7 +92,7 @@ def grow_rendered(program: Program) -> list[bytes]:
     for number in range(4):
         talk.user(f"u{number} " + "x" * 5000)
         options = Options(api=spelling.api)
-        asked = ask(talk.backend, talk.lineage(talk.head().version), options)
+        asked = ask(talk.backend, talk.stream.lineage(talk.head().version), options)
         program.recorded.journal.remember(asked)
         bodies.append(jsontext.write({"model": "m", "max_tokens": 9, **asked.request}))
         outgoing = Outgoing(spelling.api, spelling.endpoint, bodies[-1])

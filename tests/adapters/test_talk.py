@@ -13,6 +13,7 @@ from hansard.domain import events
 from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
 from hansard.domain.errors import UnknownApi
 from hansard.domain.log import Duplicate, Recorded
+from hansard.domain.tools import tools_digest
 
 KEY = "support/4711"
 HALF = "half of a pair: \ud800"
@@ -182,7 +183,7 @@ def test_tools_are_given_as_plain_mappings(talk: hansard.Talk) -> None:
     schema = {"type": "object"}
     talk.tools([{"name": "look", "description": "Looks.", "input_schema": schema}])
     tool = hansard.ToolDefinition(name="look", description="Looks.", input_schema=schema)
-    assert said(talk) == [events.ToolsDeclared(tools=(tool,))]
+    assert said(talk) == [events.ToolsDeclared(tools=(tool,), sha256=tools_digest((tool,)))]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_a_tool_that_one_api_knows_is_given_in_its_spelling(talk: hansard.Talk) 
         api="anthropic-messages", value={"type": "web_search_20260209", "name": "web_search"}
     )
     talk.tools([native])
-    assert said(talk) == [events.ToolsDeclared(tools=(native,))]
+    assert said(talk) == [events.ToolsDeclared(tools=(native,), sha256=tools_digest((native,)))]
 
 
 def test_conversations_are_listed_by_when_they_moved_last(store: hansard.Store) -> None:

@@ -71,7 +71,7 @@ def test_an_event_of_another_tenants_conversation_is_refused(tmp_path: Path) -> 
     ours, theirs = two(tmp_path)
     talk, other = ours.conversation("ada"), theirs.conversation("ada")
     talk.user("Hello")
-    event = other.draft(ConversationStarted(key="ada"))
+    event = other.stream.draft(ConversationStarted(key="ada"))
     with pytest.raises(StorageReadOnly, match="another tenant's"):
         theirs.backend.append([Append(OTHER_TENANT, talk.conversation_id, (event,))])
 
@@ -80,7 +80,7 @@ def test_what_waits_for_a_tenant_is_its_own_stores_to_record_or_forget(tmp_path:
     ours, theirs = two(tmp_path)
     talk = ours.conversation("ada")
     talk.user("Hello")
-    event = talk.draft(prompt("late"))
+    event = talk.stream.draft(prompt("late"))
     ours.spool.put(Unstored(Append(TENANT, talk.conversation_id, (event,)), {}), FULL)
     theirs.spool.forget(talk.conversation_id)
     assert theirs.spool.take_in(theirs.backend) == 0

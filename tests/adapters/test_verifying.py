@@ -141,10 +141,10 @@ def test_what_was_forgotten_still_holds(url: str) -> None:
 def test_events_of_a_newer_release_hold(url: str) -> None:
     with hansard.connect(url) as store:
         talk = store.conversation(KEY)
-        known = talk.draft(prompt())
+        known = talk.stream.draft(prompt())
         header = replace(parse_header(known.header), type="message.superseded")
         newer = replace(known, type=header.type, header=header_bytes(header))
-        talk.append_drafted((newer,))
+        talk.stream.append_drafted((newer,))
         talk.user("Go on.")
         assert store.verify(KEY).faults == store.verify().faults == ()
 

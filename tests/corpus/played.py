@@ -49,7 +49,7 @@ class Played:
 
     def history(self) -> Iterator[RecordedEvent]:
         """The events of the main line."""
-        for stretch in self.talk.lineage(self.talk.head().version):
+        for stretch in self.talk.stream.lineage(self.talk.head().version):
             told = events_in(self.talk.backend, stretch)
             yield from (event for event in told if known(event).line == stretch.line)
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from hansard.domain import conversation, events
 from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
 from hansard.domain.errors import ConversationClosed, InvalidContent
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import ToolDefinition, tools_digest
 from tests.scenario import given
 
 RESPONSE = UUID(int=1)
@@ -102,9 +102,9 @@ def test_instructions_and_tools_can_change_at_any_time() -> None:
         .when(lambda head: conversation.instruct(head, "Be brief."))
         .then(events.InstructionsSet(content="Be brief."))
         .when(lambda head: conversation.declare_tools(head, [tool]))
-        .then(events.ToolsDeclared(tools=(tool,)))
+        .then(events.ToolsDeclared(tools=(tool,), sha256=tools_digest((tool,))))
         .when(lambda head: conversation.declare_tools(head, []))
-        .then(events.ToolsDeclared(tools=()))
+        .then(events.ToolsDeclared(tools=(), sha256=tools_digest(())))
     )
 
 

@@ -31,7 +31,7 @@ from hansard.projections.apis import known_api
 from hansard.projections.referee.rules import RULES
 from hansard.projections.requests.rendering import APIS, render
 from hansard.projections.requests.request import Options, Request
-from hansard.projections.window import Window
+from hansard.projections.window import Window, exchanges_of
 from tests.projections.happenings import Story
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed
@@ -100,7 +100,7 @@ def test_any_history_renders_to_a_request_that_is_not_refused(
 ) -> None:
     wished = data.draw(options(api))
     story = happened(deeds)
-    request = rendered(within(story, wished.window), wished)
+    request = rendered(within(story, exchanges_of(wished.window)), wished)
     if request is not None:
         model = wished.model or answered_by(story, api)
         named: dict[str, object] = {NAMED.get(api, "model"): model} if model else {}
@@ -124,7 +124,7 @@ def test_the_same_history_gives_the_same_bytes(
     api: str, deeds: list[Deed], data: st.DataObject
 ) -> None:
     wished = data.draw(options(api))
-    told = within(happened(deeds), wished.window)
+    told = within(happened(deeds), exchanges_of(wished.window))
     once, again = rendered(told, wished), rendered(list(told), wished)
     if once is None or again is None:
         assert once is again
@@ -140,7 +140,7 @@ def test_nothing_is_lost_that_the_report_does_not_name(
     api: str, deeds: list[Deed], data: st.DataObject
 ) -> None:
     wished = data.draw(options(api))
-    told = within(happened(deeds), wished.window)
+    told = within(happened(deeds), exchanges_of(wished.window))
     request = rendered(told, wished)
     if request is None:
         return

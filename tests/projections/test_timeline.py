@@ -208,6 +208,22 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
         ("record", "redacted", "version 4 is left out of every request from here on"),
     ),
     (
+        events.ToolResultRejected(
+            call_id="c",
+            content=ToolResult(call_id="c", content=(Text(text="again"),)),
+            reason="duplicate",
+        ),
+        ("tool", "result", "again"),
+    ),
+    (
+        events.SignalReceived(content=(Text(text="The parcel moved."),), name="tracking"),
+        ("outside", "signal tracking", "The parcel moved."),
+    ),
+    (
+        events.ContextCarried(),
+        ("record", "context", "what tool calls carry: hansard context shows it"),
+    ),
+    (
         events.AnnotationAdded(labels={"rating": "5"}, version=2),
         ("record", "annotation", "on version 2: rating=5"),
     ),
@@ -347,47 +363,3 @@ def test_text_that_moved_into_a_blob_is_told_by_its_size() -> None:
     moved = native(type="text", text={"$hansard.blob": "00", "size": 70_000})
     (row,) = rows(events.MessageRecorded(role="assistant", content=(moved,)))
     assert row.text == "70,000 bytes, held apart"
-
-
-@pytest.mark.parametrize(
-    ("api", "value", "text"),
-    [
-        ("openai-chat", {"role": "assistant", "content": "Hi"}, "Hi"),
-        ("openai-chat", {"role": "assistant", "content": None, "refusal": "No."}, "No."),
-        (
-            "openai-chat",
-            {"role": "assistant", "content": {"$hansard.blob": "00", "size": 70_000}},
-            "70,000 bytes, held apart",
-        ),
-        (
-            "openai-responses",
-            {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]},
-            "Hi",
-        ),
-    ],
-)
-def test_a_message_of_any_api_is_told_by_its_text(
-    api: str, value: dict[str, Any], text: str
-) -> None:
-    event = events.MessageRecorded(role="assistant", content=(Native(api=api, value=value),))
-    (row,) = rows(event)
-    assert (row.kind, row.text) == ("text", text)
-
-
-@pytest.mark.parametrize(
-    ("api", "value"),
-    [
-        ("openai-chat", {"type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}),
-        ("openai-responses", {"type": "function_call", "name": "f", "arguments": '{"a":1}'}),
-    ],
-)
-def test_a_call_of_any_api_is_told_by_its_arguments(api: str, value: dict[str, Any]) -> None:
-    called = events.ToolCallRecorded(
-        response=RESPONSE,
-        index=0,
-        call_id="call_1",
-        name="f",
-        content=Native(api=api, value={**value, "id": "call_1", "call_id": "call_1"}),
-    )
-    (row,) = rows(called)
-    assert row.text == 'f {"a":1}'

@@ -1,0 +1,139 @@
+"""One conversation in the log: its events are appended here, read, and told by lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+from uuid import UUID
+
+from hansard.adapters.capture.spool import Spool
+from hansard.adapters.lineage import Lineages, Stretch
+from hansard.adapters.reading import blob_among, read_through
+from hansard.adapters.writing import Done, append_first, append_to, stamped
+from hansard.domain.content import Blob
+from hansard.domain.events import Event
+from hansard.domain.head import Head
+from hansard.domain.log import Append, Backend, NewEvent, RecordedEvent
+
+_NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Stream:
+    """The events of a conversation; safe to share between threads.
+
+    Nothing is kept but its id and what it goes on from: every question is answered from the log.
+    """
+
+    def __init__(
+        self, backend: Backend, key: str, *, tenant: UUID, spool: Spool, actor: str | None = None
+    ) -> None:
+        """Hold the conversation of a key; `actor` is a keyed digest in hex."""
+        self.backend = backend
+        self.key = key
+        self.tenant = tenant
+        self._spool = spool
+        self._actor = actor
+        self._id: UUID | None = None
+        self._begun = False
+        self._lineages: Lineages | None = None
+
+    @property
+    def conversation_id(self) -> UUID:
+        """The conversation's id; asking for it makes one if the key is new."""
+        if self._id is None:
+            self._id = self.backend.open(self.tenant, self.key)
+        return self._id
+
+    def found(self) -> UUID | None:
+        """Return the conversation's id if it has one by now: another holder may have begun it."""
+        if self._id is None:
+            self._id = self.backend.find(self.tenant, self.key)
+        return self._id
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        self._spool.settle(self.backend)
+        return Head() if self.found() is None else self.backend.head(self.conversation_id)
+
+    def known_head(self) -> Head:
+        """Return the head, as far as decisions need it that only ask for an open conversation."""
+        return Head(version=1) if self._begun else self.head()
+
+    def append(
+        self,
+        *said: Event,
+        expected_version: int | None = None,
+        causation_id: UUID | None = None,
+        metadata: Mapping[str, str] = _NO_METADATA,
+    ) -> Done:
+        """Record events, all or none, as one durable commit; `metadata` goes into their headers.
+
+        Raises VersionConflict where `expected_version` was given and is not the last one, and
+        IdempotencyMismatch where an id stands for other content.
+        """
+        self._spool.settle(self.backend)
+        drafted = tuple(self.draft(event, causation_id, metadata=metadata) for event in said)
+        if self._begun:
+            return self.append_drafted(drafted, expected_version)
+        return append_first(self, drafted, expected_version)
+
+    def append_drafted(
+        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
+    ) -> Done:
+        """Record events that are drafted already; errors as `append`."""
+        request = Append(self.tenant, self.conversation_id, drafted, expected_version)
+        done = append_to(self.backend, request)
+        self._begun = True
+        return done
+
+    def draft(
+        self,
+        event: Event,
+        causation_id: UUID | None = None,
+        *,
+        event_id: UUID | None = None,
+        metadata: Mapping[str, str] = _NO_METADATA,
+    ) -> NewEvent:
+        """Return an event of this conversation ready for the log, stamped with this moment."""
+        return stamped(
+            event,
+            tenant=self.tenant,
+            conversation_id=self.conversation_id,
+            actor=self._actor,
+            causation_id=causation_id,
+            event_id=event_id,
+            metadata=metadata,
+        )
+
+    def look_again(self) -> None:
+        """Ask the log itself before the next thing is said: it may be closed."""
+        self._begun = False
+
+    def put(self, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes beside the log, as they come, and return their reference."""
+        return self.backend.put_blob(self.tenant, self.conversation_id, chunks)
+
+    def blob(self, blob: Blob) -> bytes:
+        """Return the bytes of a blob of this conversation, or of one that it was forked from."""
+        return blob_among(self.backend, self.lineages().whole(self.head().version), blob)
+
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
+        """Yield events with after < version <= until, in order."""
+        self._spool.settle(self.backend)
+        if self.found() is not None:
+            yield from self.backend.read(self.conversation_id, after=after, until=until)
+
+    def read_through(self, until: int) -> Iterator[RecordedEvent]:
+        """Yield the events up to a version, on any line; those of what it was forked from first."""
+        return read_through(self.backend, self.lineages().whole(until))
+
+    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+        """Return what the conversation is made of at a version; `head` is where it stands now."""
+        return self.lineages().at(version, head)
+
+    def lineages(self) -> Lineages:
+        """Return what tells what the conversation is made of."""
+        if self._lineages is None:
+            self._lineages = Lineages(self.backend, self.conversation_id)
+        return self._lineages
