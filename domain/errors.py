@@ -10,12 +10,14 @@
     │   ├── NothingToSend           a conversation that has no turn to render
     │   ├── UnsupportedTool         a provider's tool that another API has not
     │   ├── InvalidExport           a file that `hansard export` did not write
+    │   ├── InvalidModel            a process model, or an expression in it, that gives no tools
     │   └── UnsupportedClient       an object that is no client whose wire can be recorded
     ├── ConversationNotFound        no conversation has that key or id
     ├── ConversationClosed          it was closed; a closed conversation takes no new facts
     ├── ConversationForgotten       it was erased; a forgotten conversation takes nothing any more
     ├── VersionConflict             someone else appended first
     ├── IdempotencyMismatch         the same id was recorded before, with other content
+    ├── NotInstalled                a library is missing that an extra of Hansard brings
     ├── NotRecorded                 the prompt could not be made durable, so no call was made
     └── StorageError                the store cannot do it
         ├── StorageBusy             another process holds the lock for too long
@@ -78,6 +80,19 @@ class InvalidExport(InvalidInput):
     """The file was not written by `hansard export`, or was cut or changed since."""
 
 
+class InvalidModel(InvalidInput):
+    """A process model, or an expression in it, that cannot be read or gives no tools.
+
+    `code` is the word that process engines have for it, where they have one, such as
+    `AD_HOC_SUB_PROCESS_NOT_FOUND`.
+    """
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        """Keep the code for callers that tell errors apart by it."""
+        self.code = code
+        super().__init__(message)
+
+
 class UnsupportedClient(InvalidInput):
     """The object is not a client whose wire can be recorded."""
 
@@ -113,6 +128,14 @@ class VersionConflict(HansardError):
 
 class IdempotencyMismatch(HansardError):
     """The same id was recorded before, with other content: use a new id for a new fact."""
+
+
+class NotInstalled(HansardError, ImportError):
+    """A library is missing that an extra of Hansard brings: install it."""
+
+    def __init__(self, what: str, library: str | None, extra: str) -> None:
+        """Say what to install."""
+        super().__init__(f"{what} needs {library}: pip install 'hansard[{extra}]'")
 
 
 class NotRecorded(HansardError):

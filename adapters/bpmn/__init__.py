@@ -1,0 +1,1 @@
+"""Process models in BPMN: the tools that an ad-hoc sub-process gives to an agent."""
