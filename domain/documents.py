@@ -8,6 +8,8 @@ from typing import Final, Literal
 Modality = Literal["text", "image", "document", "audio", "video"]
 """The way a document reaches a model."""
 
+_SHORT: Final = 8
+
 UNKNOWN: Final = "application/octet-stream"
 
 _MAGIC: Final = (
@@ -47,3 +49,14 @@ def modality_of(media_type: str) -> Modality:
             return major
         case _:
             return "document"
+
+
+def document_id(digest: str) -> str:
+    """Return the id of a document whose bytes have this SHA-256, in hex: short id, a dash, the rest."""
+    return f"{digest[:_SHORT]}-{digest[_SHORT:]}"
+
+
+def short_id(identity: str) -> str:
+    """Return what of a document's id is before the first dash; all of it where nothing is."""
+    before, _, _ = identity.partition("-")
+    return before or identity

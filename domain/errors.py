@@ -59,6 +59,36 @@ class NothingToSend(InvalidInput):
     """The conversation has no turn that a request could hold."""
 
 
+class UnsupportedDocument(InvalidInput):
+    """A document that the user hands over, and that the API or the model cannot take.
+
+    `modality` is its kind, `able` what they take in a user's message; `version` is its event's.
+    """
+
+    def __init__(
+        self,
+        api: str,
+        model: str | None,
+        modality: str,
+        media_type: str,
+        able: tuple[str, ...],
+        version: int,
+    ) -> None:
+        """Say what is taken."""
+        self.api = api
+        self.model = model
+        self.modality = modality
+        self.media_type = media_type
+        self.able = able
+        self.version = version
+        whom = f"{api} ({model})" if model else api
+        super().__init__(
+            f"{whom} cannot take the {modality} ({media_type}) in the user's message at version "
+            f"{version}; it takes {', '.join(able) or 'nothing'}: ask another model, say the prompt "
+            "otherwise with talk.edit, or tell with capabilities= what the model takes"
+        )
+
+
 class UnsupportedTool(InvalidInput):
     """A tool that providers run themselves, and that this API does not have.
 

@@ -4,10 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+from hansard.domain.documents import Modality
 
 Deed = Literal["repaired", "left out", "moved", "translated", "noted"]
 """What was done to an event's content on its way into a request; `noted`: nothing, but beware."""
+
+
+Where = Literal["inline", "behind", "words"]
+"""Where a document goes: where it stands, in the message behind its result, or as words only."""
+
+
+class Route(NamedTuple):
+    """Where one document of the event at a version goes, and why.
+
+    `holder` is what it stands in: a message of the user's, or a tool's result. `row` names the entry
+    of the capabilities that decided.
+    """
+
+    version: int
+    media_type: str
+    modality: Modality
+    holder: Literal["message", "result"]
+    where: Where
+    why: str
+    row: str
+
+    def __str__(self) -> str:
+        """Return the decision as one line."""
+        told = (
+            f"version {self.version}: {self.media_type} of a {self.holder} goes {_WAYS[self.where]}"
+        )
+        return f"{told}: it {self.why} [{self.row}]"
+
+
+_WAYS: Final = {"inline": "where it stands", "behind": "behind it", "words": "in words"}
 
 
 class Note(NamedTuple):
@@ -30,9 +62,13 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The notes on one request, in the order of the versions they are about."""
+    """The notes on one request, in the order of the versions they are about.
+
+    `routes` says of each document where it goes; that alone is no deed.
+    """
 
     notes: tuple[Note, ...] = ()
+    routes: tuple[Route, ...] = ()
 
     def __iter__(self) -> Iterator[Note]:
         """Yield the notes."""
@@ -51,6 +87,7 @@ class Report:
         return tuple(note for note in self.notes if note.rule == rule)
 
 
-def report_of(notes: Iterable[Note]) -> Report:
+def report_of(notes: Iterable[Note], routes: Iterable[Route] = ()) -> Report:
     """Return the report of some notes, each once: by version, what concerns the whole first."""
-    return Report(tuple(sorted(dict.fromkeys(notes), key=lambda note: note.version or 0)))
+    ordered = sorted(dict.fromkeys(notes), key=lambda note: note.version or 0)
+    return Report(tuple(ordered), tuple(routes))

@@ -1,38 +1,89 @@
-"""What stands before a document that travels on its own, or in place of one that cannot."""
+"""What stands before a document that travels on its own, or in place of one that cannot.
+
+The two forms are those of Camunda's agent connectors: `seed-short-id` as first described,
+`doc-reference` as released. Attributes have a fixed order; what is blank or not known is left out.
+"""
 
 from __future__ import annotations
 
+import re
 from html import escape
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from hansard.domain.content import Document
+from hansard.domain.documents import document_id, short_id
 from hansard.projections.history import Block
+from hansard.projections.requests.document_bytes import is_remote
+
+Form: TypeAlias = Literal["seed-short-id", "doc-reference"]
+"""The name of a form of tags."""
 
 PREAMBLE: Final = "Documents extracted from tool call results:"
+_PREAMBLES: Final = {
+    "seed-short-id": PREAMBLE,
+    "doc-reference": "Documents extracted from tool calls (<doc /> tag + content pair):",
+}
+_OF_SIGNALS: Final = "Documents extracted from event data (<doc /> tag + content pair):"
 
-_SHORT: Final = 8
+_STORE: Final = "hansard"
+
+# What XML 1.0 has no place for (W3C, "Extensible Markup Language", production 2).
+_ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def tag_of(block: Block, document: Document) -> str:
-    """Return the tag that stands before a document: the tool, its call, a short id, a file name.
+def preamble(form: Form) -> str:
+    """Return what stands before the documents of a round's results."""
+    return _PREAMBLES[form]
 
-    What is not known is left out; the short id is the beginning of the digest of the bytes.
-    """
-    attributes = {
-        "tool-name": block.name,
-        "tool-call-id": block.call_id,
-        "document-short-id": document.blob.sha256[:_SHORT] if document.blob else None,
-        "filename": document.name,
-    }
-    told = (
-        f'{name}="{escape(value).replace("&#x27;", "&apos;")}" '
-        for name, value in attributes.items()
-        if value and value.strip()
-    )
-    return f"<document {''.join(told)}/>"
+
+def preamble_of_signal(form: Form) -> str | None:
+    """Return what stands before the documents of a signal, if anything does."""
+    return _OF_SIGNALS if form == "doc-reference" else None
+
+
+def tag_of(block: Block, document: Document, form: Form = "seed-short-id") -> str:
+    """Return the tag that stands before a document: the tool, its call, which document it is."""
+    if form == "seed-short-id":
+        return _tag("document", _short(block, document))
+    return _tag("doc", _reference(block, document))
 
 
 def words_for(document: Document) -> str:
     """Return what is said in place of a document that cannot go."""
     name = f" {document.name}" if document.name else ""
     return f"[The document{name} ({document.media_type}) cannot be shown here.]"
+
+
+def _short(block: Block, document: Document) -> dict[str, str | None]:
+    blob = document.blob
+    return {
+        "tool-name": block.name,
+        "tool-call-id": block.call_id,
+        "document-short-id": short_id(document_id(blob.sha256)) if blob else None,
+        "filename": document.name,
+    }
+
+
+def _reference(block: Block, document: Document) -> dict[str, str | None]:
+    """Return the attributes of the later form; of what another server holds, its address."""
+    call = {"toolName": block.name, "toolCallId": block.call_id}
+    if document.blob is not None:
+        held = {"documentId": document_id(document.blob.sha256), "storeId": _STORE}
+        return {**call, **held, "contentType": document.media_type, "fileName": document.name}
+    if is_remote(document):
+        return {**call, "url": document.url, "name": document.name}
+    return dict(call)
+
+
+def _tag(name: str, attributes: dict[str, str | None]) -> str:
+    told = (
+        f'{attribute}="{_escaped(value)}" '
+        for attribute, value in attributes.items()
+        if value and value.strip()
+    )
+    return f"<{name} {''.join(told)}/>"
+
+
+def _escaped(value: str) -> str:
+    """Return a value as XML has it in quotes; the ampersand goes first, or it would go twice."""
+    return escape(_ILLEGAL.sub("", value)).replace("&#x27;", "&apos;")

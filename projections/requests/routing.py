@@ -1,0 +1,149 @@
+"""Where documents go: where they stand, in the user's message behind a result, or in words.
+
+What an API and a model take is data (projections/capabilities.py); that a document of a kind they
+take cannot be spelled after all (a TIFF among images, bytes that are no text) its API tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, TypeVar
+
+from hansard.domain.content import Document
+from hansard.domain.documents import Modality, modality_of
+from hansard.domain.errors import UnsupportedDocument
+from hansard.projections.capabilities import Capabilities, capabilities_of
+from hansard.projections.history import Block, History
+from hansard.projections.report import Route, Where
+from hansard.projections.requests.document_bytes import is_remote
+from hansard.projections.requests.request import Options
+from hansard.projections.responses import Place
+
+SpelledT = TypeVar("SpelledT")
+
+LARGEST: Final = 100 * 1024 * 1024
+"""No API takes a larger document within a request, in bytes; it is not even read."""
+
+_Holder = Literal["message", "result"]
+
+
+class Router:
+    """Decides for the documents of one request, and keeps what it decided."""
+
+    def __init__(
+        self, api: str, model: str | None, capabilities: Capabilities, unanswered: frozenset[Place]
+    ) -> None:
+        """Decide for a model; `unanswered` is what no answer has followed yet."""
+        self.routes: list[Route] = []
+        self._api = api
+        self._model = model
+        self._takes = capabilities
+        self._unanswered = unanswered
+
+    def in_result(
+        self, block: Block, document: Document, spell: Callable[[Document], SpelledT | None]
+    ) -> tuple[Where, SpelledT | None]:
+        """Return where a document of a result goes, and its spelling; None where it goes in words.
+
+        `inline` is in the result itself, `behind` in the user's message that follows its round.
+        """
+        modality = modality_of(document.media_type)
+        takes = self._takes
+        where: Where = "inline" if modality in takes.tool_result else "behind"
+        if where == "behind" and modality not in takes.user:
+            self._note(block, document, "result", "words", "is not taken")
+            return "words", None
+        spelled = self._spelled(block, document, "result", spell)
+        if spelled is None:
+            return "words", None
+        self._note(block, document, "result", where, "is taken")
+        return where, spelled
+
+    def in_message(
+        self, block: Block, document: Document, spell: Callable[[Document], SpelledT | None]
+    ) -> SpelledT | None:
+        """Return the spelling of a document in a message; None where it goes in words.
+
+        UnsupportedDocument where it cannot go and nobody answered yet: the model would be asked
+        about what it does not see. What another model has answered goes in words.
+        """
+        modality = modality_of(document.media_type)
+        if modality not in self._takes.user:
+            self._note(block, document, "message", "words", "is not taken")
+            spelled = None
+        else:
+            spelled = self._spelled(block, document, "message", spell)
+        if spelled is not None:
+            self._note(block, document, "message", "inline", "is taken")
+        elif self._is_asked_about(block):
+            able = tuple(sorted(self._takes.user))
+            raise UnsupportedDocument(
+                self._api, self._model, modality, document.media_type, able, block.version
+            )
+        return spelled
+
+    def _spelled(
+        self,
+        block: Block,
+        document: Document,
+        holder: _Holder,
+        spell: Callable[[Document], SpelledT | None],
+    ) -> SpelledT | None:
+        size = size_of(document)
+        most = largest(self._takes, modality_of(document.media_type))
+        if size is not None and size > most:
+            why = f"has {size:,} bytes, and {most:,} are taken at most"
+            self._note(block, document, holder, "words", why)
+            return None
+        spelled = spell(document)
+        if spelled is None:
+            self._note(block, document, holder, "words", "cannot be spelled")
+        return spelled
+
+    def _is_asked_about(self, block: Block) -> bool:
+        is_given = block.response is None and block.made_by is None
+        return is_given and block.place in self._unanswered
+
+    def _note(
+        self, block: Block, document: Document, holder: _Holder, where: Where, why: str
+    ) -> None:
+        self.routes.append(
+            Route(
+                version=block.version,
+                media_type=document.media_type,
+                modality=modality_of(document.media_type),
+                holder=holder,
+                where=where,
+                why=why,
+                row=self._takes.row,
+            )
+        )
+
+
+def router_of(api: str, model: str | None, history: History, options: Options) -> Router:
+    """Return what decides for the documents of a request to a model of an API."""
+    return Router(api, model, capabilities_of(api, model, options), _unanswered(history))
+
+
+def largest(takes: Capabilities, modality: Modality) -> int:
+    """Return the size, in bytes, of the largest document of a modality that goes."""
+    return min(takes.largest(modality) or LARGEST, LARGEST)
+
+
+def size_of(document: Document) -> int | None:
+    """Return how many bytes a document has that go with the request; None where a server has it."""
+    if document.blob is not None:
+        return document.blob.size
+    if is_remote(document) or document.url is None:
+        return None
+    return len(document.url) * 3 // 4
+
+
+def _unanswered(history: History) -> frozenset[Place]:
+    """Return what stands behind the last answer."""
+    found: set[Place] = set()
+    for turn in reversed(history.turns):
+        if turn.role == "assistant":
+            break
+        found.update(block.place for block in turn.blocks)
+    return frozenset(found)
