@@ -17,7 +17,8 @@ from hansard.adapters.arguments import (
     version_given,
     version_if_given,
 )
-from hansard.adapters.given import GivenDocument, GivenTool
+from hansard.adapters.given import GivenDocument
+from hansard.adapters.given_tools import DeclaredTool, given_tools
 from hansard.adapters.journals import Journals
 from hansard.adapters.lineage import Stretch
 from hansard.adapters.results import record_result
@@ -29,6 +30,7 @@ from hansard.domain.content import Blob, ToolCall
 from hansard.domain.events import Event
 from hansard.domain.head import Head
 from hansard.domain.log import Backend, RecordedEvent
+from hansard.domain.tools import ToolSource
 from hansard.projections.window import MessageWindow, Window
 
 if TYPE_CHECKING:
@@ -99,14 +101,14 @@ class Talk:
         said = text_given("an instruction", text)
         return self.append(*conversation.instruct(self.stream.known_head(), said))
 
-    def tools(self, tools: Iterable[GivenTool]) -> Done:
+    def tools(self, tools: Iterable[DeclaredTool], sources: Iterable[ToolSource] = ()) -> Done:
         """Put other tools in force: mappings with `name`, `description`, `input_schema`.
 
-        A provider's own tools are given as `Native`.
+        A provider's own tools are given as `BuiltinTool`, what only one API knows as `Native`.
+        `sources` say where tools come from; what is given as a `Toolset` brings its own.
         """
-        return self.append(
-            *conversation.declare_tools(self.stream.known_head(), given.tools(tools))
-        )
+        decided = given_tools(tools, sources)
+        return self.append(*conversation.declare_tools(self.stream.known_head(), *decided))
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done:
         """Record what a tool gave: text, JSON, a path, bytes, or a list of texts and documents.

@@ -9,6 +9,9 @@ from hansard.adapters.capture.spool import RecordingWarning
 from hansard.adapters.request_check import Verdict, check_request
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
+from hansard.adapters.tools.a2a_cards import agent_card
+from hansard.adapters.tools.mcp_listing import mcp_listing
+from hansard.adapters.tools.toolset import Toolset
 from hansard.domain.content import Document, HeldFile, Native, Text, Url
 from hansard.domain.errors import (
     ConversationClosed,
@@ -87,6 +90,7 @@ __all__ = [
     "Text",
     "ToolDefinition",
     "ToolSource",
+    "Toolset",
     "UnknownApi",
     "UnsupportedClient",
     "UnsupportedDocument",
@@ -98,6 +102,8 @@ __all__ = [
     "Violation",
     "Window",
     "__version__",
+    "agent_card",
     "check_request",
     "connect",
+    "mcp_listing",
 ]

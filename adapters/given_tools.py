@@ -1,0 +1,60 @@
+"""The tools that callers declare, each with where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from hansard.adapters import given
+from hansard.adapters.arguments import several
+from hansard.adapters.given import GivenTool
+from hansard.adapters.tools.toolset import Toolset
+from hansard.domain.content import Native
+from hansard.domain.errors import InvalidContent
+from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+
+DeclaredTool: TypeAlias = GivenTool | Toolset
+"""A tool as callers declare it, or several with where they come from."""
+
+_Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
+
+
+def given_tools(tools: object, sources: object) -> tuple[tuple[_Tool, ...], tuple[ToolSource, ...]]:
+    """Return tools and their sources as they are recorded.
+
+    Those that a provider runs for any API have the provider as their source. InvalidContent where
+    one is no tool, or no source, and where two have the same name: no API takes those.
+    """
+    listed = several("tools", tools)
+    declared = given.tools([tool for each in listed for tool in _flat(each)])
+    _must_differ(declared)
+    told = (
+        *(each.source for each in listed if isinstance(each, Toolset)),
+        *given.sources(sources),
+    )
+    return declared, (*told, *_providers(declared, told))
+
+
+def _flat(each: object) -> Sequence[object]:
+    return each.tools if isinstance(each, Toolset) else (each,)
+
+
+def _must_differ(tools: Iterable[_Tool]) -> None:
+    seen = set[str]()
+    for tool in tools:
+        if isinstance(tool, Native):
+            continue
+        if tool.name in seen:
+            raise InvalidContent(
+                f"two tools are named {tool.name!r}: no model could tell their calls apart; "
+                "declare one of them under another name"
+            )
+        seen.add(tool.name)
+
+
+def _providers(tools: Iterable[_Tool], told: Iterable[ToolSource]) -> Iterator[ToolSource]:
+    """Yield the source of the tools that providers run, unless somebody told it."""
+    known = {name for source in told for name in source.tools}
+    names = [tool.name for tool in tools if isinstance(tool, BuiltinTool)]
+    if own := tuple(name for name in names if name not in known):
+        yield ToolSource(origin="provider", tools=own)

@@ -1,0 +1,1 @@
+"""Tools: where their definitions come from, and what runs them."""

@@ -1,0 +1,85 @@
+"""What `talk.tools` takes, and what it records of where tools come from."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import hansard
+from hansard.domain.content import Native
+from hansard.domain.errors import InvalidContent
+from hansard.domain.events import ToolsDeclared
+from hansard.domain.tools import BuiltinTool, ToolSource, tools_digest
+
+OWN = {"name": "track_parcel", "input_schema": {"type": "object"}}
+LISTED = hansard.mcp_listing([{"name": "read", "inputSchema": {"type": "object"}}])
+PYTHON = ToolSource(origin="python", name="parcels", tools=("track_parcel",))
+SEARCH = BuiltinTool(name="web_search")
+
+
+@pytest.fixture
+def talk() -> Iterator[hansard.Talk]:
+    with hansard.connect("memory://") as store:
+        yield store.conversation("support/4711")
+
+
+def declared(talk: hansard.Talk) -> ToolsDeclared:
+    event = list(talk.read())[-1].event()
+    assert isinstance(event, ToolsDeclared)
+    return event
+
+
+def test_a_toolset_declares_its_tools_and_where_they_come_from(talk: hansard.Talk) -> None:
+    talk.tools([OWN, LISTED], sources=[PYTHON])
+    event = declared(talk)
+    assert [tool.name for tool in event.tools if not isinstance(tool, Native)] == [
+        "track_parcel",
+        "read",
+    ]
+    assert event.sources == (LISTED.source, PYTHON)
+
+
+def test_a_declaration_has_the_digest_of_its_tools(talk: hansard.Talk) -> None:
+    talk.tools([OWN, LISTED])
+    assert declared(talk).sha256 == tools_digest(declared(talk).tools)
+
+
+def test_tools_that_a_provider_runs_come_from_the_provider(talk: hansard.Talk) -> None:
+    talk.tools([OWN, SEARCH, BuiltinTool(name="code_execution")])
+    (source,) = declared(talk).sources
+    assert source == ToolSource(origin="provider", tools=("web_search", "code_execution"))
+
+
+def test_a_source_that_was_told_is_not_told_twice(talk: hansard.Talk) -> None:
+    told = ToolSource(origin="provider", name="anthropic", tools=("web_search",))
+    talk.tools([SEARCH], sources=[told])
+    assert declared(talk).sources == (told,)
+
+
+def test_tools_without_a_source_have_none(talk: hansard.Talk) -> None:
+    talk.tools([OWN])
+    assert declared(talk).sources == ()
+
+
+def test_the_very_same_tools_of_two_servers_need_other_names(talk: hansard.Talk) -> None:
+    with pytest.raises(InvalidContent, match="two tools are named 'read'"):
+        talk.tools([LISTED, LISTED])
+    again = hansard.mcp_listing(
+        [{"name": "read", "inputSchema": {"type": "object"}}], prefix="backup_"
+    )
+    talk.tools([LISTED, again])
+    assert [tool.name for tool in declared(talk).tools if not isinstance(tool, Native)] == [
+        "read",
+        "backup_read",
+    ]
+
+
+@pytest.mark.parametrize("sources", [["mcp"], [{"origin": "mcp"}], [LISTED]])
+def test_a_source_is_a_tool_source(talk: hansard.Talk, sources: list[ToolSource]) -> None:
+    with pytest.raises(InvalidContent, match=r"a source of tools is a hansard\.ToolSource"):
+        talk.tools([OWN], sources=sources)
+
+
+def test_nothing_is_recorded_of_what_is_refused(talk: hansard.Talk) -> None:
+    with pytest.raises(InvalidContent):
+        talk.tools([OWN, OWN])
+    assert talk.head().version == 0
