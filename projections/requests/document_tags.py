@@ -48,6 +48,12 @@ def tag_of(block: Block, document: Document, form: Form = "seed-short-id") -> st
     return _tag("doc", _reference(block, document))
 
 
+def texts_before(block: Block, document: Document, form: Form) -> list[str]:
+    """Return the texts that stand before a document that is an event of its own."""
+    tag = tag_of(block, document, form)
+    return [preamble(form), tag] if block.call_id else [tag]
+
+
 def words_for(document: Document) -> str:
     """Return what is said in place of a document that cannot go."""
     name = f" {document.name}" if document.name else ""

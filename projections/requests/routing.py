@@ -40,24 +40,38 @@ class Router:
         self._takes = capabilities
         self._unanswered = unanswered
 
+    def reads(self, modality: Modality) -> bool:
+        """Whether a user's message may hold documents of a modality."""
+        return modality in self._takes.user
+
     def in_result(
-        self, block: Block, document: Document, spell: Callable[[Document], SpelledT | None]
+        self,
+        block: Block,
+        document: Document,
+        spell: Callable[[Document], SpelledT | None],
+        spell_behind: Callable[[Document], SpelledT | None] | None = None,
     ) -> tuple[Where, SpelledT | None]:
         """Return where a document of a result goes, and its spelling; None where it goes in words.
 
         `inline` is in the result itself, `behind` in the user's message that follows its round.
+        `spell_behind` is given where that is another spelling: what cannot be spelled in the result
+        may go behind it.
         """
         modality = modality_of(document.media_type)
-        takes = self._takes
-        where: Where = "inline" if modality in takes.tool_result else "behind"
-        if where == "behind" and modality not in takes.user:
-            self._note(block, document, "result", "words", "is not taken")
-            return "words", None
-        spelled = self._spelled(block, document, "result", spell)
-        if spelled is None:
-            return "words", None
-        self._note(block, document, "result", where, "is taken")
-        return where, spelled
+        inline, behind = modality in self._takes.tool_result, modality in self._takes.user
+        why = self._objection(document) if inline or behind else "is not taken"
+        if why is None:
+            why = "cannot be spelled"
+            if inline and (spelled := spell(document)) is not None:
+                self._note(block, document, "result", "inline", "is taken")
+                return "inline", spelled
+            if not inline or spell_behind is not None:
+                spelled = (spell_behind or spell)(document) if behind else None
+                if spelled is not None:
+                    self._note(block, document, "result", "behind", "is taken")
+                    return "behind", spelled
+        self._note(block, document, "result", "words", why)
+        return "words", None
 
     def in_message(
         self, block: Block, document: Document, spell: Callable[[Document], SpelledT | None]
@@ -68,40 +82,34 @@ class Router:
         about what it does not see. What another model has answered goes in words.
         """
         modality = modality_of(document.media_type)
-        if modality not in self._takes.user:
-            self._note(block, document, "message", "words", "is not taken")
-            spelled = None
-        else:
-            spelled = self._spelled(block, document, "message", spell)
+        holder: _Holder = "message" if block.call_id is None else "result"
+        why = self._objection(document) if self.reads(modality) else "is not taken"
+        spelled = spell(document) if why is None else None
         if spelled is not None:
-            self._note(block, document, "message", "inline", "is taken")
-        elif self._is_asked_about(block):
+            self._note(block, document, holder, "inline", "is taken")
+            return spelled
+        if self._is_asked_about(block):
             able = tuple(sorted(self._takes.user))
             raise UnsupportedDocument(
                 self._api, self._model, modality, document.media_type, able, block.version
             )
-        return spelled
+        self._note(block, document, holder, "words", why or "cannot be spelled")
+        return None
 
-    def _spelled(
-        self,
-        block: Block,
-        document: Document,
-        holder: _Holder,
-        spell: Callable[[Document], SpelledT | None],
-    ) -> SpelledT | None:
+    def _objection(self, document: Document) -> str | None:
+        """Return why a document of a modality that is taken does not go, for its size."""
         size = size_of(document)
         most = largest(self._takes, modality_of(document.media_type))
-        if size is not None and size > most:
-            why = f"has {size:,} bytes, and {most:,} are taken at most"
-            self._note(block, document, holder, "words", why)
+        if size is None or size <= most:
             return None
-        spelled = spell(document)
-        if spelled is None:
-            self._note(block, document, holder, "words", "cannot be spelled")
-        return spelled
+        return f"has {size:,} bytes, and {most:,} are taken at most"
 
     def _is_asked_about(self, block: Block) -> bool:
-        is_given = block.response is None and block.made_by is None
+        """Whether the user, or a signal, shows a document that nobody has seen yet.
+
+        What a tool gave is none of these, also where it goes as the user's, late or on its own.
+        """
+        is_given = block.response is None and block.made_by is None and block.call_id is None
         return is_given and block.place in self._unanswered
 
     def _note(

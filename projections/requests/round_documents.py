@@ -1,0 +1,33 @@
+"""The documents of a round's results that follow them, behind a preamble, each behind its tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from hansard.domain.content import Document
+from hansard.projections.history import Block
+from hansard.projections.requests.document_tags import Form, preamble, tag_of
+
+PartT = TypeVar("PartT")
+
+
+class Behind(Generic[PartT]):
+    """What follows the results of one round; add its documents in the order of the calls.
+
+    `parts` is all of it, as the API spells texts and documents; empty where nothing follows.
+    """
+
+    def __init__(self, form: Form, text: Callable[[str], PartT]) -> None:
+        """Collect for one round; `text` spells a text as a part."""
+        self.parts: list[PartT] = []
+        self._form: Form = form
+        self._text = text
+
+    def add(self, block: Block, document: Document, spelled: PartT) -> str:
+        """Add a document of a result; return its tag, which stands in its place there."""
+        if not self.parts:
+            self.parts.append(self._text(preamble(self._form)))
+        tag = tag_of(block, document, self._form)
+        self.parts += [self._text(tag), spelled]
+        return tag
