@@ -1,0 +1,171 @@
+"""`fromAi(value, description, type, schema, options)`: a parameter that a model is to fill in.
+
+At run time it gives its first argument. Before, every call of it in a tool's mappings declares one
+parameter. Its errors have the words of Camunda's engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, assert_never
+
+from hansard.adapters.bpmn.feel import parse
+from hansard.adapters.bpmn.feel_nodes import (
+    Boolean,
+    Call,
+    Context,
+    List,
+    Node,
+    Null,
+    Number,
+    Operation,
+    Reference,
+    String,
+    kind_of,
+    plain,
+    spelled,
+    walk,
+)
+from hansard.domain.errors import InvalidModel
+from hansard.domain.jsontext import JsonObject
+
+FUNCTION: Final = "fromAi"
+
+_ARGUMENTS: Final = ("value", "description", "type", "schema", "options")
+_DEEPEST: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a call of `fromAi` says; `name` is its reference: `toolCall.url`. None: not given."""
+
+    name: str
+    description: str | None = None
+    type: str | None = None
+    schema: JsonObject | None = None
+    options: JsonObject | None = None
+
+
+def parameters_of(expression: str) -> tuple[Parameter, ...]:
+    """Return the parameters that an expression declares, in the order of its text.
+
+    InvalidModel for what is no FEEL, and for calls with other arguments than they take.
+    """
+    return tuple(parameter_of(call) for call in calls_in(parse(expression)))
+
+
+def calls_in(node: Node) -> Iterator[Call]:
+    """Give the calls of `fromAi` in an expression; not those in arguments of one."""
+    found = walk(node, is_entered=lambda each: not is_from_ai(each))
+    return (each for each in found if isinstance(each, Call) and is_from_ai(each))
+
+
+def is_from_ai(node: Node) -> bool:
+    """Whether it calls `fromAi`, spelled exactly so and by its plain name."""
+    return isinstance(node, Call) and node.name == FUNCTION
+
+
+def arguments_of(call: Call) -> dict[str, Node]:
+    """Return its arguments by name, however they were given; those that it does not have are left."""
+    if call.named:
+        return {name: value for name, value in call.named if name in _ARGUMENTS}
+    return dict(zip(_ARGUMENTS, call.positional, strict=False))
+
+
+def parameter_of(call: Call) -> Parameter:
+    """Return what a call of `fromAi` declares; InvalidModel where its arguments are no literals."""
+    given = arguments_of(call)
+    return Parameter(
+        name=_name(given.get("value")),
+        description=_string(given, "description"),
+        type=_string(given, "type"),
+        schema=_context(given, "schema"),
+        options=_context(given, "options"),
+    )
+
+
+def _name(value: Node | None) -> str:
+    if isinstance(value, Reference):
+        return ".".join(value.segments)
+    raise InvalidModel(
+        "Expected fromAi() parameter 'value' to be a reference (e.g. 'toolCall.customParameter'), "
+        f"but received {_received_value(value)}."
+    )
+
+
+def _received_value(value: Node | None) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case String(value=text):
+            return f"string '{text}'"
+        case _:
+            return _received(value)
+
+
+def _received(node: Node) -> str:
+    return plain(node) if isinstance(node, Boolean | Number | String) else spelled(node)
+
+
+def _string(given: dict[str, Node], parameter: str) -> str | None:
+    match given.get(parameter):
+        case None:
+            return None
+        case String(value=text):
+            return text
+        case other:
+            raise InvalidModel(
+                f"Expected fromAi() parameter '{parameter}' to be a string, "
+                f"but received '{_received(other)}'."
+            )
+
+
+def _context(given: dict[str, Node], parameter: str) -> JsonObject | None:
+    match given.get(parameter):
+        case None:
+            return None
+        case Context(entries=entries):
+            return {key: _literal(value) for key, value in entries}
+        case other:
+            raise InvalidModel(
+                f"Expected fromAi() parameter '{parameter}' to be a context (map), "
+                f"but received '{_received(other)}'."
+            )
+
+
+def _literal(node: Node, depth: int = 1) -> Any:
+    """Return the JSON value of a literal; null and signs too, which the engine does not take."""
+    if depth > _DEEPEST:
+        raise InvalidModel(f"a context of fromAi() is nested more than {_DEEPEST} deep: flatten it")
+    match node:
+        case Null():
+            return None
+        case Boolean(value=value) | String(value=value):
+            return value
+        case Number(spelling=spelling):
+            return _number(spelling)
+        case Operation(kind="ArithmeticNegation", operands=(Number(spelling=spelling),)):
+            return -_number(spelling)
+        case List(items=items):
+            return [_literal(item, depth + 1) for item in items]
+        case Context(entries=entries):
+            return {key: _literal(value, depth + 1) for key, value in entries}
+        case Reference() | Call() | Operation():
+            raise InvalidModel(
+                f"Unsupported expression value in fromAi() function invocation: {kind_of(node)}"
+            )
+        case _:
+            assert_never(node)
+
+
+def _number(spelling: str) -> int | float:
+    """Return what JSON has for it: whole numbers stay whole."""
+    try:
+        number = int(spelling) if spelling.isdecimal() else float(spelling)
+    except ValueError:
+        number = math.inf
+    if math.isinf(number):
+        raise InvalidModel("a number in a context of fromAi() is too large: write it as a string")
+    return number

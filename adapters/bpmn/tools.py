@@ -1,0 +1,209 @@
+"""The tools of an ad-hoc sub-process: which of its elements they are, and what a model is told.
+
+Two flavours, as Camunda has them. `process`: the engine says which elements there are, and reads what
+goes into them. `task`: a connector reads the file, takes what the engine would not (starts, ends,
+event sub-processes), and reads what comes out of them too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from hansard.adapters.bpmn.from_ai import Parameter, parameters_of
+from hansard.adapters.bpmn.model import Element, Mapping, Model
+from hansard.adapters.bpmn.model_reading import model_of
+from hansard.adapters.bpmn.schema import schema_of
+from hansard.adapters.bpmn.xml_tree import bytes_of
+from hansard.domain.errors import InvalidModel
+from hansard.domain.tools import ToolDefinition, ToolSource
+
+Flavour: TypeAlias = Literal["process", "task"]
+
+NOT_FOUND: Final = "AD_HOC_SUB_PROCESS_NOT_FOUND"
+INVALID_DEFINITION: Final = "AD_HOC_TOOL_DEFINITION_INVALID"
+
+_GATEWAY_TYPE: Final = "io.camunda.agenticai.gateway.type"
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """An element that stands for many tools, of an MCP server or an A2A agent, once it is asked.
+
+    `type` is the model's word: `mcpClient`, `a2aClient`. gateway_names.py has how they are called.
+    """
+
+    type: str
+    name: str
+    description: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTools:
+    """What a sub-process offers: `talk.tools(resolved.tools, sources=[resolved.source])`."""
+
+    tools: tuple[ToolDefinition, ...]
+    gateways: tuple[Gateway, ...]
+    source: ToolSource
+    warnings: tuple[str, ...] = ()
+
+
+def tools_of(
+    model: Path | bytes, sub_process_id: str | None = None, *, flavour: Flavour = "process"
+) -> ResolvedTools:
+    """Return the tools of an ad-hoc sub-process of a BPMN file, or of its bytes.
+
+    Without an id it is the only one of the model that is an agent's, else the only one. InvalidModel,
+    whose `code` is the engine's, where it is not there or a tool is not well defined. The same bytes
+    are resolved once for each sub-process and flavour.
+    """
+    return _tools_of(bytes_of(model), sub_process_id, flavour)
+
+
+@lru_cache(maxsize=64)
+def _tools_of(data: bytes, sub_process_id: str | None, flavour: Flavour) -> ResolvedTools:
+    model = model_of(data)
+    sub_process = sub_process_of(model, sub_process_id)
+    elements = tool_elements(sub_process, flavour)
+    _check_ids(sub_process.id, elements)
+    tools = tuple(_tool(element, flavour) for element in elements if _gateway(element) is None)
+    return ResolvedTools(
+        tools=tools,
+        gateways=tuple(gateway for element in elements if (gateway := _gateway(element))),
+        source=_source(model, sub_process, tools),
+        warnings=tuple(_warnings(elements, flavour)),
+    )
+
+
+def sub_process_of(model: Model, sub_process_id: str | None) -> Element:
+    """Return the ad-hoc sub-process of an id, or the one that can only be meant."""
+    found = tuple(model.ad_hoc_sub_processes())
+    if sub_process_id is None:
+        return _only(found)
+    if not sub_process_id.strip():
+        raise InvalidModel("adHocSubProcessId cannot be null or empty")
+    for sub_process in found:
+        if sub_process.id == sub_process_id:
+            return sub_process
+    raise InvalidModel(
+        "Unable to resolve tool elements. "
+        f"Ad-hoc sub-process with ID '{sub_process_id}' was not found.",
+        NOT_FOUND,
+    )
+
+
+def _only(found: tuple[Element, ...]) -> Element:
+    meant = [each for each in found if each.is_agentic] or found
+    if len(meant) == 1:
+        return meant[0]
+    if not found:
+        raise InvalidModel("the model has no ad-hoc sub-process", NOT_FOUND)
+    ids = ", ".join(each.id for each in meant)
+    raise InvalidModel(f"the model has several ad-hoc sub-processes: name one of {ids}", NOT_FOUND)
+
+
+def tool_elements(sub_process: Element, flavour: Flavour) -> tuple[Element, ...]:
+    """Return the elements that stand for tools: those that no sequence flow leads to, in order."""
+    return tuple(each for each in sub_process.elements if _is_tool(each, flavour))
+
+
+def _is_tool(element: Element, flavour: Flavour) -> bool:
+    if element.has_incoming or element.kind == "boundaryEvent":
+        return False
+    return flavour == "task" or not (
+        element.kind in {"startEvent", "endEvent"} or element.is_triggered_by_event
+    )
+
+
+def _check_ids(sub_process_id: str, elements: tuple[Element, ...]) -> None:
+    ids = [element.id for element in elements]
+    if "" in ids:
+        raise InvalidModel(f"an element of '{sub_process_id}' has no id: a tool is named by it")
+    if twice := next((each for each, count in Counter(ids).items() if count > 1), None):
+        raise InvalidModel(f"two elements of '{sub_process_id}' have the id '{twice}': rename one")
+
+
+def _gateway(element: Element) -> Gateway | None:
+    kind = element.property(_GATEWAY_TYPE)
+    if kind is None or not kind.strip():
+        return None
+    return Gateway(kind, element.id, element.description)
+
+
+def _tool(element: Element, flavour: Flavour) -> ToolDefinition:
+    parameters = tuple(_parameters(element, flavour))
+    return ToolDefinition(
+        name=element.id,
+        description=element.description,
+        input_schema=schema_of(element.id, parameters),
+    )
+
+
+def _parameters(element: Element, flavour: Flavour) -> Iterator[Parameter]:
+    for direction, mapping in mappings_of(element, flavour):
+        expression = mapping.expression
+        if expression is not None:
+            try:
+                yield from parameters_of(expression)
+            except InvalidModel as exc:
+                raise _invalid(element, direction, mapping, flavour, exc) from exc
+
+
+def mappings_of(element: Element, flavour: Flavour) -> Iterator[tuple[str, Mapping]]:
+    """Give the mappings that declare parameters, those into the element first, by their direction."""
+    yield from (("input", mapping) for mapping in element.inputs)
+    if flavour == "task":
+        yield from (("output", mapping) for mapping in element.outputs)
+
+
+def _invalid(
+    element: Element, direction: str, mapping: Mapping, flavour: Flavour, exc: InvalidModel
+) -> InvalidModel:
+    """Say it as the engine or the connector does; the engine does not name the mapping."""
+    if flavour == "process":
+        message = f"Failed to extract ad-hoc activity parameters for element '{element.id}'. {exc}"
+    else:
+        message = (
+            f"Invalid ad-hoc tool definition for element '{element.id}' "
+            f"on {direction} mapping '{mapping.target}': {exc}"
+        )
+    return InvalidModel(message, INVALID_DEFINITION)
+
+
+def _warnings(elements: tuple[Element, ...], flavour: Flavour) -> Iterator[str]:
+    """Give what is not as it was meant: `fromAi` in outputs, which the engine does not read."""
+    if flavour == "task":
+        return
+    for element in elements:
+        for mapping in element.outputs:
+            if _declares(mapping):
+                yield (
+                    f"fromAi() in output mapping '{mapping.target}' of '{element.id}' declares "
+                    "nothing: move it to an input mapping"
+                )
+
+
+def _declares(mapping: Mapping) -> bool:
+    expression = mapping.expression
+    if expression is None:
+        return False
+    try:
+        return bool(parameters_of(expression))
+    except InvalidModel:
+        # It is not for us to read: the engine reports what is wrong with it where it runs.
+        return False
+
+
+def _source(model: Model, sub_process: Element, tools: tuple[ToolDefinition, ...]) -> ToolSource:
+    process = next(each for each in model.processes if sub_process in each.below())
+    return ToolSource(
+        origin="bpmn",
+        name=f"{process.id}/{sub_process.id}",
+        version=process.version_tag,
+        sha256=model.sha256,
+        tools=tuple(tool.name for tool in tools),
+    )
