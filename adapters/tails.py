@@ -49,10 +49,14 @@ class Tail:
                 self.has_broken_off = isinstance(event, events.ResponseInterrupted)
             case events.AttemptFailed():
                 self.is_out = False
-            case events.MessageRecorded(role="user"):
+            case events.MessageRecorded(role="user") | events.SignalReceived(interrupts=False):
                 self.prompt = self.prompt or item
                 self._say(item)
-            case events.MessageRecorded(role="system") | events.ToolResultRecorded():
+            case (
+                events.MessageRecorded(role="system")
+                | events.SignalReceived()
+                | events.ToolResultRecorded()
+            ):
                 self._say(item)
             case (
                 events.MessageRecorded()
@@ -105,7 +109,11 @@ def since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
 
 
 def _is_prompt(event: Event) -> bool:
-    return isinstance(event, events.MessageRecorded) and event.role == "user"
+    match event:
+        case events.MessageRecorded(role="user") | events.SignalReceived(interrupts=False):
+            return True
+        case _:
+            return False
 
 
 def _known(told: Iterable[Told]) -> Iterable[tuple[Told, Event]]:

@@ -18,7 +18,7 @@ from hansard.domain.head import Head
 from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 
 CANCELLED = "Tool execution was canceled."
-"""What stands in for the result of a call that was given up."""
+"""What a model is told in place of the result of a call that was given up; it is never stored."""
 
 
 def start(head: Head, key: str) -> tuple[Event, ...]:
@@ -83,10 +83,10 @@ def give_result(
 
 
 def cancel_call(head: Head, call_id: str) -> tuple[events.ToolResultRecorded]:
-    """Record that a call was given up, with the text that stands in for its result."""
+    """Record that a call was given up; what the model is told of that, requests say."""
     _must_be_open(head)
     _must_name_a_call(call_id)
-    result = ToolResult(call_id=call_id, content=(Text(text=CANCELLED),), is_error=True)
+    result = ToolResult(call_id=call_id, content=(), is_error=True)
     return (
         events.ToolResultRecorded(call_id=call_id, content=result, is_error=True, cancelled=True),
     )

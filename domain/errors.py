@@ -8,6 +8,7 @@
     │   ├── InvalidContent          a block, a document or an id that no record can hold
     │   ├── UnknownApi              an API name that is none of ours
     │   ├── NothingToSend           a conversation that has no turn to render
+    │   ├── ResultsWithoutConversation  results of tools for a conversation in which nothing was said
     │   ├── UnsupportedTool         a provider's tool that another API has not
     │   ├── InvalidExport           a file that `hansard export` did not write
     │   ├── InvalidModel            a process model, or an expression in it, that gives no tools
@@ -16,6 +17,7 @@
     ├── ConversationClosed          it was closed; a closed conversation takes no new facts
     ├── ConversationForgotten       it was erased; a forgotten conversation takes nothing any more
     ├── VersionConflict             someone else appended first
+    ├── RoundOpen                   calls await their results, and the request was not to go without
     ├── IdempotencyMismatch         the same id was recorded before, with other content
     ├── NotInstalled                a library is missing that an extra of Hansard brings
     ├── NotRecorded                 the prompt could not be made durable, so no call was made
@@ -89,6 +91,22 @@ class UnsupportedDocument(InvalidInput):
         )
 
 
+class ResultsWithoutConversation(InvalidInput):
+    """Results of tools came where no conversation has begun.
+
+    `code` is the word that process engines have for it.
+    """
+
+    code = "TOOL_CALL_RESULTS_ON_EMPTY_CONTEXT"
+
+    def __init__(self) -> None:
+        """Say it as process engines do."""
+        super().__init__(
+            "Agent received tool call results, but the agent context was empty (no previous "
+            "conversation). Is the context configured correctly?"
+        )
+
+
 class UnsupportedTool(InvalidInput):
     """A tool that providers run themselves, and that this API does not have.
 
@@ -153,6 +171,22 @@ class VersionConflict(HansardError):
         super().__init__(
             f"expected the conversation at version {expected}, it is at {current}: "
             "read what is new, then append again"
+        )
+
+
+class RoundOpen(HansardError):
+    """Calls await their results, and the request was not to go without: record these first.
+
+    `awaited` are the ids of the calls.
+    """
+
+    def __init__(self, awaited: tuple[str, ...]) -> None:
+        """Say how many calls there are, and their ids."""
+        self.awaited = awaited
+        calls = "call awaits its result" if len(awaited) == 1 else "calls await their results"
+        super().__init__(
+            f"{len(awaited)} {calls} ({', '.join(awaited)}): record them with talk.tool_result, or "
+            "give the calls up with talk.cancel"
         )
 
 

@@ -40,6 +40,10 @@ stands in for one that is not there; `late`: of a call whose time is over, or of
 `document`: it was found in the event that `call_id` or nothing names, and travels on its own.
 """
 
+Missing = Literal["cancel", "refuse", "drop"]
+"""What becomes of a call without a result: a cancelled one stands in, nothing goes, or the call is
+left out."""
+
 
 @frozen
 class Block:
@@ -51,7 +55,8 @@ class Block:
     answer it belongs to, as text. `asked` is how many requests were sent before it (`Responses.of`
     takes both). `call` numbers the calls of a history, from 1: a call and its result have the same
     number, id and name of the tool. `made_by` is the API whose tool made a document: its own JSON
-    holds that, in an answer before.
+    holds that, in an answer before. `cancelled`: the result says that the call was given up.
+    `signal`: neither a user nor a tool said it, but a signal; its documents have the mark so named.
     """
 
     version: int
@@ -66,6 +71,8 @@ class Block:
     name: str | None = None
     is_error: bool = False
     made_by: str | None = None
+    cancelled: bool = False
+    signal: bool = False
 
     @property
     def place(self) -> Place:
@@ -93,7 +100,8 @@ class History:
     `has_prefills` says that a request may have ended with the assistant's turn. `left_out` counts the events up to the last one that were not given: the window's doing.
     `as_of` is when the last event was recorded (microseconds; None: not known).
     `torn` is where events were left out of what else goes: parts of a response, it may be.
-    `has_made` says that providers' tools made documents that stand in it.
+    `has_made` says that providers' tools made documents that stand in it. `awaited` are the ids of
+    the calls that have no result yet, of the round that is open.
     """
 
     turns: tuple[Turn, ...]
@@ -106,3 +114,4 @@ class History:
     as_of: int | None = None
     torn: frozenset[Place] = frozenset()
     has_made: bool = False
+    awaited: tuple[str, ...] = ()

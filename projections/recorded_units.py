@@ -11,6 +11,7 @@ from hansard.domain import events
 from hansard.domain.content import Text
 from hansard.domain.events import Event
 from hansard.projections.omissions import SUMMARY
+from hansard.projections.signals import said_by
 from hansard.projections.unfinished import text_blocks
 from hansard.projections.units import Unit, unit_of
 
@@ -64,8 +65,8 @@ class _Fold:
         match event:
             case events.MessageRecorded(role="assistant"):
                 self._open += [_at(version, unit_of("assistant", said)) for said in event.content]
-            case events.MessageRecorded():
-                self._say(_at(version, unit_of(event.role, said)) for said in event.content)
+            case events.MessageRecorded() | events.SignalReceived():
+                self._say(_message(version, event))
             case events.HistoryCompacted(summary=summary, until=until):
                 unit = unit_of("user", Text(text=SUMMARY + summary))
                 self._say([_at(until, unit)._replace(may_miss=True)])
@@ -132,6 +133,14 @@ class _Fold:
     def _take_open(self) -> list[RecordedUnit]:
         told, self._open = self._open, []
         return told
+
+
+def _message(
+    version: int, event: events.MessageRecorded | events.SignalReceived
+) -> list[RecordedUnit]:
+    if isinstance(event, events.SignalReceived):
+        return [_at(version, unit_of("user", said)) for said in said_by(event)]
+    return [_at(version, unit_of(event.role, said)) for said in event.content]
 
 
 def _at(version: int, unit: Unit) -> RecordedUnit:

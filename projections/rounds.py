@@ -11,7 +11,8 @@ from itertools import groupby
 
 from hansard.domain.content import Role
 from hansard.domain.conversation import CANCELLED
-from hansard.projections.history import Block, Mark, Turn
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block, Mark, Missing, Turn
 from hansard.projections.report import Note
 from hansard.projections.responses import Place
 
@@ -19,13 +20,14 @@ from hansard.projections.responses import Place
 class Rounds:
     """The turns so far, and the round that is open."""
 
-    def __init__(self) -> None:
-        """Begin before the first turn.
+    def __init__(self, missing: Missing = "cancel") -> None:
+        """Begin before the first turn; `missing` says what becomes of calls without a result.
 
         `awaits_pause` says whether it may matter that a response is paused; `torn` is where calls
         were left out of responses of which the rest stays.
         """
         self.awaits_pause = False
+        self._drops = missing == "drop"
         self.notes: list[Note] = []
         self.torn: set[Place] = set()
         self.has_prefills = False
@@ -140,6 +142,13 @@ class Rounds:
                 self.say(replace(answer, mark="late"))
         self._made = [made for made in self._made if made[0] != response]
 
+    def awaited(self) -> tuple[str, ...]:
+        """Return the ids of the calls of the open round that have no result yet."""
+        if self._goes_on():
+            return ()
+        calls = (call for call in self._calls if call.mark == "call")
+        return tuple(call.call_id or "" for call in calls if call.call not in self._answers)
+
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""
         if self._held or self._made:
@@ -162,18 +171,27 @@ class Rounds:
         self._held.clear()
 
     def _settle(self) -> None:
-        """Give each call its result: the one that came, or a stand-in."""
+        """Give each call its result: the one that came, or a stand-in; or leave it out."""
         for call in self._calls:
             result = self._answers.get(call.call)
-            if result is None and call.mark == "unawaited" and not self._is_paused(call):
-                self._assistant.remove(call)
-                self.torn.add(call.place)
+            if result is not None:
+                self._results.append(result)
+            elif call.mark == "unawaited" and not self._is_paused(call):
+                self._drop(call)
                 self._leave_out("cut short", call.version, "the call awaits no result")
+            elif self._drops:
+                self._drop(call)
+                self._leave_out("missing", call.version, "the call has no result")
             else:
-                self._results.append(result or _stand_in(call))
+                self._results.append(_stand_in(call))
         self._calls.clear()
         self._answers.clear()
         self.awaits_pause = False
+
+    def _drop(self, call: Block) -> None:
+        """Take out a call; what else its response says stays."""
+        self._assistant.remove(call)
+        self.torn.add(call.place)
 
     def _end(self) -> None:
         if self._calls:
@@ -215,17 +233,31 @@ def _is_note(block: Block) -> bool:
     return block.mark == "note"
 
 
+def given_up(call_id: str) -> JsonObject:
+    """Return what the result of a call says that was given up."""
+    said = [{"kind": "text", "text": CANCELLED}]
+    return {"kind": "tool_result", "call_id": call_id, "content": said, "is_error": True}
+
+
+def says_nothing(result: JsonObject) -> bool:
+    """Whether a result of the caller's own is blank; not one in an API's JSON, nor a document."""
+    held: list[JsonObject] | None = result.get("content")
+    if held is None:
+        return False
+    return not any(part["kind"] != "text" or part["text"].strip() for part in held)
+
+
 def _stand_in(call: Block) -> Block:
     call_id = call.call_id or ""
-    said = [{"kind": "text", "text": CANCELLED}]
     return Block(
         call.version,
         call.conversation,
-        {"kind": "tool_result", "call_id": call_id, "content": said, "is_error": True},
+        given_up(call_id),
         spilled=False,
         mark="missing",
         call=call.call,
         call_id=call_id,
         name=call.name,
         is_error=True,
+        cancelled=True,
     )

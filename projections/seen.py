@@ -73,7 +73,11 @@ def _is_said(event: Event | Unrecognised | Erased) -> bool:
     match event:
         case events.MessageRecorded():
             return event.line is None and event.role != "assistant"
-        case events.ToolResultRecorded() | events.DocumentExtracted(api=None):
+        case (
+            events.ToolResultRecorded()
+            | events.SignalReceived()
+            | events.DocumentExtracted(api=None)
+        ):
             return event.line is None
         case _:
             return False

@@ -27,14 +27,15 @@ from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
 from hansard.projections.called_names import given_names
-from hansard.projections.history import Block, History, Turn
+from hansard.projections.history import Block, History, Missing, Turn
 from hansard.projections.neutral import says_it_failed
 from hansard.projections.omissions import AMENDS, SUMMARY, amended, as_compacted, left_out
 from hansard.projections.plain import plain_of, plain_of_event
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Place, Responses, event_of
-from hansard.projections.rounds import Rounds
+from hansard.projections.rounds import Rounds, given_up, says_nothing
 from hansard.projections.seen import SAW_LESS, as_seen, seen_by
+from hansard.projections.signals import signal_blocks
 from hansard.projections.unfinished import text_block
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
@@ -50,24 +51,25 @@ def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
     return history(recorded).turns
 
 
-def history(recorded: Iterable[Item]) -> History:
+def history(recorded: Iterable[Item], missing: Missing = "cancel") -> History:
     """Return the turns, and the instructions and tools in force, from events in order of version.
 
     The events may begin later than the conversation (a window); then those that set instructions
-    and tools in force come first. The events of a fork come after those of its origin.
+    and tools in force come first. The events of a fork come after those of its origin. `missing`
+    says what becomes of calls without a result; to heed `refuse` is for whoever sends the history.
     """
     items = list(recorded)
     told, redactions, compaction = items, set[Place](), None
-    fold = _Fold(redactions)
+    fold = _Fold(redactions, missing)
     fold.take_all(told)
     if fold.is_amended:
         redactions, compaction = amended(items)
         told = items if compaction is None else as_compacted(items, compaction)
-        fold = _Fold(redactions)
+        fold = _Fold(redactions, missing)
         fold.take_all(told)
     if fold.saw_less:
         ordered, unseen = as_seen(told)
-        fold = _Fold(redactions, unseen)
+        fold = _Fold(redactions, missing, unseen)
         fold.take_all(ordered)
     return fold.history(items, left_out(items, compaction))
 
@@ -79,7 +81,9 @@ class _Fold:
     are to be taken in otherwise: looking for it beforehand would cost all folds.
     """
 
-    def __init__(self, redactions: set[Place], notes: Iterable[Note] = ()) -> None:
+    def __init__(
+        self, redactions: set[Place], missing: Missing, notes: Iterable[Note] = ()
+    ) -> None:
         self.saw_less = False
         self.is_amended = False
         # The conversation of the event that is taken in.
@@ -88,7 +92,7 @@ class _Fold:
         self._redacted = redactions
         # Versions tell no two calls apart: those of a fork begin anew.
         self._calls = 0
-        self._rounds = Rounds()
+        self._rounds = Rounds(missing)
         self._notes = list(notes)
         self._requests: list[Item] = []
         self._closings: list[Item] = []
@@ -129,7 +133,7 @@ class _Fold:
     def history(self, items: list[Item], missing: int) -> History:
         """Return all that was taken in."""
         last = items[-1] if items else None
-        told = self._rounds.turns()
+        awaited, told = self._rounds.awaited(), self._rounds.turns()
         return History(
             turns=told,
             responses=Responses(self._requests, self._closings),
@@ -141,6 +145,7 @@ class _Fold:
             as_of=last.recorded_at if isinstance(last, Told) else None,
             torn=frozenset(self._torn | self._rounds.torn),
             has_made=self._has_made,
+            awaited=awaited,
         )
 
     def _take(
@@ -257,6 +262,9 @@ class _Fold:
         call, mark = self._rounds.call_of(call_id)
         number, name = (call.call, call.name) if call else (None, None)
         content = plain["content"]
+        cancelled: bool = plain.get("cancelled", False)
+        if cancelled and says_nothing(content):
+            content = given_up(call_id)
         is_error: bool = plain.get("is_error", False)
         if content["kind"] == "native" and not is_error:
             is_error = says_it_failed(content["api"], content["value"])
@@ -273,9 +281,14 @@ class _Fold:
                 call_id,
                 name,
                 is_error,
+                cancelled=cancelled,
             ),
             call_id,
         )
+
+    def signal(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        for block in signal_blocks(version, self._at, plain, spilled, len(self._requests)):
+            self._rounds.say(block)
 
     def _summarise(self, version: int, plain: JsonObject, spilled: bool) -> None:
         said = {"kind": "text", "text": SUMMARY + plain["summary"]}
@@ -332,6 +345,7 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "reasoning.recorded": _Fold.part,
     "tool_call.recorded": _Fold.call,
     "tool_result.recorded": _Fold.result,
+    "signal.received": _Fold.signal,
     "server_tool_call.recorded": _Fold.part,
     "server_tool_result.recorded": _Fold.part,
     "compaction.recorded": _Fold.part,

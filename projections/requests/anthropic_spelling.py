@@ -24,7 +24,6 @@ from hansard.projections.requests.foreign import arguments_of, content_of, told_
 from hansard.projections.requests.result_words import headline, words_for_nothing
 from hansard.projections.requests.tool_names import ANTHROPIC, name_for, renamed
 
-_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 _BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})
 _TELLING: Final = frozenset({"text", "image", "document", "search_result"})
 
@@ -219,7 +218,7 @@ class Speller:
     def _late(self, block: Block) -> list[JsonObject]:
         """Return a result that came too late as the user's words."""
         value = self._own(block)
-        if value is None and block.plain.get("content") == _GIVEN_UP:
+        if block.cancelled:
             self._leave_out("late", block, "the call was given up, and was answered so before")
             return []
         self._draft.note("moved", "late", block.version, "a result came late: it goes as text")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Final, assert_never
 
 from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from hansard.domain.conversation import CANCELLED
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block, Turn
 from hansard.projections.neutral_bedrock import held, kind_of
@@ -23,7 +22,6 @@ from hansard.projections.requests.foreign import arguments_of, told_of
 from hansard.projections.requests.result_words import headline, words_for_nothing
 
 _RESULTS: Final = frozenset({"result", "missing"})
-_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 _ALWAYS: Final = frozenset({"text", "toolUse", "reasoningContent"})
 """Kinds of an answer's blocks that models of another vendor read as well, or that B10 is about."""
 
@@ -193,7 +191,7 @@ class Speller:
         return _CALL | {"input": content.arguments if isinstance(content, ToolCall) else {}}, name
 
     def _late(self, block: Block) -> list[JsonObject]:
-        if block.plain.get("content") == _GIVEN_UP:
+        if block.cancelled:
             why = "the call was given up, and was answered so before"
             self._draft.leave_out("late", block, why)
             return []

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Final, assert_never
+from typing import assert_never
 from uuid import UUID
 
 from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from hansard.domain.conversation import CANCELLED
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_gemini import result_content
@@ -19,8 +18,6 @@ from hansard.projections.requests.gemini_answers import own_part
 from hansard.projections.requests.gemini_documents import spell_document
 from hansard.projections.requests.gemini_draft import Draft
 from hansard.projections.requests.result_words import headline, words_for_nothing
-
-_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 
 
 def contents_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator[JsonObject]:
@@ -121,7 +118,7 @@ def _spelled(
 
 
 def _late(draft: Draft, block: Block) -> list[JsonObject]:
-    if block.plain.get("content") == _GIVEN_UP:
+    if block.cancelled:
         draft.leave_out("late", block, "the call was given up, and was answered so before")
         return []
     draft.note("moved", "late", block.version, "a result came late: it goes as text")

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 from uuid import UUID
 
 from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
@@ -27,8 +27,6 @@ from hansard.projections.requests.foreign import content_of, told_of
 from hansard.projections.requests.ollama_draft import Draft
 from hansard.projections.requests.result_words import failed, headline, words_for_nothing
 from hansard.projections.requests.tool_names import OPENAI, name_for
-
-_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 
 _Part = Text | Document
 
@@ -80,7 +78,7 @@ def _event(block: Block) -> tuple[int, str, UUID | None]:
 
 def _say(draft: Draft, block: Block, role: Role, said: _Said) -> None:
     match block.mark:
-        case "late" if block.plain.get("content") == _GIVEN_UP:
+        case "late" if block.cancelled:
             draft.leave_out("late", block, "the call was given up, and was answered so before")
         case "late":
             draft.note("moved", "late", block.version, "a result came late: it goes as text")

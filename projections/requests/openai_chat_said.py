@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final, assert_never
 from uuid import UUID
 
 from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from hansard.domain.conversation import CANCELLED
+from hansard.domain.documents import Modality
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_openai_chat import neutral
 from hansard.projections.neutral_openai_chat_parts import Part, kind_of_part, objects_in, part
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
+from hansard.projections.requests.document_tags import texts_before, words_for
 from hansard.projections.requests.foreign import content_of, told_of
-from hansard.projections.requests.openai_chat_documents import spell_document
 from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.result_words import headline, words_for_nothing
 
 _SPEAKERS: Final = frozenset({"user", "system", "developer", "function"})
-_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
+_OTHERS: Final[tuple[Modality, ...]] = ("image", "document", "audio", "video")
+_MODALITIES: Final[Mapping[str, Modality]] = {
+    "text": "text",
+    "image_url": "image",
+    "file": "document",
+    "input_audio": "audio",
+}
+"""What a part of a type holds."""
 
 
 def messages_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator[JsonObject]:
@@ -57,7 +63,7 @@ def text_part(text: str) -> JsonObject:
 
 def document_part(draft: Draft, block: Block, document: Document) -> JsonObject:
     """Return a document as a part of a user's message; words where the model cannot read it."""
-    spelled = spell_document(document, draft.blobs, draft.reader)
+    spelled = draft.router.in_message(block, document, draft.spell)
     if spelled is not None:
         return spelled
     draft.leave_out("document", block, f"the model does not read {document.media_type}")
@@ -91,20 +97,30 @@ def _with_read_parts(draft: Draft, block: Block, value: JsonObject) -> JsonObjec
     """Return a message with those parts in words that the model does not read."""
     content = value.get("content")
     parts = objects_in(content)
-    if all(draft.reader.reads(kind_of_part(part)) for part in parts):
+    if all(_is_read(draft, part) for part in parts):
         return value
     return {**value, "content": [told for part in parts for told in _read(draft, block, part)]}
 
 
 def _read(draft: Draft, block: Block, value: JsonObject) -> list[JsonObject]:
     """Return a part as this API spells it, in words where the model does not read it."""
-    if draft.reader.reads(kind_of_part(value)):
+    if _is_read(draft, value):
         return [value]
     if (told := part(value)) is not None:
         return _spelled(draft, block, (told,))
     kind = kind_of_part(value)
     draft.leave_out("document", block, f"the model does not read a part of type {kind}")
     return [text_part(f"[A part of type {kind} cannot be shown here.]")]
+
+
+def _is_read(draft: Draft, value: JsonObject) -> bool:
+    """Whether the model may take a part; one of a type that is not known, if it reads any but texts.
+
+    "unknown variant `image_url`, expected `text`" is what a model says that reads texts only,
+    "Content blocks are expected to be either text or image_url type." one that hears no sound.
+    """
+    modality = _MODALITIES.get(kind_of_part(value))
+    return draft.router.reads(modality) if modality else any(map(draft.router.reads, _OTHERS))
 
 
 def _is_part(draft: Draft, block: Block) -> bool:
@@ -164,7 +180,7 @@ def _spelled(
 
 
 def _late(draft: Draft, block: Block) -> list[JsonObject]:
-    if block.plain.get("content") == _GIVEN_UP:
+    if block.cancelled:
         draft.leave_out("late", block, "the call was given up, and was answered so before")
         return []
     draft.note("moved", "late", block.version, "a result came late: it goes as text")
@@ -203,6 +219,5 @@ def _found(draft: Draft, block: Block) -> list[JsonObject]:
     document = block.content
     if not isinstance(document, Document):
         return []
-    tag = tag_of(block, document)
-    told = f"{PREAMBLE}\n{tag}" if block.call_id else tag
-    return [text_part(told), document_part(draft, block, document)]
+    before = texts_before(block, document, draft.options.tags)
+    return [*map(text_part, before), document_part(draft, block, document)]

@@ -62,7 +62,7 @@ def _held(parts: Sequence[JsonObject], text: str, *, is_error: bool) -> str | li
 
 def _text_of(parts: Sequence[JsonObject], *, is_error: bool) -> str:
     said = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
-    if not said:
+    if not said.strip():
         return words_for_nothing(is_error=is_error)
     return failed(said) if is_error else said
 

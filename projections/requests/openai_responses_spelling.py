@@ -36,7 +36,6 @@ from hansard.projections.requests.openai_responses_outputs import HELD, output_o
 from hansard.projections.requests.result_words import headline
 from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 
-_GIVEN_UP: Final = [{"kind": "text", "text": CANCELLED}]
 _PARTS: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
 _APPROVAL: Final = "mcp_approval_request"
 
@@ -249,7 +248,7 @@ class Speller:
 
     def _late(self, block: Block) -> None:
         """Add a result whose time is over as the user's words."""
-        if block.plain.get("content") == _GIVEN_UP:
+        if block.cancelled:
             self._leave_out("late", block, "the call was given up, and was answered so before")
             return
         self._draft.note("moved", "late", block.version, "a result came late: it goes as text")

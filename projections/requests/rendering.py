@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from hansard.domain.errors import RoundOpen
 from hansard.projections.apis import MODULES, known_api
 from hansard.projections.history import History
 from hansard.projections.requests.made_documents import without_own
@@ -23,9 +24,11 @@ _NO_BLOBS: Final[Mapping[str, bytes]] = MappingProxyType({})
 _SOURCES: Final = (
     "projections/apis.py",
     *("domain/blobs.py", "domain/conversation.py", "domain/documents.py", "domain/jsontext.py"),
-    *("domain/prefix.py", "projections/frozen.py"),
+    *("domain/prefix.py", "projections/frozen.py", "projections/capabilit*"),
+    "projections/model_names.py",
     *("projections/history.py", "projections/omissions.py", "projections/plain.py"),
     *("projections/report.py", "projections/responses.py", "projections/rounds.py"),
+    "projections/signals.py",
     *("projections/seen.py", "projections/turns.py", "projections/unfinished.py"),
     *("projections/window.py", "projections/neutral*.py", "projections/native_members.py"),
     *("projections/called_names.py", "projections/server_tools*.py", "projections/requests/*.py"),
@@ -41,10 +44,13 @@ def render(
     `events` are those of the window, in order of version, with the ones that set the instructions
     and tools in force before them; or the history folded from them. `blobs` holds the bytes of
     `needed_blobs(history)` by SHA-256 in hex. Raises UnknownApi, NothingToSend where no turn can
-    be sent, CorruptRecord where a blob is missing.
+    be sent, RoundOpen where calls have no result and the options refuse that, CorruptRecord where a
+    blob is missing.
     """
     renderer = known_api(options.api).render
-    folded = events if isinstance(events, History) else history(events)
+    folded = events if isinstance(events, History) else history(events, options.missing)
+    if options.missing == "refuse" and folded.awaited:
+        raise RoundOpen(folded.awaited)
     return renderer(without_own(folded, options.api), options, blobs)
 
 

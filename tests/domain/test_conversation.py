@@ -85,9 +85,7 @@ def test_a_result_without_a_call_id_is_refused() -> None:
 
 
 def test_a_cancelled_call_gets_a_stand_in_for_its_result() -> None:
-    stand_in = ToolResult(
-        call_id="toolu_1", content=(Text(text=conversation.CANCELLED),), is_error=True
-    )
+    stand_in = ToolResult(call_id="toolu_1", content=(), is_error=True)
     given(STARTED, PROMPT, CALL).when(lambda head: conversation.cancel_call(head, "toolu_1")).then(
         events.ToolResultRecorded(
             call_id="toolu_1", content=stand_in, is_error=True, cancelled=True

@@ -1,0 +1,51 @@
+"""Signals as the model is told of them: what one says, then its documents, among the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+from uuid import UUID
+
+from hansard.domain.content import Document, Text
+from hansard.domain.events import SignalReceived
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+
+NO_CONTENT: Final = "An event was triggered but no content was returned."
+"""What a signal without content says, before it says what became of the calls that were open."""
+
+INTERRUPTED: Final = " All in-flight tool executions were canceled."
+WAITED: Final = " Execution waited for all in-flight tool executions to complete before proceeding."
+
+
+def words_for_empty(*, interrupts: bool) -> str:
+    """Return what stands for the content of a signal that has none."""
+    return NO_CONTENT + (INTERRUPTED if interrupts else WAITED)
+
+
+def said_by(event: SignalReceived) -> tuple[Text | Document, ...]:
+    """Return what a signal says: its text, then its documents; words where it says nothing."""
+    texts = [said for said in event.content if isinstance(said, Text) and said.text.strip()]
+    documents = [said for said in event.content if isinstance(said, Document)]
+    if not (texts or documents):
+        texts = [Text(text=words_for_empty(interrupts=event.interrupts))]
+    return (*texts, *documents)
+
+
+def signal_blocks(
+    version: int, at: UUID | None, plain: JsonObject, spilled: bool, asked: int
+) -> Iterator[Block]:
+    """Yield the blocks that stand for a `signal.received`: its text, then each document.
+
+    `at` is its conversation, `asked` how many requests were sent before it (`Block`).
+    """
+    content: list[JsonObject] = list(plain.get("content", ()))
+    texts = [said for said in content if said["kind"] == "text" and said["text"].strip()]
+    documents = [said for said in content if said["kind"] == "document"]
+    if not (texts or documents):
+        words = words_for_empty(interrupts=plain.get("interrupts", False))
+        texts = [{"kind": "text", "text": words}]
+    for said in texts:
+        yield Block(version, at, said, spilled, None, asked, signal=True)
+    for said in documents:
+        yield Block(version, at, said, spilled, None, asked, "document", signal=True)
