@@ -107,16 +107,6 @@ def written(node: Node, space: str = " ") -> str:
         return f",{space}".join(parts)
 
     match node:
-        case Null():
-            return "null"
-        case Boolean(value=value):
-            return str(value).lower()
-        case Number(spelling=spelling):
-            return spelling
-        case String(value=value):
-            return literal(value)
-        case Reference(segments=segments):
-            return ".".join(map(name, segments))
         case List(items=items):
             return f"[{space}{separated(all_of(items))}]"
         case Context(entries=entries):
@@ -129,6 +119,22 @@ def written(node: Node, space: str = " ") -> str:
             return f"{called}({space}{separated(pairs)})"
         case Operation(kind=kind, operands=operands):
             return _operation(kind, [f"({each})" for each in all_of(operands)], space)
+        case leaf:
+            return _leaf(leaf)
+
+
+def _leaf(node: Null | Boolean | Number | String | Reference) -> str:
+    match node:
+        case Null():
+            return "null"
+        case Boolean(value=value):
+            return str(value).lower()
+        case Number(spelling=spelling):
+            return spelling
+        case String(value=value):
+            return literal(value)
+        case Reference(segments=segments):
+            return ".".join(map(name, segments))
         case _:
             assert_never(node)
 
