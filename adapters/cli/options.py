@@ -10,7 +10,7 @@ import typer
 
 from hansard.projections.apis import MODULES, names
 
-_SESSIONS: Final = ("openai-agents-session", "simonw-llm")
+_SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""
 
 
@@ -61,7 +61,7 @@ KeptAs = Annotated[
         metavar="FORM",
         callback=kept,
         help="The file is no export: another program kept histories in this form, an API's or one "
-        f"of {' and '.join(_SESSIONS)}.",
+        f"of {', '.join(_SESSIONS)}.",
     ),
 ]
 KeyOfHistory = Annotated[

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from hansard.adapters.histories.agent_context import contexts_in
 from hansard.adapters.histories.history import Histories, History
 from hansard.adapters.histories.json_files import histories_in
 from hansard.adapters.histories.openai_agents_session import sessions_in
@@ -15,6 +16,7 @@ from hansard.adapters.histories.spoken import MEMBER
 
 SOURCES: Final[Mapping[str, Callable[[Path], Histories]]] = {
     **{api: partial(histories_in, api=api) for api in MEMBER},
+    "camunda-agent": contexts_in,
     "openai-agents-session": sessions_in,
     "simonw-llm": conversations_in,
 }
