@@ -1,0 +1,121 @@
+"""A tool that can be called: what a model is told of it, and the one way to call it.
+
+What is called takes two arguments, always: what the model asks, and what it is told out of band.
+A tool is a value; what changes its name, its description or its results makes another value around
+the same call, and so has no place in which to lose the context.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from inspect import isawaitable
+from typing import Any, Final, TypeAlias
+
+from hansard.adapters.arguments import text_given
+from hansard.domain.errors import InvalidContent
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tool_context import ToolCallContext
+from hansard.domain.tools import ToolDefinition, ToolSource
+
+logger = logging.getLogger("hansard")
+
+ToolCallable: TypeAlias = Callable[[JsonObject, ToolCallContext], object]
+"""What a tool does: it gives its result, or something to await that gives it."""
+
+PYTHON: Final = ToolSource(origin="python")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A result that is an error: what went wrong, in the tool's own form."""
+
+    content: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a `ToolRunner` can call: its definition, what it does, where it comes from."""
+
+    definition: ToolDefinition
+    call: ToolCallable
+    source: ToolSource = PYTHON
+
+    @property
+    def name(self) -> str:
+        """Return the name that the model calls it by."""
+        return self.definition.name
+
+    def renamed(self, name: str) -> Tool:
+        """Return the tool under another name."""
+        if not text_given("a tool's name", name).strip():
+            raise InvalidContent("a tool needs a name that is not blank")
+        return replace(self, definition=self.definition.model_copy(update={"name": name}))
+
+    def described(self, description: str) -> Tool:
+        """Return the tool with other words for what it does."""
+        told = text_given("a tool's description", description)
+        return replace(self, definition=self.definition.model_copy(update={"description": told}))
+
+    def transformed(self, change: Callable[[Any], object]) -> Tool:
+        """Return a tool whose results are changed before anybody sees them; errors are not."""
+
+        def call(arguments: JsonObject, context: ToolCallContext) -> object:
+            return _then(self.call(arguments, context), lambda given: _changed(given, change))
+
+        return replace(self, call=call)
+
+    def observed(self, watch: Callable[[JsonObject, object], object]) -> Tool:
+        """Return a tool of which somebody is told, behind each call: its arguments and its result.
+
+        In place of a result it may be the exception that was raised. What `watch` itself raises is
+        logged and changes nothing.
+        """
+
+        def call(arguments: JsonObject, context: ToolCallContext) -> object:
+            try:
+                given = self.call(arguments, context)
+            except Exception as exc:
+                _tell(watch, self.name, arguments, exc)
+                raise
+            if isawaitable(given):
+                return _watched(given, lambda seen: _tell(watch, self.name, arguments, seen))
+            _tell(watch, self.name, arguments, given)
+            return given
+
+        return replace(self, call=call)
+
+
+def _then(given: object, change: Callable[[object], object]) -> object:
+    """Return what becomes of a result, now or once it is there."""
+    if isawaitable(given):
+        return _later(given, change)
+    return change(given)
+
+
+async def _later(given: Awaitable[object], change: Callable[[object], object]) -> object:
+    return change(await given)
+
+
+def _changed(given: object, change: Callable[[Any], object]) -> object:
+    return given if isinstance(given, Failed) else change(given)
+
+
+async def _watched(given: Awaitable[object], tell: Callable[[object], None]) -> object:
+    try:
+        result = await given
+    except Exception as exc:
+        tell(exc)
+        raise
+    tell(result)
+    return result
+
+
+def _tell(
+    watch: Callable[[JsonObject, object], object], name: str, arguments: JsonObject, seen: object
+) -> None:
+    try:
+        watch(arguments, seen)
+    except Exception as exc:  # noqa: BLE001 - an observer is no part of the call
+        logger.warning("an observer of the tool %r failed: %s", name, type(exc).__name__)
