@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import UUID
 
-from hansard.adapters import given, surgery
+from hansard.adapters import carried_context, given, surgery
 from hansard.adapters.arguments import (
     key_given,
     labels_given,
@@ -30,6 +30,7 @@ from hansard.domain.content import Blob, ToolCall
 from hansard.domain.events import Event
 from hansard.domain.head import Head
 from hansard.domain.log import Backend, RecordedEvent
+from hansard.domain.tool_context import ToolCallContext
 from hansard.domain.tools import ToolSource
 from hansard.projections.window import MessageWindow, Window
 
@@ -173,6 +174,15 @@ class Talk:
             self.stream, partial(surgery.compacted, summary=said, until=at), expected
         )
 
+    def carry(
+        self, context: Mapping[str, Any] | ToolCallContext, *, persist: Iterable[str]
+    ) -> Done:
+        """Record what the calls of tools carry from here on: of this context, what `persist` names.
+
+        It stands in a header, in clear and for good: short texts, no secret, nothing personal.
+        """
+        return carried_context.carry(self.stream, context, persist)
+
     def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
         """Put a remark beside an event, or beside the whole conversation."""
         about = version_if_given(version)
@@ -234,6 +244,10 @@ class Talk:
 
         head = self.head()
         return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)
+
+    def carried(self) -> ToolCallContext:
+        """Return what the conversation carries for its tools, as far as it was recorded."""
+        return carried_context.carried(self.stream)
 
     def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
         """Return what tools did that providers ran, in order: what each was asked, and gave.

@@ -107,6 +107,12 @@ def compact(head: Head, summary: str, until: int) -> tuple[Event, ...]:
     return (events.HistoryCompacted(summary=summary, until=until),)
 
 
+def carry(head: Head) -> tuple[Event, ...]:
+    """Let the calls of tools carry something else; what it is stands in the event's header."""
+    _must_be_open(head)
+    return (events.ContextCarried(),)
+
+
 def redact(head: Head, version: int, reason: str | None = None) -> tuple[Event, ...]:
     """Leave the event at a version out of every view from here on."""
     must_exist(head, version)
