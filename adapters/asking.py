@@ -40,7 +40,7 @@ def options_given(**wishes: Any) -> Options:
         f"{wrong} is not what a request takes: api and model are names of an API and a model, "
         "window is a hansard.Window(...) or hansard.MessageWindow(...), thinking is "
         '"keep" or "drop", cache is True or False, missing is "cancel", "refuse" or "drop", '
-        'tags is "seed-short-id" or "doc-reference"'
+        'tags is "seed-short-id" or "doc-reference", capabilities is a hansard.Given(...)'
     )
 
 
@@ -61,8 +61,6 @@ def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> A
 
 def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Request:
     """Return the request alone."""
-    folded = history(
-        events_for(backend, stretches, exchanges_of(options.window)), options.missing
-    )
+    folded = history(events_for(backend, stretches, exchanges_of(options.window)), options.missing)
     held = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed_blobs(folded)}
     return render(folded, options, held)

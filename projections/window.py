@@ -31,7 +31,7 @@ class MessageWindow(Value):
     count. Both may begin amid an exchange, and move with each message: no cache survives that.
     """
 
-    messages: int
+    messages: int = 20
     strategy: Literal["message-window", "sliding-window"] = "message-window"
 
 

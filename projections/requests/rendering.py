@@ -12,6 +12,7 @@ from typing import Final
 from hansard.domain.errors import RoundOpen
 from hansard.projections.apis import MODULES, known_api
 from hansard.projections.history import History
+from hansard.projections.message_window import in_window
 from hansard.projections.requests.made_documents import without_own
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.responses import Item
@@ -30,7 +31,8 @@ _SOURCES: Final = (
     *("projections/report.py", "projections/responses.py", "projections/rounds.py"),
     "projections/signals.py",
     *("projections/seen.py", "projections/turns.py", "projections/unfinished.py"),
-    *("projections/window.py", "projections/neutral*.py", "projections/native_members.py"),
+    *("projections/window.py", "projections/message_window.py"),
+    *("projections/neutral*.py", "projections/native_members.py"),
     *("projections/called_names.py", "projections/server_tools*.py", "projections/requests/*.py"),
 )
 """What decides what a request says: files, and patterns of the names of files."""
@@ -51,7 +53,8 @@ def render(
     folded = events if isinstance(events, History) else history(events, options.missing)
     if options.missing == "refuse" and folded.awaited:
         raise RoundOpen(folded.awaited)
-    return renderer(without_own(folded, options.api), options, blobs)
+    viewed = in_window(folded, options.window)
+    return renderer(without_own(viewed, options.api), options, blobs)
 
 
 @cache

@@ -10,7 +10,7 @@ import pytest
 from hansard.domain import events
 from hansard.domain.content import Blob, Document, Text, ToolResult
 from hansard.domain.conversation import CANCELLED
-from hansard.projections.history import Block
+from hansard.projections.history import Block, Turn
 from hansard.projections.requests.rendering import APIS, render
 from hansard.projections.requests.request import Options
 from hansard.projections.requests.result_words import NO_RESULT
@@ -44,10 +44,13 @@ def asked_twice() -> Story:
 
 
 def told(story: Story) -> list[tuple[str, list[str]]]:
-    folded = [(turn.role, [words(block) for block in turn.blocks]) for turn in turns(story.events)]
-    logged = turns(recorded(story))
-    assert [(turn.role, [words(block) for block in turn.blocks]) for turn in logged] == folded
+    folded = [as_words(turn) for turn in turns(story.events)]
+    assert [as_words(turn) for turn in turns(recorded(story))] == folded
     return folded
+
+
+def as_words(turn: Turn) -> tuple[str, list[str]]:
+    return turn.role, [words(block) for block in turn.blocks]
 
 
 def gives_up(story: Story, call_id: str, *said: Text) -> int:
@@ -243,11 +246,7 @@ def test_a_call_without_a_result_is_dropped_and_its_text_kept() -> None:
     """As AG2 does it (tests of its Anthropic mapper, "orphans")."""
     story = asked_twice()
     story.result("toolu_2", "two")
-    kept = [
-        (turn.role, [words(block) for block in turn.blocks])
-        for turn in history(story.events, "drop").turns
-    ]
-    assert kept == [
+    assert [as_words(turn) for turn in history(story.events, "drop").turns] == [
         ("user", ["go"]),
         ("assistant", ["looking", "toolu_2"]),
         ("user", ["toolu_2: two"]),
