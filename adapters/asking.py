@@ -62,5 +62,6 @@ def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> A
 def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Request:
     """Return the request alone."""
     folded = history(events_for(backend, stretches, exchanges_of(options.window)), options.missing)
-    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed_blobs(folded)}
+    needed = needed_blobs(folded, options)
+    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed}
     return render(folded, options, held)

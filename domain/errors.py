@@ -75,8 +75,9 @@ class UnsupportedDocument(InvalidInput):
         media_type: str,
         able: tuple[str, ...],
         version: int,
+        why: str = "is not taken",
     ) -> None:
-        """Say what is taken."""
+        """Say what is taken; `why` is said of the document."""
         self.api = api
         self.model = model
         self.modality = modality
@@ -84,10 +85,11 @@ class UnsupportedDocument(InvalidInput):
         self.able = able
         self.version = version
         whom = f"{api} ({model})" if model else api
+        beside = "" if modality not in able else f": it {why}"
         super().__init__(
             f"{whom} cannot take the {modality} ({media_type}) in the user's message at version "
-            f"{version}; it takes {', '.join(able) or 'nothing'}: ask another model, say the prompt "
-            "otherwise with talk.edit, or tell with capabilities= what the model takes"
+            f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: ask another model, say the "
+            "prompt otherwise with talk.edit, or tell with capabilities= what the model takes"
         )
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, cast
 
-from hansard.domain.content import Role
+from hansard.domain.blobs import restore
+from hansard.domain.content import Document, Native, Role
 from hansard.domain.jsontext import JsonObject
+from hansard.domain.prefix import MARK
 from hansard.projections.frozen import frozen
 from hansard.projections.history import Block
 from hansard.projections.report import Deed, Note
+from hansard.projections.requests.anthropic_documents import spell_document
+from hansard.projections.requests.document_tags import words_for
+from hansard.projections.requests.foreign import whole
+from hansard.projections.requests.request import Options
+from hansard.projections.requests.routing import Router
 
 API: Final = "anthropic-messages"
 
@@ -60,9 +67,13 @@ class Draft:
     `types` are the types of all blocks that were spelled, but for plain text, and words for what
     else a rule looks for: "system" for an operator's note, "blank" for blank text, "empty" for a
     message without content. A rule has nothing to do where what it looks for never occurs.
-    `container` is the id of the one that code goes on in.
+    `container` is the id of the one that code goes on in. `router` decides for documents, `blobs`
+    has the bytes that blocks refer to, by digest.
     """
 
+    options: Options
+    router: Router
+    blobs: Mapping[str, bytes]
     messages: list[Message] = field(default_factory=list[Message])
     system: str | list[JsonObject] | None = None
     tools: list[JsonObject] | None = None
@@ -77,6 +88,45 @@ class Draft:
     def leave_out(self, rule: str, piece: Piece, why: str) -> None:
         """Add a note that a piece does not go."""
         self.note("left out", rule, piece.block.version, why)
+
+    def own(self, block: Block) -> JsonObject | None:
+        """Return a block of Anthropic's as it came, but for its mark; None for any other."""
+        plain = block.plain
+        if plain["kind"] != "native" or plain["api"] != API:
+            return None
+        value: JsonObject = plain["value"]
+        return self.unmarked(restore(value, self.blobs) if block.spilled else value, block.version)
+
+    def unmarked(self, value: JsonObject, version: int) -> JsonObject:
+        """Return a block without its cache mark (R16)."""
+        if MARK not in value:
+            return value
+        self.note("repaired", "R16", version, "cache marks are placed anew")
+        return {key: held for key, held in value.items() if key != MARK}
+
+    def whole(self, native: Native, block: Block) -> Native:
+        """Return a block of another API with the strings that were moved to blobs."""
+        return whole(native, self.blobs) if block.spilled else native
+
+    def document(self, block: Block, document: Document) -> JsonObject:
+        """Return a document as a message has it, or the words in its place."""
+        spelled = self.router.in_message(block, document, self.spell)
+        return self.words(block, document) if spelled is None else spelled
+
+    def spell(self, document: Document) -> JsonObject | None:
+        """Return the block of a document; None where Anthropic reads no such thing."""
+        return spell_document(document, self.blobs)
+
+    def words(self, block: Block, document: Document) -> JsonObject:
+        """Return the words in place of a document that was last decided on, with a note on why."""
+        why = f"the document ({document.media_type}) {self.router.routes[-1].why}"
+        self.note("left out", "document", block.version, why)
+        return text_block(words_for(document))
+
+
+def text_block(text: str) -> JsonObject:
+    """Return a block of text."""
+    return {"type": "text", "text": text}
 
 
 def kind_of(value: JsonObject) -> str:

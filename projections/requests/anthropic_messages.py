@@ -49,6 +49,7 @@ from hansard.projections.requests.anthropic_references import (
 from hansard.projections.requests.anthropic_signed import check_signed
 from hansard.projections.requests.anthropic_spelling import Speller
 from hansard.projections.requests.request import Options, Request, outside
+from hansard.projections.requests.routing import Router
 
 _IN_PLAY: Final = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
 """What lets one rule leave out what another rests on."""
@@ -73,12 +74,14 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         "container": draft.container,
     }
     given = {name: value for name, value in arguments.items() if value is not None}
-    return Request(given, options, report_of([*history.notes, *draft.notes]))
+    notes = [*history.notes, *draft.notes]
+    return Request(given, options, report_of(notes, draft.router.routes))
 
 
 def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
-    draft = Draft(container=container_of(history, options))
-    speller = Speller(draft, blobs)
+    router = Router(history, options)
+    draft = Draft(options, router, blobs, container=container_of(history, options))
+    speller = Speller(draft)
     draft.system = spell_instructions(draft, history.instructions, blobs)
     draft.tools = spell_tools(draft, history.tools, blobs)
     draft.messages = [_plain(turn) or _spelled(turn, speller, draft) for turn in history.turns]
@@ -111,11 +114,10 @@ def _plain(turn: Turn) -> Message | None:
 def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
     content: list[JsonObject] = []
     spelled: list[Block] = []
-    for block in turn.blocks:
-        for value in speller.spell(block):
-            content.append(value)
-            spelled.append(block)
-            draft.types.add("blank" if is_blank(value) else kind_of(value))
+    for value, block in speller.spell(turn.blocks):
+        content.append(value)
+        spelled.append(block)
+        draft.types.add("blank" if is_blank(value) else kind_of(value))
     draft.types.add(turn.role)
     if not content:
         draft.types.add("empty")

@@ -48,10 +48,18 @@ def tag_of(block: Block, document: Document, form: Form = "seed-short-id") -> st
     return _tag("doc", _reference(block, document))
 
 
-def texts_before(block: Block, document: Document, form: Form) -> list[str]:
-    """Return the texts that stand before a document that is an event of its own."""
+def texts_before(
+    block: Block, document: Document, form: Form, before: Block | None = None
+) -> list[str]:
+    """Return the texts that stand before a document that is a block of its own.
+
+    `before` is the block that comes before it: only the first document of a signal has a preamble.
+    """
     tag = tag_of(block, document, form)
-    return [preamble(form), tag] if block.call_id else [tag]
+    if before is not None and before.mark == "document" and before.place == block.place:
+        return [tag]
+    opening = preamble_of_signal(form) if block.signal else preamble(form)
+    return [opening, tag] if opening and (block.signal or block.call_id) else [tag]
 
 
 def words_for(document: Document) -> str:

@@ -45,8 +45,9 @@ def render(
 
     `events` are those of the window, in order of version, with the ones that set the instructions
     and tools in force before them; or the history folded from them. `blobs` holds the bytes of
-    `needed_blobs(history)` by SHA-256 in hex. Raises UnknownApi, NothingToSend where no turn can
-    be sent, RoundOpen where calls have no result and the options refuse that, CorruptRecord where a
+    `needed_blobs(history, options)` by SHA-256 in hex. Raises UnknownApi, NothingToSend where no
+    turn can be sent, RoundOpen where calls have no result and the options refuse that,
+    UnsupportedDocument where the user asks about a document that does not go, CorruptRecord where a
     blob is missing.
     """
     renderer = known_api(options.api).render

@@ -7,6 +7,7 @@ take cannot be spelled after all (a TIFF among images, bytes that are no text) i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Final, Literal, TypeVar
 
 from hansard.domain.content import Document
@@ -30,19 +31,27 @@ _Holder = Literal["message", "result"]
 class Router:
     """Decides for the documents of one request, and keeps what it decided."""
 
-    def __init__(
-        self, api: str, model: str | None, capabilities: Capabilities, unanswered: frozenset[Place]
-    ) -> None:
-        """Decide for a model; `unanswered` is what no answer has followed yet."""
+    def __init__(self, history: History, options: Options) -> None:
+        """Decide for the model that is to read a history."""
         self.routes: list[Route] = []
-        self._api = api
-        self._model = model
-        self._takes = capabilities
-        self._unanswered = unanswered
+        self._history = history
+        self._options = options
+
+    @cached_property
+    def _takes(self) -> Capabilities:
+        return takes_of(self._history, self._options)
+
+    @cached_property
+    def _unanswered(self) -> frozenset[Place]:
+        return _unanswered(self._history)
 
     def reads(self, modality: Modality) -> bool:
         """Whether a user's message may hold documents of a modality."""
         return modality in self._takes.user
+
+    def reads_in_results(self, modality: Modality) -> bool:
+        """Whether a tool's result may hold documents of a modality."""
+        return modality in self._takes.tool_result
 
     def in_result(
         self,
@@ -59,7 +68,7 @@ class Router:
         """
         modality = modality_of(document.media_type)
         inline, behind = modality in self._takes.tool_result, modality in self._takes.user
-        why = self._objection(document) if inline or behind else "is not taken"
+        why = _objection(self._takes, document) if inline or behind else "is not taken"
         if why is None:
             why = "cannot be spelled"
             if inline and (spelled := spell(document)) is not None:
@@ -83,26 +92,27 @@ class Router:
         """
         modality = modality_of(document.media_type)
         holder: _Holder = "message" if block.call_id is None else "result"
-        why = self._objection(document) if self.reads(modality) else "is not taken"
+        why = _objection(self._takes, document) if self.reads(modality) else "is not taken"
         spelled = spell(document) if why is None else None
         if spelled is not None:
             self._note(block, document, holder, "inline", "is taken")
             return spelled
+        why = why or "cannot be spelled"
         if self._is_asked_about(block):
-            able = tuple(sorted(self._takes.user))
-            raise UnsupportedDocument(
-                self._api, self._model, modality, document.media_type, able, block.version
-            )
-        self._note(block, document, holder, "words", why or "cannot be spelled")
+            raise self._unsupported(block, document, why)
+        self._note(block, document, holder, "words", why)
         return None
 
-    def _objection(self, document: Document) -> str | None:
-        """Return why a document of a modality that is taken does not go, for its size."""
-        size = size_of(document)
-        most = largest(self._takes, modality_of(document.media_type))
-        if size is None or size <= most:
-            return None
-        return f"has {size:,} bytes, and {most:,} are taken at most"
+    def _unsupported(self, block: Block, document: Document, why: str) -> UnsupportedDocument:
+        return UnsupportedDocument(
+            self._options.api,
+            model_read_by(self._history, self._options),
+            modality_of(document.media_type),
+            document.media_type,
+            tuple(sorted(self._takes.user)),
+            block.version,
+            why,
+        )
 
     def _is_asked_about(self, block: Block) -> bool:
         """Whether the user, or a signal, shows a document that nobody has seen yet.
@@ -128,9 +138,24 @@ class Router:
         )
 
 
-def router_of(api: str, model: str | None, history: History, options: Options) -> Router:
-    """Return what decides for the documents of a request to a model of an API."""
-    return Router(api, model, capabilities_of(api, model, options), _unanswered(history))
+def model_read_by(history: History, options: Options) -> str | None:
+    """Return the model that is to read a request; None: nobody told.
+
+    It is the one that is wished, or that answered last through the API, or was asked last.
+    """
+    told, api = history.responses, options.api
+    return options.model or told.last_model(api) or told.last_asked(api)
+
+
+def takes_of(history: History, options: Options) -> Capabilities:
+    """Return what the model takes that is to read a request."""
+    return capabilities_of(options.api, model_read_by(history, options), options)
+
+
+def is_read(takes: Capabilities, media_type: str, size: int) -> bool:
+    """Whether a document of some bytes goes to a model at all; if not, nobody needs its bytes."""
+    modality = modality_of(media_type)
+    return modality in takes.user | takes.tool_result and size <= largest(takes, modality)
 
 
 def largest(takes: Capabilities, modality: Modality) -> int:
@@ -145,6 +170,15 @@ def size_of(document: Document) -> int | None:
     if is_remote(document) or document.url is None:
         return None
     return len(document.url) * 3 // 4
+
+
+def _objection(takes: Capabilities, document: Document) -> str | None:
+    """Return why a document of a modality that is taken does not go, for its size."""
+    size = size_of(document)
+    most = largest(takes, modality_of(document.media_type))
+    if size is None or size <= most:
+        return None
+    return f"has {size:,} bytes, and {most:,} are taken at most"
 
 
 def _unanswered(history: History) -> frozenset[Place]:

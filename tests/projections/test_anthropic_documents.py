@@ -17,6 +17,7 @@ from hansard.domain.events import (
 )
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.requests.needs import needed_blobs
+from hansard.projections.requests.request import Options
 from hansard.projections.turns import history
 from tests.projections.happenings import (
     API,
@@ -44,10 +45,13 @@ def test_documents_are_spelled_by_their_kind() -> None:
         Document(media_type="image/jpeg", url="https://example.com/x.jpg"),
         document("song.mp3", "audio/mpeg", DIGEST),
     )
-    assert [blob.sha256 for blob in needed_blobs(history(story.events))] == [DIGEST, csv]
+    story.answer("I see.")
+    story.user("thanks")
+    needed = needed_blobs(history(story.events), Options())
+    assert [blob.sha256 for blob in needed] == [DIGEST, csv]
     request = story.request(blobs={DIGEST: PDF, csv: words})
     encoded = base64.b64encode(PDF).decode()
-    assert [block for _, block in flat(request)] == [
+    assert [block for _, block in flat(request)[:5]] == [
         {
             "type": "document",
             "source": {"type": "base64", "media_type": "application/pdf", "data": encoded},
@@ -84,10 +88,10 @@ def test_an_extracted_document_travels_behind_a_tag() -> None:
     story.result("toolu_1", "see report.pdf")
     found = document('re"port.pdf', "application/pdf", DIGEST)
     story.happen(DocumentExtracted(document=found, call_id="toolu_1", tool_name="look_up"))
-    result, tag, shown = story.request(blobs={DIGEST: PDF})["messages"][-1]["content"]
+    result, preamble, tag, shown = story.request(blobs={DIGEST: PDF})["messages"][-1]["content"]
     assert result == result_of("toolu_1", "see report.pdf")
+    assert preamble == text("Documents extracted from tool call results:")
     assert tag == text(
-        "Documents extracted from tool call results:\n"
         '<document tool-name="look_up" tool-call-id="toolu_1" '
         f'document-short-id="{DIGEST[:8]}" filename="re&quot;port.pdf" />'
     )
@@ -104,7 +108,7 @@ def test_a_missing_blob_is_an_error() -> None:
 def test_a_native_blob_is_put_back_in_its_place() -> None:
     story = Story()
     story.user({"type": "document", "source": {"data": {"$hansard.blob": DIGEST, "size": 8}}})
-    assert [blob.size for blob in needed_blobs(history(story.events))] == [8]
+    assert [blob.size for blob in needed_blobs(history(story.events), Options())] == [8]
     request = story.request(blobs={DIGEST: PDF})
     assert flat(request)[0][1]["source"]["data"] == PDF.decode()
 
