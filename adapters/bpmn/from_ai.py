@@ -56,6 +56,14 @@ def parameters_of(expression: str) -> tuple[Parameter, ...]:
     return tuple(parameter_of(call) for call in calls_in(parse(expression)))
 
 
+def declares(expression: str | None) -> bool:
+    """Whether an expression calls `fromAi`; none does, nor one that cannot be read."""
+    try:
+        return expression is not None and next(calls_in(parse(expression)), None) is not None
+    except InvalidModel:
+        return False
+
+
 def calls_in(node: Node) -> Iterator[Call]:
     """Give the calls of `fromAi` in an expression; not those in arguments of one."""
     found = walk(node, is_entered=lambda each: not is_from_ai(each))

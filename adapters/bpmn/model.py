@@ -53,8 +53,9 @@ class Collecting:
 class Element:
     """A process or a flow node of one: `kind` is its BPMN name, such as `serviceTask`.
 
-    `has_incoming`: a sequence flow leads to it. `properties`, `headers`, `job_type`, `template` and
-    `result_variable` are what extensions say. A process and a sub-process have `elements` and `flows`.
+    `has_incoming`: a sequence flow leads to it. `attached_to`: the element whose boundary event it is.
+    `properties`, `headers`, `job_type`, `template` and `result_variable` are what extensions say. A
+    process and a sub-process have `elements` and `flows`.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Element:
     documentation: str | None = None
     has_incoming: bool = False
     is_triggered_by_event: bool = False
+    attached_to: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     inputs: tuple[Mapping, ...] = ()

@@ -39,7 +39,7 @@ def model_of(source: Path | bytes) -> Model:
     return _model_of(bytes_of(source))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _model_of(data: bytes) -> Model:
     root = tree_of(data)
     if root.tag != f"{_BPMN}definitions":
@@ -66,6 +66,7 @@ def _element(node: Node, targets: frozenset[str]) -> Element:
         documentation=_documentation(node),
         has_incoming=bool(node.all(f"{_BPMN}incoming")) or element_id in targets,
         is_triggered_by_event=node.attributes.get("triggeredByEvent") in _TRUE,
+        attached_to=node.attributes.get("attachedToRef"),
         properties=_pairs(_extended(node, "properties", "property"), "name"),
         headers=_pairs(_extended(node, "taskHeaders", "header"), "key"),
         inputs=_mappings(_extended(node, "ioMapping", "input")),

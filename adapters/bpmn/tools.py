@@ -14,7 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from hansard.adapters.bpmn.from_ai import Parameter, parameters_of
+from hansard.adapters.bpmn.from_ai import Parameter, declares, parameters_of
+from hansard.adapters.bpmn.gateway_names import MCP_GATEWAY, check_mcp_elements
 from hansard.adapters.bpmn.model import Element, Mapping, Model
 from hansard.adapters.bpmn.model_reading import model_of
 from hansard.adapters.bpmn.schema import schema_of
@@ -70,10 +71,12 @@ def _tools_of(data: bytes, sub_process_id: str | None, flavour: Flavour) -> Reso
     sub_process = sub_process_of(model, sub_process_id)
     elements = tool_elements(sub_process, flavour)
     _check_ids(sub_process.id, elements)
+    gateways = tuple(gateway for element in elements if (gateway := _gateway(element)))
+    check_mcp_elements(each.name for each in gateways if each.type == MCP_GATEWAY)
     tools = tuple(_tool(element, flavour) for element in elements if _gateway(element) is None)
     return ResolvedTools(
         tools=tools,
-        gateways=tuple(gateway for element in elements if (gateway := _gateway(element))),
+        gateways=gateways,
         source=_source(model, sub_process, tools),
         warnings=tuple(_warnings(elements, flavour)),
     )
@@ -180,22 +183,11 @@ def _warnings(elements: tuple[Element, ...], flavour: Flavour) -> Iterator[str]:
         return
     for element in elements:
         for mapping in element.outputs:
-            if _declares(mapping):
+            if declares(mapping.expression):
                 yield (
                     f"fromAi() in output mapping '{mapping.target}' of '{element.id}' declares "
                     "nothing: move it to an input mapping"
                 )
-
-
-def _declares(mapping: Mapping) -> bool:
-    expression = mapping.expression
-    if expression is None:
-        return False
-    try:
-        return bool(parameters_of(expression))
-    except InvalidModel:
-        # It is not for us to read: the engine reports what is wrong with it where it runs.
-        return False
 
 
 def _source(model: Model, sub_process: Element, tools: tuple[ToolDefinition, ...]) -> ToolSource:

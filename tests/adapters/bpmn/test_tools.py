@@ -304,6 +304,16 @@ def test_tools_have_ids_and_each_its_own() -> None:
         tools_of(desk(task("")))
 
 
+def test_a_gateway_whose_id_holds_the_separator_of_names_is_refused() -> None:
+    for kind, refused in (("mcpClient", True), ("a2aClient", False)):
+        model = desk(node("serviceTask", "a___b", extensions=gateway(kind)))
+        if not refused:
+            assert tools_of(model).gateways[0].name == "a___b"
+            continue
+        with pytest.raises(InvalidModel, match=r"activity ID\(s\) detected: \['a___b'\]"):
+            tools_of(model)
+
+
 def test_prefixes_are_the_models_own() -> None:
     plain = desk(task("A", "=fromAi(toolCall.a)")).decode()
     other = (

@@ -1,0 +1,224 @@
+"""What is wrong with the calls of `fromAi` in a model: the rule agent-fromai-contract of bpmnlint.
+
+bpmnlint-plugin-camunda-compat has the rule for the engine's flavour; its names are kept. Beside those
+are `agentFeelExpressionInvalid` and `agentFeelKeyRestricted`, for what resolving would refuse.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from hansard.adapters.bpmn.feel import parse
+from hansard.adapters.bpmn.feel_nodes import (
+    Call,
+    Node,
+    Null,
+    Number,
+    Operation,
+    Reference,
+    String,
+    walk,
+)
+from hansard.adapters.bpmn.from_ai import FUNCTION, arguments_of, calls_in, declares
+from hansard.adapters.bpmn.model import AD_HOC_SUB_PROCESS, Element, Flow, Mapping
+from hansard.adapters.bpmn.model_reading import model_of
+from hansard.adapters.bpmn.schema import RESTRICTED
+from hansard.adapters.bpmn.tools import Flavour, mappings_of, tool_elements
+from hansard.domain.errors import InvalidModel
+
+Rule: TypeAlias = Literal[
+    "agentFeelDescriptionTypeInvalid",
+    "agentFeelExpressionInvalid",
+    "agentFeelFunctionNameInvalid",
+    "agentFeelKeyDuplicate",
+    "agentFeelKeyMissing",
+    "agentFeelKeyPrefixMissing",
+    "agentFeelKeyRestricted",
+    "agentFeelKeySegmentsInvalid",
+    "agentFeelKeyTypeInvalid",
+    "agentFeelNonEntryElement",
+    "agentFeelWrongContext",
+]
+_Fault: TypeAlias = tuple[Rule, str]
+
+_NOT_ENTRY: Final[_Fault] = (
+    "agentFeelNonEntryElement",
+    "fromAi() declares nothing here: move it to the element that the tool begins with",
+)
+_IN_OUTPUT: Final[_Fault] = (
+    "agentFeelWrongContext",
+    "fromAi() declares nothing in an output mapping: move it to an input mapping",
+)
+_IN_CONDITION: Final[_Fault] = (
+    "agentFeelWrongContext",
+    "fromAi() declares nothing in a flow's condition: move it to an input mapping of the tool",
+)
+_PREFIX: Final = "toolCall"
+_ARITHMETIC: Final = frozenset(
+    {"Addition", "Subtraction", "Multiplication", "Division", "Exponentiation"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: of which element or flow, by its id, against which rule, and why."""
+
+    element: str
+    rule: Rule
+    message: str
+
+
+def lint(model: Path | bytes, *, flavour: Flavour = "process") -> tuple[Finding, ...]:
+    """Return what is wrong with the calls of `fromAi` in a BPMN file or its bytes, in its order.
+
+    In the flavour `task` outputs declare parameters, and no sub-process has to say that it is an
+    agent's: what names it stands elsewhere. InvalidModel for what is no BPMN.
+    """
+    found = (_within(process, None, flavour) for process in model_of(model).processes)
+    return tuple(finding for findings in found for finding in findings)
+
+
+def _within(container: Element, around: Element | None, flavour: Flavour) -> Iterator[Finding]:
+    """Look at all that a process or sub-process holds; `around` is the ad-hoc one that it is in."""
+    ad_hoc = container if container.kind == AD_HOC_SUB_PROCESS else around
+    tools = tool_elements(container, flavour) if ad_hoc is container else ()
+    entries = {tool.id for tool in tools}
+    for element in container.elements:
+        yield from _element(element, ad_hoc, element.id in entries, flavour)
+        yield from _within(element, ad_hoc, flavour)
+    for flow in container.flows:
+        yield from _flow(flow, ad_hoc, flavour)
+
+
+def _element(
+    element: Element, ad_hoc: Element | None, is_entry: bool, flavour: Flavour
+) -> Iterator[Finding]:
+    misplaced = _misplaced(ad_hoc, flavour) or (None if is_entry else _NOT_ENTRY)
+    if misplaced is not None:
+        yield from _misplaced_calls(element.id, (*element.inputs, *element.outputs), misplaced)
+        return
+    yield from _declarations(element, flavour)
+    if flavour == "process":
+        yield from _misplaced_calls(element.id, element.outputs, _IN_OUTPUT)
+
+
+def _flow(flow: Flow, ad_hoc: Element | None, flavour: Flavour) -> Iterator[Finding]:
+    if flow.condition is not None:
+        condition = Mapping(flow.condition, "condition")
+        fault = _misplaced(ad_hoc, flavour) or _IN_CONDITION
+        yield from _misplaced_calls(flow.id, (condition,), fault)
+
+
+def _misplaced(ad_hoc: Element | None, flavour: Flavour) -> _Fault | None:
+    if ad_hoc is None:
+        return "agentFeelWrongContext", "fromAi() belongs into an agent's ad-hoc sub-process"
+    if flavour == "process" and not ad_hoc.is_agentic:
+        name = ad_hoc.name or ad_hoc.id
+        why = f"nothing says that '{name}' is an agent's, so fromAi() declares nothing in it"
+        return "agentFeelWrongContext", why
+    return None
+
+
+def _misplaced_calls(id: str, mappings: tuple[Mapping, ...], fault: _Fault) -> Iterator[Finding]:
+    for mapping in mappings:
+        if declares(mapping.expression):
+            yield Finding(id, *fault)
+
+
+def _declarations(element: Element, flavour: Flavour) -> Iterator[Finding]:
+    """Look at the calls of a tool, each by itself and then all together."""
+    keys: Counter[str] = Counter()
+    for _, mapping in mappings_of(element, flavour):
+        if mapping.expression is None:
+            continue
+        try:
+            tree = parse(mapping.expression)
+        except InvalidModel as exc:
+            yield Finding(element.id, "agentFeelExpressionInvalid", str(exc))
+            continue
+        keys.update(_keys(tree))
+        yield from (Finding(element.id, *fault) for fault in _faults(tree))
+    for key in (key for key, count in keys.items() if count > 1):
+        message = f"{key} is declared more than once by one tool: declare it once, then refer to it"
+        yield Finding(element.id, "agentFeelKeyDuplicate", message)
+
+
+def _keys(tree: Node) -> Iterator[str]:
+    for call in calls_in(tree):
+        value = arguments_of(call).get("value")
+        if isinstance(value, Reference):
+            yield ".".join(value.segments)
+
+
+def _faults(tree: Node) -> Iterator[_Fault]:
+    for call in walk(tree, is_entered=lambda _: True):
+        if isinstance(call, Call) and _is_misspelled(call.name):
+            yield "agentFeelFunctionNameInvalid", f"there is no {call.name}(): write {FUNCTION}"
+    for call in calls_in(tree):
+        arguments = arguments_of(call)
+        fault = _key_fault(arguments.get("value"))
+        if fault is not None:
+            yield fault
+        if not isinstance(arguments.get("description", String("")), String):
+            yield "agentFeelDescriptionTypeInvalid", "the description is a text between quotes"
+
+
+def _is_misspelled(name: str) -> bool:
+    """Whether it is `fromAi` in other letters, or behind a word that was not meant as its name."""
+    last = name.split(" ")[-1]
+    return name != FUNCTION and last.lower() == FUNCTION.lower()
+
+
+def _key_fault(value: Node | None) -> _Fault | None:
+    match value:
+        case None:
+            return "agentFeelKeyMissing", f"fromAi() says no key: write {_PREFIX}. and a name"
+        case Reference(segments=segments):
+            return _segments_fault(segments)
+        case _:
+            what = _kind(value)
+            return (
+                "agentFeelKeyTypeInvalid",
+                f"the key is a path, {_PREFIX}. and a name, not {what}",
+            )
+
+
+def _segments_fault(segments: tuple[str, ...]) -> _Fault | None:
+    match segments:
+        case ("toolCall", "_meta"):
+            return (
+                "agentFeelKeyRestricted",
+                f"{RESTRICTED} is the engine's own: choose another name",
+            )
+        case ("toolCall", _):
+            return None
+        case ("toolCall", _, *_):
+            return (
+                "agentFeelKeySegmentsInvalid",
+                f"the key has one name behind {_PREFIX}: write {_PREFIX}.{segments[-1]}",
+            )
+        case _:
+            found = ".".join(segments)
+            return "agentFeelKeyPrefixMissing", f"the key begins with {_PREFIX}., {found} does not"
+
+
+def _kind(node: Node) -> str:
+    match node:
+        case String():
+            return "a text between quotes"
+        case Null():
+            return "null"
+        case Number() | Operation(kind="ArithmeticNegation"):
+            return "a number"
+        case Operation(kind="Filter"):
+            return "one in brackets"
+        case Operation(kind="If"):
+            return "a choice between two"
+        case Operation(kind=kind) if kind in _ARITHMETIC:
+            return "a calculation"
+        case _:
+            return "another expression"

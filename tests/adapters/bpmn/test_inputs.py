@@ -1,0 +1,82 @@
+"""What a process gives back: results, signals, and what else was said of them."""
+
+from typing import Any
+
+import pytest
+
+from hansard.adapters.bpmn.inputs import Given, inputs_of
+from hansard.domain.errors import InvalidContent
+
+
+def test_entries_keep_their_order_and_their_contents() -> None:
+    collection = [
+        {"id": "call_2", "name": "Track", "content": {"place": ["depot"]}},
+        {"id": "call_1", "name": "Today", "content": "2026-01-01"},
+    ]
+    assert inputs_of(collection) == (
+        Given("call_2", "Track", {"place": ["depot"]}),
+        Given("call_1", "Today", "2026-01-01"),
+    )
+
+
+@pytest.mark.parametrize("signal", [{"id": None, "content": "Rain"}, {"content": "Rain"}])
+def test_without_an_id_it_is_a_signal(signal: dict[str, Any]) -> None:
+    (given,) = inputs_of([signal])
+    assert given.is_signal
+    assert given == Given(None, None, "Rain")
+
+
+def test_a_result_may_have_no_content_and_falsy_ones_stay_what_they_are() -> None:
+    contents: list[object] = [None, "", 0, False, [], {}]
+    given = inputs_of([{"id": "1", "content": content} for content in contents])
+    assert [each.content for each in given] == contents
+    assert inputs_of([{"id": "1"}])[0].content is None
+
+
+def test_members_that_are_unknown_are_properties() -> None:
+    (given,) = inputs_of([{"id": "1", "name": "A", "completedAt": "now", "elementId": "A"}])
+    assert given.properties == {"completedAt": "now", "elementId": "A"}
+
+
+def test_explicit_properties_win_over_unknown_members() -> None:
+    entry = {"id": "1", "a": 1, "b": 1, "properties": {"b": 2, "content": "kept"}}
+    (given,) = inputs_of([entry])
+    assert given.properties == {"a": 1, "b": 2, "content": "kept"}
+    assert given.content is None
+    assert inputs_of([{"id": "1", "properties": None}])[0].properties == {}
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "is_interrupted"), [(True, True), (False, False), ("true", False), (1, False)]
+)
+def test_only_true_says_that_a_call_was_cancelled(
+    interrupted: object, is_interrupted: bool
+) -> None:
+    for entry in ({"interrupted": interrupted}, {"properties": {"interrupted": interrupted}}):
+        (given,) = inputs_of([{"id": "1", **entry}])
+        assert given.is_interrupted is is_interrupted
+
+
+def test_nothing_came_back_is_nothing() -> None:
+    assert inputs_of([]) == ()
+
+
+REFUSED: list[tuple[object, str]] = [
+    (None, "results are a list of objects with id, name and content, not NoneType"),
+    ({"id": "1"}, "results are a list of objects with id, name and content, not dict"),
+    ("[]", "results are a list of objects with id, name and content, not str"),
+    ([{}, "text"], "entry 1 of the results is str: it must be an object"),
+    ([{"id": 1}], "id of entry 0 of the results is int: it must be a text, or null"),
+    ([{"name": []}], "name of entry 0 of the results is list: it must be a text, or null"),
+    (
+        [{"properties": "x"}],
+        "properties of entry 0 of the results are str: they must be an object",
+    ),
+]
+
+
+@pytest.mark.parametrize(("collection", "why"), REFUSED)
+def test_what_is_no_collection_of_results_is_said(collection: object, why: str) -> None:
+    with pytest.raises(InvalidContent) as caught:
+        inputs_of(collection)
+    assert str(caught.value) == why
