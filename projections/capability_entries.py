@@ -55,10 +55,9 @@ class Entry:
     told: JsonObject
 
 
-def told_in(table: Mapping[str, Any]) -> JsonObject:
-    """Return what a table tells of its models: all but who they are."""
-    apart = (MODELS, *_IDENTITY)
-    return {name: value for name, value in table.items() if name not in apart}
+def told_in(table: JsonObject) -> JsonObject:
+    """Return what the table of an API tells of all its models."""
+    return {name: value for name, value in table.items() if name != MODELS}
 
 
 def laid_over(under: JsonObject, over: JsonObject) -> JsonObject:
@@ -113,7 +112,12 @@ def _table(where: str, plain: Any) -> JsonObject:
 def _joined(under: JsonObject, over: JsonObject) -> JsonObject:
     """Return an entry over another of the same key; who its models are, one of the two says."""
     is_named = any(name in over for name in _IDENTITY)
-    return laid_over(told_in(under) if is_named else under, over)
+    return laid_over(_told_by(under) if is_named else under, over)
+
+
+def _told_by(plain: JsonObject) -> JsonObject:
+    """Return what an entry tells of its models: all but who they are."""
+    return {name: value for name, value in plain.items() if name not in _IDENTITY}
 
 
 def _entry(api: str, key: str, plain: JsonObject) -> Entry:
@@ -125,7 +129,7 @@ def _entry(api: str, key: str, plain: JsonObject) -> Entry:
     aliases = _texts(where, "aliases", plain.get("aliases", []))
     if is_pattern and aliases:
         raise InvalidInput(f"{where}: a pattern cannot declare aliases")
-    told = told_in(plain)
+    told = _told_by(plain)
     if is_pattern:
         patterns = _texts(where, "pattern", plain.get("pattern", key))
         return Entry((), tuple(map(Pattern, patterns)), told)

@@ -1,0 +1,200 @@
+"""What models take: how an entry is found, what lies over what, and what is known of whom."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hansard.domain.documents import Modality
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.apis import MODULES
+from hansard.projections.capabilities import Capabilities, Given, capabilities_of
+from hansard.projections.requests.request import Options, options_of
+
+
+def kinds(*modalities: Modality) -> frozenset[Modality]:
+    return frozenset(modalities)
+
+
+T = kinds("text")
+TI = kinds("text", "image")
+TID = kinds("text", "image", "document")
+
+
+def known(api: str, model: str | None = None, matrix: JsonObject | None = None) -> Capabilities:
+    return capabilities_of(api, model, Options(api=api, matrix=matrix))
+
+
+# -- how an entry is found -------------------------------------------------------------------------
+
+OWN: JsonObject = {
+    "user": ["text", "image"],
+    "document_bytes": {"image": 10, "document": 20},
+    "context_tokens": 7,
+    "models": {
+        "exact": {"aliases": ["alias-1", "Alias-2"], "context_tokens": 1},
+        "called so": {"id": "spelled-out", "context_tokens": 2},
+        "ex*": {"context_tokens": 3},
+        "exac*": {"context_tokens": 4},
+        "several": {"pattern": ["one-*", "two-*"], "context_tokens": 5},
+        "e.act*": {"context_tokens": 6},
+        "of-a-vendor": {"pattern": "acme/*", "context_tokens": 8},
+    },
+}
+
+
+def toy(model: str | None) -> Capabilities:
+    return known("toy", model, OWN)
+
+
+def test_the_exact_id_comes_before_any_pattern() -> None:
+    assert toy("exact").context_tokens == 1
+    assert toy("exact").row == "toy exact"
+
+
+def test_an_alias_is_as_good_as_the_id() -> None:
+    assert [toy(name).context_tokens for name in ("alias-1", "alias-2")] == [1, 1]
+    assert toy("alias-1").row == "toy alias-1"
+
+
+def test_an_entry_with_an_id_is_not_found_by_its_key() -> None:
+    assert toy("spelled-out").context_tokens == 2
+    assert toy("called so").row == "toy (called so not listed)"
+
+
+def test_of_the_patterns_the_longest_that_matches_wins() -> None:
+    assert (toy("exactly").context_tokens, toy("exactly").row) == (4, "toy exac*")
+    assert toy("extra").context_tokens == 3
+
+
+def test_a_dot_in_a_pattern_is_a_dot() -> None:
+    assert toy("e.acting").context_tokens == 6
+    assert toy("exacting").context_tokens == 4
+
+
+def test_case_is_of_no_account() -> None:
+    assert toy("EXACT").context_tokens == 1
+    assert toy("Exactly").context_tokens == 4
+    assert known("toy", "llama-9", {"models": {"Llama-*": {"cache": True}}}).cache
+
+
+def test_an_entry_may_have_several_patterns_and_the_row_names_the_one_that_matched() -> None:
+    assert toy("two-b").context_tokens == 5
+    assert toy("two-b").row == "toy two-*"
+
+
+def test_a_pattern_with_a_path_looks_at_the_path() -> None:
+    assert toy("acme/anything").context_tokens == 8
+    assert toy("anything").row == "toy (anything not listed)"
+
+
+def test_a_model_that_no_entry_is_for_is_taken_to_read_texts_only() -> None:
+    found = toy("unheard-of")
+    assert found == Capabilities(row="toy (unheard-of not listed)")
+    assert (found.user, found.tool_result) == (T, T)
+    assert not (found.reasoning or found.signatures or found.cache or found.parallel_calls)
+    limits = (found.context_tokens, found.output_tokens, found.largest("document"))
+    assert limits == (None, None, None)
+
+
+def test_so_is_every_model_of_an_api_that_nobody_listed() -> None:
+    found = known("unheard-of", "gpt-5")
+    assert found == Capabilities(row="unheard-of (not listed)")
+
+
+def test_a_model_that_nobody_named_takes_what_its_api_says_of_all() -> None:
+    for nobody in (None, ""):
+        assert (toy(nobody).user, toy(nobody).context_tokens) == (TI, 7)
+        assert toy(nobody).row == "toy (any model)"
+
+
+# -- what lies over what ---------------------------------------------------------------------------
+
+
+def test_an_entry_lies_over_its_api_and_not_over_a_wider_pattern() -> None:
+    table: JsonObject = {
+        "document_bytes": {"image": 10, "document": 20},
+        "models": {
+            "a*": {"reasoning": True},
+            "ab*": {"user": ["audio"], "document_bytes": {"image": 1}},
+        },
+    }
+    found = known("toy", "abc", table)
+    assert (found.user, found.reasoning) == (frozenset({"audio"}), False)
+    assert (found.largest("image"), found.largest("document")) == (1, 20)
+
+
+def test_what_a_caller_says_of_an_api_lies_over_what_is_known_of_it() -> None:
+    found = known("openai-chat", "gpt-4o", {"document_bytes": {"image": 1}})
+    assert (found.largest("image"), found.largest("document")) == (1, 52_428_800)
+    assert found.user == TID
+
+
+def test_what_a_caller_says_under_the_same_key_lies_over_that_entry() -> None:
+    found = known("openai-chat", "gpt-4o-mini", {"models": {"gpt-4o*": {"reasoning": True}}})
+    assert (found.reasoning, found.output_tokens) == (True, 16_384)
+
+
+def test_of_two_entries_for_one_name_the_callers_own_wins() -> None:
+    own: JsonObject = {"models": {"mine": {"pattern": "gpt-4o*", "output_tokens": 1}}}
+    assert known("openai-chat", "gpt-4o-mini", own).output_tokens == 1
+
+
+def test_a_callers_wider_pattern_does_not_win_over_a_longer_one() -> None:
+    own: JsonObject = {"models": {"gpt*": {"output_tokens": 1}}}
+    assert known("openai-chat", "gpt-4o-mini", own).output_tokens == 16_384
+
+
+def test_who_an_entrys_models_are_is_said_by_the_one_above_if_it_says_so() -> None:
+    own: JsonObject = {"models": {"of Mistral": {"id": "house-model", "cache": False}}}
+    assert known("openai-chat", "house-model", own).row == "openai-chat house-model"
+    assert known("openai-chat", "mistral-large", own).row == "openai-chat *"
+
+
+def test_what_a_call_says_wins_over_all() -> None:
+    given = Given(user=("audio",), document_bytes=5)
+    options = Options(api="toy", matrix=OWN, capabilities=given)
+    found = capabilities_of("toy", "exact", options)
+    assert (found.user, found.tool_result) == (frozenset({"audio"}), T)
+    assert (found.largest("audio"), found.largest("text"), found.context_tokens) == (5, 5, 1)
+    assert found.row == "toy exact, as given"
+
+
+def test_a_call_may_say_that_results_hold_nothing_but_text() -> None:
+    options = Options(capabilities=Given(tool_result=()))
+    found = capabilities_of("anthropic-messages", "claude-sonnet-5", options)
+    assert (found.user, found.tool_result) == (TID, frozenset())
+
+
+def test_the_order_of_a_callers_entries_is_of_no_account() -> None:
+    models: JsonObject = OWN["models"]
+    turned = {**OWN, "models": dict(reversed(models.items()))}
+    for model in ("exact", "alias-2", "exactly", "extra", "two-b", "acme/x", "none"):
+        assert known("toy", model, turned) == toy(model)
+
+
+def test_options_that_were_recorded_find_the_same() -> None:
+    options = Options(api="toy", matrix=OWN, capabilities=Given(user=("text",)))
+    again = options_of(options.plain())
+    assert again == options
+    assert capabilities_of("toy", "exact", again) == capabilities_of("toy", "exact", options)
+
+
+def test_what_is_found_cannot_be_changed() -> None:
+    found = known("openai-chat", "gpt-4o")
+    with pytest.raises(FrozenInstanceError):
+        found.row = ""  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue] - so
+    with pytest.raises(TypeError):
+        found.document_bytes["image"] = 1  # type: ignore[index]  # pyright: ignore[reportIndexIssue] - so
+    assert hash(found) == hash(known("openai-chat", "gpt-4o"))
+
+
+@given(st.text(max_size=30), st.sampled_from([*MODULES, "toy"]))
+@settings(max_examples=200)
+def test_any_name_finds_something_and_always_the_same(model: str, api: str) -> None:
+    found = known(api, model)
+    assert "text" in found.user and "text" in found.tool_result
+    assert found == known(api, model)
