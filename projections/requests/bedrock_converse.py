@@ -61,7 +61,8 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         place_marks(draft)
     body = _request(draft)
     arguments = body if draft.kinds.isdisjoint(BINARY) else _with_bytes(body)
-    return Request(arguments, options, report_of([*history.notes, *draft.notes]), body)
+    report = report_of([*history.notes, *draft.notes], draft.router.routes)
+    return Request(arguments, options, report, body)
 
 
 def _spelled(draft: Draft) -> list[Message]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hansard.domain.content import Document
-from hansard.domain.documents import modality_of
+from hansard.domain.documents import Modality, modality_of
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_bedrock_documents import DOCUMENTS, VIDEOS
 from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
@@ -49,6 +49,15 @@ def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject
         return None
     named = {"name": fitting(document.name or "")} if kind == "document" else {}
     return {kind: {"format": form, **named, "source": source}}
+
+
+def kind_read_as(kind: str) -> Modality | None:
+    """Return how a kind of blocks reaches a model; None for pages of a search, which few read."""
+    match kind:
+        case "image" | "document" | "video" | "audio":
+            return kind
+        case _:
+            return None
 
 
 def source_of(value: JsonObject, kind: str) -> JsonObject:

@@ -16,6 +16,7 @@ from hansard.projections.requests.anthropic_draft import Message
 from hansard.projections.requests.bedrock_converse_ids import CallIds
 from hansard.projections.requests.bedrock_converse_models import Model, model_of
 from hansard.projections.requests.request import Options
+from hansard.projections.requests.routing import Router, model_read_by
 from hansard.projections.requests.tool_names import name_for, renamed
 
 _LONGEST_NAME: Final = 64
@@ -28,7 +29,7 @@ MARK: Final = "cachePoint"
 class Draft:
     """The messages so far, the instructions and tools, and what was done to get there.
 
-    `model` is the one that the request is for. `kinds` are those of all blocks that were spelled,
+    `model` is the one that the request is for, `router` decides for its documents. `kinds` are those of all blocks that were spelled,
     and of files in results, but not of turns of plain text. `called` are the names of the tools that were called, in order. `has_gaps`
     says that of a turn nothing went, `has_own_tools` that the service ran tools of its own.
     """
@@ -37,6 +38,7 @@ class Draft:
     options: Options
     blobs: Mapping[str, bytes]
     model: Model
+    router: Router
     ids: CallIds
     messages: list[Message] = field(default_factory=list[Message])
     system: list[JsonObject] = field(default_factory=list[JsonObject])
@@ -102,6 +104,6 @@ class Draft:
 
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
-    """Return the draft of a request for the model that is wished, or that was asked last."""
-    model = model_of(options.model or history.responses.last_asked(API))
-    return Draft(history, options, blobs, model, CallIds(model))
+    """Return the draft of a request for the model that is to read it."""
+    model = model_of(model_read_by(history, options))
+    return Draft(history, options, blobs, model, Router(history, options), CallIds(model))

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hansard.domain.content import Document, Text
-from hansard.domain.documents import modality_of
+from hansard.domain.documents import Modality, modality_of
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_bedrock import held, kind_of
 from hansard.projections.neutral_bedrock_documents import document
+from hansard.projections.report import Where
 from hansard.projections.requests.bedrock_converse_documents import (
     Names,
     is_in_s3,
+    kind_read_as,
     spell_document,
 )
 from hansard.projections.requests.bedrock_converse_draft import Draft
 from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
 from hansard.projections.requests.document_tags import words_for
+
+Reads = Callable[[Modality], bool]
+Spelled = Callable[[], JsonObject | None]
 
 
 class Media:
@@ -30,41 +36,85 @@ class Media:
 
     def own(self, block: Block, value: JsonObject) -> JsonObject:
         """Return a block of this API as the user's; words where the model does not read it."""
-        if self.reads(value):
-            return self._named(block, value)
-        return self.in_words(block, value)
+        file = document(value)
+        if isinstance(file, Document):
+            return self._of_user(block, file, lambda: value)
+        return self._whole(block, value, self._draft.router.reads)
 
     def said(self, block: Block, file: Document) -> JsonObject:
         """Return a document as the user's; words where the model does not read it."""
-        value = spell_document(file, self._draft.blobs)
-        if value is not None and self.reads(value):
-            return self._named(block, value, file.name)
-        return self._told(block, file)
+        return self._of_user(block, file, self._spell(file), file.name)
 
-    def in_result(
-        self, block: Block, value: JsonObject, file: Document | None = None
-    ) -> JsonObject | None:
-        """Return a block as a part of a result; None where the model does not read it there.
+    def own_in_result(self, block: Block, value: JsonObject) -> tuple[Where, JsonObject]:
+        """Return a block of this API as a part of a result, or as what follows it."""
+        file = document(value)
+        if isinstance(file, Document):
+            return self._of_result(block, file, lambda: value)
+        return "inline", self._whole(block, value, self._draft.router.reads_in_results)
 
-        `file` is the document that it was made of, if it was.
-        """
-        model, kind = self._draft.model, kind_of(value)
-        if kind not in model.reads_in_results or (model.vendor and is_in_s3(value, kind)):
+    def in_result(self, block: Block, file: Document) -> tuple[Where, JsonObject]:
+        """Return a document as a part of a result, or as what follows it; or words."""
+        return self._of_result(block, file, self._spell(file), file.name)
+
+    def _spell(self, file: Document) -> Spelled:
+        # Only what goes is spelled: the bytes of all else were not read.
+        return lambda: spell_document(file, self._draft.blobs)
+
+    def _of_user(
+        self, block: Block, file: Document, spell: Spelled, name: str | None = None
+    ) -> JsonObject:
+        spelled = self._draft.router.in_message(block, file, lambda _: self._by_user(file, spell()))
+        return (
+            self._named(block, spelled, name) if spelled is not None else self._words(block, file)
+        )
+
+    def _of_result(
+        self, block: Block, file: Document, spell: Spelled, name: str | None = None
+    ) -> tuple[Where, JsonObject]:
+        where, spelled = self._draft.router.in_result(
+            block,
+            file,
+            lambda _: self._by_tool(file, spell()),
+            lambda _: self._by_user(file, spell()),
+        )
+        if spelled is None:
+            return where, self._words(block, file)
+        return where, self._named(block, spelled, name)
+
+    def _by_user(self, file: Document, value: JsonObject | None) -> JsonObject | None:
+        """Return the block of a file as a message may hold it; None where none does."""
+        model = self._draft.model
+        if value is None or (is_in_s3(value, kind_of(value)) and not model.may_read_s3):
             return None
-        return self._named(block, value, file.name if file else None)
+        return self._fit(file, value, self._draft.router.reads)
 
-    def reads(self, value: JsonObject) -> bool:
-        """Whether the model reads a block as the user's."""
-        model, kind = self._draft.model, kind_of(value)
-        is_there = model.reads_s3 or not model.vendor or not is_in_s3(value, kind)
-        return is_there and kind in model.reads
+    def _by_tool(self, file: Document, value: JsonObject | None) -> JsonObject | None:
+        """Return the block of a file as a result may hold it; None where none does."""
+        if value is None or (is_in_s3(value, kind_of(value)) and self._draft.model.vendor):
+            return None
+        return self._fit(file, value, self._draft.router.reads_in_results)
 
-    def in_words(self, block: Block, value: JsonObject) -> JsonObject:
-        """Return the words for a block that the model does not read."""
-        part = document(value)
-        if isinstance(part, Document):
-            return self._told(block, part)
+    def _fit(self, file: Document, value: JsonObject, reads: Reads) -> JsonObject | None:
+        """Return the block of a file; of a text, where no files are read, a block of text."""
+        if kind_of(value) != "document" or reads("document"):
+            return value
+        if modality_of(file.media_type) != "text" or is_remote(file):
+            return None
+        text = text_of(bytes_of(file, self._draft.blobs))
+        if text is None:
+            return None
+        return {"text": f"{file.name}\n{text}" if file.name else text}
+
+    def _whole(self, block: Block, value: JsonObject, reads: Reads) -> JsonObject:
+        """Return a block that holds no file of its own, if the model reads its kind; or words."""
         kind = kind_of(value)
+        modality = kind_read_as(kind)
+        is_read = self._draft.model.reads_pages if modality is None else reads(modality)
+        return self._named(block, value) if is_read else self._told(block, value)
+
+    def _told(self, block: Block, value: JsonObject) -> JsonObject:
+        """Return the text of a block that the model does not read, or words in its place."""
+        part, kind = document(value), kind_of(value)
         if isinstance(part, Text) and part.text.strip():
             why = f"the model reads no {kind}: it goes as text"
             self._draft.note("translated", "B8", block.version, why)
@@ -72,13 +122,10 @@ class Media:
         self._draft.leave_out("document", block, f"the model does not read a {kind}")
         return {"text": f"[A part of kind {kind} cannot be shown here.]"}
 
-    def _told(self, block: Block, file: Document) -> JsonObject:
-        """Return the text that a document holds, or words in its place."""
-        if modality_of(file.media_type) == "text" and not is_remote(file):
-            text = text_of(bytes_of(file, self._draft.blobs))
-            if text is not None:
-                return {"text": f"{file.name}\n{text}" if file.name else text}
-        self._draft.leave_out("document", block, f"the model does not read {file.media_type}")
+    def _words(self, block: Block, file: Document) -> JsonObject:
+        """Return the words in place of a document that was last decided on."""
+        why = f"the document ({file.media_type}) {self._draft.router.routes[-1].why}"
+        self._draft.leave_out("document", block, why)
         return {"text": words_for(file)}
 
     def _named(self, block: Block, value: JsonObject, given: str | None = None) -> JsonObject:

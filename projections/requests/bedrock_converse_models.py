@@ -1,8 +1,8 @@
 """What differs between the models behind Bedrock's Converse API, by their ids.
 
 `us.anthropic.claude-sonnet-4-5-20250929-v1:0` says whose model it is, which one, and from which
-regions it may answer; so does the ARN of a model or of an inference profile that ends so. Who reads
-what: docs.aws.amazon.com, "Supported models and model features".
+regions it may answer; so does the ARN of a model or of an inference profile that ends so. Which
+files they read is data: projections/capabilities.toml.
 """
 
 from __future__ import annotations
@@ -15,45 +15,28 @@ from typing import Final
 _REGIONS: Final = re.compile(r"(?:us|eu|apac|jp|au|ca|sa|me|af|us-gov|global)\.")
 _VENDOR: Final = re.compile(r"([a-z0-9]+)\.(.+)")
 
-_SEEN: Final = frozenset({"image", "document"})
-_FILES: Final = frozenset({"document"})
-_PICTURES: Final = frozenset({"image"})
-_NOTHING: Final[frozenset[str]] = frozenset()
-_BY_CLAUDE: Final = _SEEN | {"searchResult"}
-_BY_NOVA: Final = _SEEN | {"video"}
-
-_READS: Final[tuple[tuple[re.Pattern[str], frozenset[str], frozenset[str]], ...]] = (
-    (re.compile(r"anthropic\.claude-(v2|instant)"), _FILES, _NOTHING),
-    (re.compile(r"anthropic\."), _BY_CLAUDE, _BY_CLAUDE),
-    (re.compile(r"amazon\.nova-micro"), _NOTHING, _NOTHING),
-    (re.compile(r"amazon\.nova"), _BY_NOVA, _BY_NOVA),
-    (re.compile(r"meta\.llama(3-2-(11|90)b|4)"), _SEEN, _NOTHING),
-    (re.compile(r"mistral\.pixtral"), _SEEN, _NOTHING),
-    (re.compile(r"qwen\.qwen3-vl|google\.gemma|moonshotai\.kimi-k2\.5"), _PICTURES, _NOTHING),
-    (re.compile(r"(amazon|meta|mistral|cohere|ai21)\."), _FILES, _NOTHING),
-    (re.compile(r"[a-z0-9]+\."), _NOTHING, _NOTHING),
-    (re.compile(r""), _SEEN, _SEEN),
-)
-"""Models, and what they read of the user and of a result beside text; the last: nobody told."""
+_OLD_CLAUDE: Final = re.compile(r"anthropic\.claude-(v2|instant)")
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
     """The model that a request is for, as far as its id tells; empty words tell nothing.
 
-    `name` begins with the vendor and says nothing of regions. `reads` and `reads_in_results` are
-    kinds of blocks, beside text.
+    `name` begins with the vendor and says nothing of regions.
     """
 
     name: str
     vendor: str
-    reads: frozenset[str]
-    reads_in_results: frozenset[str]
 
     @property
-    def reads_s3(self) -> bool:
+    def reads_pages(self) -> bool:
+        """Whether blocks may hold what a search found."""
+        return self.vendor == "anthropic" and not _OLD_CLAUDE.match(self.name)
+
+    @property
+    def may_read_s3(self) -> bool:
         """Whether files may lie in S3: "This model doesn't support the s3Uri field." say others."""
-        return self.vendor == "amazon"
+        return self.vendor in ("amazon", "")
 
     @property
     def wants_results_alone(self) -> bool:
@@ -102,9 +85,5 @@ def model_of(model_id: str | None) -> Model:
     region = _REGIONS.match(last)
     name = last[region.end() :] if region else last
     found = _VENDOR.match(name)
-    known = name if found else ""
-    reads, in_results = next(
-        (user, results) for pattern, user, results in _READS if pattern.match(known)
-    )
     # What names nobody, such as a profile of the caller's own, is at least itself.
-    return Model(name or (model_id or ""), found.group(1) if found else "", reads, in_results)
+    return Model(name or (model_id or ""), found.group(1) if found else "")

@@ -11,12 +11,13 @@ from hansard.projections.history import Block
 from hansard.projections.native_members import objects
 from hansard.projections.neutral_bedrock import held, kind_of, neutral
 from hansard.projections.neutral_bedrock_documents import Part, document
-from hansard.projections.requests.bedrock_converse_documents import MEDIA, spell_document
+from hansard.projections.report import Where
+from hansard.projections.requests.bedrock_converse_documents import MEDIA
 from hansard.projections.requests.bedrock_converse_draft import Draft
 from hansard.projections.requests.bedrock_converse_media import Media
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of
 from hansard.projections.requests.foreign import content_of
 from hansard.projections.requests.result_words import FAILURE, words_for_nothing
+from hansard.projections.requests.round_documents import Behind
 
 _FILES: Final = MEDIA | {"searchResult"}
 
@@ -28,28 +29,30 @@ class Results:
         """Spell into a draft."""
         self._draft = draft
         self._media = media
+        self._behind = self._none()
 
-    def spell(self, block: Block) -> tuple[JsonObject, list[JsonObject]]:
-        """Return a result, and what follows the results of its round."""
+    def spell(self, block: Block) -> JsonObject:
+        """Return a result."""
         if block.mark == "missing":
             why = f"no result in time: {CANCELLED!r} stands in"
             self._draft.note("repaired", "B1", block.version, why)
-        following: list[JsonObject] = []
         told: JsonObject = {"toolUseId": self._draft.ids.of_result(block)}
         if (own := self._draft.own(block)) is not None:
             told = {**held(own), **told}
             given = held(own).get("content")
-            content = [
-                part for each in objects(given) for part in self._kept(block, each, following)
-            ]
+            content = [part for each in objects(given) for part in self._kept(block, each)]
             is_bare = given == []
         else:
-            parts = self.parts_of(block)
-            content = [part for each in parts for part in self._part(block, each, following)]
+            content = [part for each in self.parts_of(block) for part in self._part(block, each)]
             is_bare = False
         if not content and not is_bare:
             content = [{"text": words_for_nothing(is_error=block.is_error)}]
-        return {"toolResult": self._ended(block, {**told, "content": content})}, following
+        return {"toolResult": self._ended(block, {**told, "content": content})}
+
+    def following(self) -> list[tuple[Block, JsonObject]]:
+        """Return what follows the results of the round that is spelled, and begin the next."""
+        behind, self._behind = self._behind, self._none()
+        return list(zip(behind.blocks, behind.parts, strict=True))
 
     def parts_of(self, block: Block) -> tuple[Part, ...]:
         """Return what a result holds, whichever API it is of."""
@@ -77,47 +80,41 @@ class Results:
             return {**told, "content": [{"text": FAILURE}, *told["content"]]}
         return told
 
-    def _kept(
-        self, block: Block, value: JsonObject, following: list[JsonObject]
-    ) -> list[JsonObject]:
+    def _none(self) -> Behind[JsonObject]:
+        return Behind(self._draft.options.tags, _text)
+
+    def _kept(self, block: Block, value: JsonObject) -> list[JsonObject]:
         """Return a part of a result of this API."""
         text: Any = value.get("text")
         if isinstance(text, str) and not text.strip():
             self._draft.leave_out("B4", block, "blank text in a result")
             return []
-        return [self._file(block, value, following) if kind_of(value) in _FILES else value]
+        if kind_of(value) not in _FILES:
+            return [value]
+        where, spelled = self._media.own_in_result(block, value)
+        return [self._placed(block, document(value), where, spelled)]
 
-    def _part(
-        self, block: Block, part: Text | Document, following: list[JsonObject]
-    ) -> list[JsonObject]:
+    def _part(self, block: Block, part: Text | Document) -> list[JsonObject]:
         """Return a part of a result that another API or the caller spelled."""
         if isinstance(part, Text):
-            return self._kept(block, {"text": part.text}, following)
-        value = spell_document(part, self._draft.blobs)
-        if value is None:
-            return [self._media.said(block, part)]
-        return [self._file(block, value, following, part)]
+            return self._kept(block, _text(part.text))
+        where, spelled = self._media.in_result(block, part)
+        return [self._placed(block, part, where, spelled)]
 
-    def _file(
-        self,
-        block: Block,
-        value: JsonObject,
-        following: list[JsonObject],
-        part: Document | None = None,
+    def _placed(
+        self, block: Block, file: Part | None, where: Where, spelled: JsonObject
     ) -> JsonObject:
-        """Return a file of a result: there, behind a tag among what follows it, or in words."""
-        if (told := self._media.in_result(block, value, part)) is not None:
-            self._draft.kinds.add(kind_of(told))
-            return told
-        found = part or document(value)
-        if not isinstance(found, Document) or not self._media.reads(value):
-            return self._media.in_words(block, value)
+        """Return a file of a result, or the tag of one that follows it."""
+        if where != "behind" or not isinstance(file, Document):
+            self._draft.kinds.add(kind_of(spelled))
+            return spelled
         why = "a file of a result follows it: the model does not read it there"
         self._draft.note("moved", "B8", block.version, why)
-        tag = tag_of(block, found)
-        words = tag if following else f"{PREAMBLE}\n{tag}"
-        following += [{"text": words}, self._media.own(block, value)]
-        return {"text": tag}
+        return _text(self._behind.add(block, file, spelled))
+
+
+def _text(text: str) -> JsonObject:
+    return {"text": text}
 
 
 def _part(plain: JsonObject) -> Part:

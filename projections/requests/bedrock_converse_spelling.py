@@ -17,7 +17,7 @@ from hansard.projections.requests.bedrock_converse_documents import MEDIA
 from hansard.projections.requests.bedrock_converse_draft import MARK, Draft
 from hansard.projections.requests.bedrock_converse_media import Media
 from hansard.projections.requests.bedrock_converse_results import Results
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
+from hansard.projections.requests.document_tags import texts_before, words_for
 from hansard.projections.requests.foreign import arguments_of, told_of
 from hansard.projections.requests.result_words import headline, words_for_nothing
 
@@ -55,28 +55,31 @@ class Speller:
     def _spelled(self, turn: Turn, answered: set[int | None]) -> list[tuple[Block, JsonObject]]:
         """Return the blocks of a turn; what follows the results stands before all else."""
         told: list[tuple[Block, JsonObject]] = []
-        following: list[tuple[Block, JsonObject]] = []
+        stray: list[tuple[Block, JsonObject]] = []
+        before: Block | None = None
         for block in turn.blocks:
             if block.mark not in _RESULTS:
-                told += following
-                following = []
-                told += [(block, value) for value in self._block(block, turn.role, answered)]
+                told += [*self._results.following(), *stray]
+                stray = []
+                values = self._block(block, before, turn.role, answered)
+                told += [(block, value) for value in values]
             elif self._draft.ids.of_result(block) is None:
-                following += [(block, value) for value in self._stray(block)]
+                stray += [(block, value) for value in self._stray(block)]
             else:
-                result, files = self._results.spell(block)
-                told.append((block, result))
-                following += [(block, value) for value in files]
-        return told + following
+                told.append((block, self._results.spell(block)))
+            before = block
+        return [*told, *self._results.following(), *stray]
 
-    def _block(self, block: Block, role: Role, answered: set[int | None]) -> list[JsonObject]:
+    def _block(
+        self, block: Block, before: Block | None, role: Role, answered: set[int | None]
+    ) -> list[JsonObject]:
         match block.mark:
             case "call" | "unawaited":
                 return self._call(block, answered)
             case "late":
                 return self._late(block)
             case "document":
-                return self._found(block)
+                return self._found(block, before)
             case "result" | "missing":
                 return self._stray(block)
             case "note":
@@ -208,13 +211,12 @@ class Speller:
         words = words_for_nothing(is_error=block.is_error)
         return [{"text": headline(block)}, *(told or [{"text": words}])]
 
-    def _found(self, block: Block) -> list[JsonObject]:
+    def _found(self, block: Block, before: Block | None) -> list[JsonObject]:
         found = block.content
         if not isinstance(found, Document):
             return []
-        tag = tag_of(block, found)
-        told = f"{PREAMBLE}\n{tag}" if block.call_id else tag
-        return [{"text": told}, self._media.said(block, found)]
+        texts = texts_before(block, found, self._draft.options.tags, before)
+        return [*({"text": text} for text in texts), self._media.said(block, found)]
 
 
 _CALL: Final[JsonObject] = {"toolUseId": "", "name": "", "input": {}}

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from hansard.domain.content import Document, Text, ToolResult
+from hansard.domain.errors import UnsupportedDocument
 from hansard.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.requests.document_tags import PREAMBLE
 from hansard.projections.requests.request import Request
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.bedrock_happenings import CLAUDE, LLAMA, NOVA, WRITER
@@ -117,21 +119,32 @@ def test_what_is_said_later_moves_no_line() -> None:
     ("model", "file", "kind"),
     [
         (CLAUDE, PICTURE, "image"),
-        (CLAUDE, MOVIE, None),
         (NOVA, MOVIE, "video"),
         (LLAMA, REPORT, "document"),
-        (WRITER, PICTURE, None),
-        ("openai.gpt-oss-120b-1:0", REPORT, None),
         (None, PICTURE, "image"),
     ],
 )
-def test_a_file_goes_to_models_that_read_it(
-    model: str | None, file: Document, kind: str | None
+def test_a_file_goes_to_models_that_read_it(model: str | None, file: Document, kind: str) -> None:
+    request = converse(asked("see", file), model)
+    assert bedrock.kinds(request) == [["text", kind]]
+    assert "document" not in rules(request)
+
+
+@pytest.mark.parametrize(
+    ("model", "file"),
+    [(CLAUDE, MOVIE), (WRITER, PICTURE), ("openai.gpt-oss-120b-1:0", REPORT)],
+)
+def test_a_file_that_the_model_does_not_read_goes_as_words_once_it_was_answered(
+    model: str, file: Document
 ) -> None:
     """ "This model doesn't support the video content block that you provided." """
-    request = converse(asked("see", file), model)
-    assert bedrock.kinds(request) == [["text", kind or "text"]]
-    assert bool(request.report.of("document")) == (kind is None)
+    story = asked("see", file)
+    with pytest.raises(UnsupportedDocument, match=model):
+        converse(story, model)
+    bedrock.answers(story, "I see.", model=NOVA)
+    request = converse(story, model)
+    assert bedrock.kinds(request)[0] == ["text", "text"]
+    assert request.report.of("document")
 
 
 def test_a_text_goes_as_text_to_models_that_read_no_documents() -> None:
@@ -150,9 +163,9 @@ def test_claude_and_nova_read_files_in_results() -> None:
 
 def test_files_follow_the_results_where_the_model_reads_them_only_there() -> None:
     request = converse(found(LLAMA, Text(text="here"), PICTURE))
-    assert bedrock.kinds(request)[2:] == [["toolResult"], ["text"], ["text", "image"]]
+    assert bedrock.kinds(request)[2:] == [["toolResult"], ["text"], ["text", "text", "image"]]
     tag = request["messages"][2]["content"][0]["toolResult"]["content"][1]["text"]
-    assert tag in request["messages"][4]["content"][0]["text"]
+    assert request["messages"][4]["content"][:2] == [{"text": PREAMBLE}, {"text": tag}]
     assert {"B8", "B9"} <= rules(request)
 
 
@@ -174,7 +187,7 @@ def test_a_file_in_s3_is_read_by_nova_alone_and_not_in_results() -> None:
     bedrock.gives(story, "t1", S3)
     request = converse(story)
     assert request["messages"][0]["content"][1] == S3
-    assert bedrock.kinds(request)[2] == ["toolResult", "text", "image"]
+    assert bedrock.kinds(request)[2] == ["toolResult", "text", "text", "image"]
     assert "s3" not in str(converse(story, CLAUDE)["messages"])
 
 
@@ -199,8 +212,8 @@ def test_a_document_that_was_found_travels_behind_its_tag() -> None:
     bedrock.gives(story, "t1", {"text": "ok"})
     story.happen(DocumentExtracted(document=REPORT, call_id="t1", tool_name="look_up"))
     told = converse(story)["messages"][-1]["content"]
-    assert [next(iter(block)) for block in told] == ["toolResult", "text", "document"]
-    assert 'tool-call-id="t1"' in told[1]["text"]
+    assert [next(iter(block)) for block in told] == ["toolResult", "text", "text", "document"]
+    assert 'tool-call-id="t1"' in told[2]["text"]
 
 
 def test_what_is_no_base64_stays_as_it_is() -> None:
@@ -212,6 +225,8 @@ def test_what_is_no_base64_stays_as_it_is() -> None:
 
 def test_a_page_of_the_web_goes_as_words_for_bedrock_fetches_none() -> None:
     page = Document(media_type="image/png", url="https://example.com/a.png")
-    request = converse(asked("see", page), NOVA)
-    assert bedrock.kinds(request) == [["text", "text"]]
+    story = asked("see", page)
+    bedrock.answers(story, "I see.")
+    request = converse(story, NOVA)
+    assert bedrock.kinds(request)[0] == ["text", "text"]
     assert "document" in rules(request)
