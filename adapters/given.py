@@ -1,33 +1,23 @@
-"""What callers hand over (text, paths, bytes, plain JSON) as content blocks."""
+"""What callers hand over as prompts and tools, as the record takes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
 
 from pydantic import ValidationError
 
-from hansard.adapters.arguments import kind_of, several, text_given, text_if_given
-from hansard.domain import jsontext
-from hansard.domain.content import Blob, Document, Native, Text
-from hansard.domain.documents import media_type_of
+from hansard.adapters.arguments import kind_of, several, text_if_given
+from hansard.adapters.given_documents import PutBlob, described, stored
+from hansard.domain.content import Document, Native, Text
 from hansard.domain.errors import InvalidContent
 from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 from hansard.projections.apis import known_api
-
-GivenDocument: TypeAlias = Path | bytes | Document
-"""A document as callers give it: a file, its bytes, or one that is described already."""
 
 GivenTool: TypeAlias = ToolDefinition | BuiltinTool | Native | Mapping[str, Any]
 """A tool as callers give it: a definition, a mapping of its fields, or one API's own JSON."""
 
 _Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
-
-PutBlob: TypeAlias = Callable[[Iterable[bytes]], Blob]
-"""Stores bytes and returns their reference."""
-
-_PIECE: Final = 1024 * 1024
 
 
 def prompt(text: object, documents: object, put: PutBlob) -> tuple[Text | Document, ...]:
@@ -36,11 +26,11 @@ def prompt(text: object, documents: object, put: PutBlob) -> tuple[Text | Docume
     Nothing is stored of what is refused. Blank text alone is: no provider takes it.
     """
     said = text_if_given("a prompt's text", text)
-    attached = tuple(_checked(given) for given in several("documents", documents))
+    attached = tuple(described(given) for given in several("documents", documents))
     if said is not None and not said.strip() and not attached:
         raise InvalidContent("the prompt is blank: give it text or a document")
-    stored = tuple(document(given, put) for given in attached)
-    return stored if said is None else (*stored, Text(text=said))
+    kept = tuple(stored(given, put) for given in attached)
+    return kept if said is None else (*kept, Text(text=said))
 
 
 def tools(given: object) -> tuple[_Tool, ...]:
@@ -58,39 +48,6 @@ def sources(given: object) -> tuple[ToolSource, ...]:
         if not isinstance(each, ToolSource):
             raise InvalidContent(f"a source of tools is a hansard.ToolSource, not {kind_of(each)}")
     return cast("tuple[ToolSource, ...]", listed)
-
-
-def document(given: GivenDocument, put: PutBlob) -> Document:
-    """Return the document, its bytes stored as a blob; InvalidContent if it cannot be read."""
-    match given:
-        case Document():
-            return given
-        case bytes():
-            return Document(media_type=media_type_of(given), blob=put((given,)))
-        case Path():
-            return _file(given, put)
-
-
-def result_content(given: Any, put: PutBlob) -> tuple[Text | Document, ...]:
-    """Return what a tool gave as blocks.
-
-    A string is a text; None is nothing; a path, bytes or a Document is a document; a list of
-    blocks and documents keeps its order; anything else is written as JSON.
-    """
-    match given:
-        case None | "":
-            return ()
-        case str():
-            return (Text(text=text_given("a tool's result", given)),)
-        case Text():
-            return (given,)
-        case Path() | bytes() | Document():
-            return (document(given, put),)
-        case list() | tuple() if _has_blocks(cast("Sequence[object]", given)):
-            parts = (result_content(item, put) for item in cast("Sequence[object]", given))
-            return tuple(block for part in parts for block in part)
-        case _:
-            return (Text(text=jsontext.write(given).decode()),)
 
 
 def _tool(given: object) -> _Tool:
@@ -122,32 +79,3 @@ def _check_builtin(tool: BuiltinTool) -> None:
         )
     for api in tool.options:
         known_api(api)
-
-
-def _checked(given: object) -> GivenDocument:
-    if isinstance(given, Path | bytes | Document):
-        return given
-    raise InvalidContent(
-        "a document is a pathlib.Path, bytes or a hansard.Document, "
-        f"not {kind_of(given)}: for a file give pathlib.Path(...)"
-    )
-
-
-def _has_blocks(items: Sequence[object]) -> bool:
-    return any(isinstance(item, Text | Document | Path | bytes) for item in items)
-
-
-def _file(path: Path, put: PutBlob) -> Document:
-    try:
-        with path.open("rb") as file:
-            first = file.read(_PIECE)
-        blob = put(_pieces(path))
-    except OSError as exc:
-        raise InvalidContent(f"the document cannot be read: {exc.strerror}") from exc
-    return Document(media_type=media_type_of(first, path.name), name=path.name, blob=blob)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            yield piece

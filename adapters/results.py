@@ -6,18 +6,47 @@ other. A result says which of them it is of only where it must: where the id has
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Protocol
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, TypeAlias
 from uuid import UUID
 
 from hansard.adapters.writing import Done
 from hansard.domain.errors import IdempotencyMismatch
-from hansard.domain.events import Event, ToolCallRecorded, ToolResultRecorded
+from hansard.domain.events import (
+    DocumentExtracted,
+    Event,
+    ToolCallRecorded,
+    ToolResultRecorded,
+    ToolResultRejected,
+)
 from hansard.domain.head import Head
-from hansard.domain.log import Log, Recorded, RecordedEvent
+from hansard.domain.log import Duplicate, Log, Recorded, RecordedEvent
 
+logger = logging.getLogger("hansard")
+
+Reason: TypeAlias = Literal["cancelled", "duplicate"]
+"""Why a result is no part of the history."""
+
+NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 _A_PAGE: Final = 256
+_GIVEN: Final = ("tool_result.recorded", "tool_result.rejected")
 _CALLS: Final = ("tool_call.recorded", "tool_result.recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The call had a result already: this one was kept at version `first`, beside the history.
+
+    `reason` is `cancelled` where the call had been given up, else `duplicate`.
+    """
+
+    first: int
+    last: int
+    reason: Reason
 
 
 class Conversation(Protocol):
@@ -37,24 +66,82 @@ class Conversation(Protocol):
         """Return where the conversation stands."""
         ...
 
-    def append(self, *said: Event) -> Done:
+    def append(self, *said: Event, metadata: Mapping[str, str] = ...) -> Done:
         """Record events; IdempotencyMismatch where an id stands for other content."""
         ...
 
 
-def record_result(talk: Conversation, result: ToolResultRecorded) -> Done:
-    """Record a result; the same again changes nothing, another is an IdempotencyMismatch."""
-    try:
-        done = talk.append(result)
-    except IdempotencyMismatch:
-        apart = told_apart(talk.backend, talk.conversation_id, talk.head(), result)
-        if apart.call is None:
-            raise
-        return talk.append(apart)
+def record_result(
+    talk: Conversation,
+    result: ToolResultRecorded,
+    extracted: Sequence[DocumentExtracted] = (),
+    *,
+    metadata: Mapping[str, str] = NO_METADATA,
+) -> Done | Rejected:
+    """Record a result, and what was found in it; the same again changes nothing.
+
+    Where the call has another result, this one is kept beside the history.
+    """
+    done = _append(talk, result, extracted, metadata)
     if isinstance(done, Recorded):
         return done
     apart = told_apart(talk.backend, talk.conversation_id, talk.head(), result)
-    return done if apart.call is None else talk.append(apart)
+    if apart.call is not None:
+        done = _append(talk, apart, extracted, metadata)
+    return _reject(talk, apart, metadata) if done is None else done
+
+
+def _append(
+    talk: Conversation,
+    result: ToolResultRecorded,
+    extracted: Sequence[DocumentExtracted],
+    metadata: Mapping[str, str],
+) -> Done | None:
+    """Return what was done; None where the call has another result.
+
+    With the documents it is all or none, and they have no name to be known by: so the result is
+    looked for alone.
+    """
+    tries: list[tuple[Event, ...]] = [(result, *extracted), (result,)]
+    for said in tries if extracted else tries[:1]:
+        with suppress(IdempotencyMismatch):
+            return talk.append(*said, metadata=metadata)
+    return None
+
+
+def _reject(
+    talk: Conversation, result: ToolResultRecorded, metadata: Mapping[str, str]
+) -> Done | Rejected:
+    reason: Reason = "duplicate"
+    head = talk.head()
+    for recorded in backwards(talk.backend, talk.conversation_id, head.version):
+        if recorded.type not in _GIVEN:
+            continue
+        match recorded.event():
+            case ToolResultRejected(line=None) as event if _is_same(event, result):
+                return Duplicate(recorded.version, recorded.version)
+            case ToolResultRecorded(line=None, call_id=named, call=call, cancelled=cancelled) if (
+                named == result.call_id and call == result.call
+            ):
+                reason = "cancelled" if cancelled else "duplicate"
+                break
+            case _:
+                continue
+    rejected = ToolResultRejected(
+        call_id=result.call_id, content=result.content, is_error=result.is_error, reason=reason
+    )
+    done = talk.append(rejected, metadata=metadata)
+    logger.warning(
+        "call %s has a result already (%s): the other one is kept beside the history",
+        result.call_id,
+        reason,
+    )
+    return Rejected(done.first, done.last, reason)
+
+
+def _is_same(event: ToolResultRejected, result: ToolResultRecorded) -> bool:
+    said = (event.call_id, event.content, event.is_error)
+    return said == (result.call_id, result.content, result.is_error)
 
 
 def told_apart(
@@ -69,7 +156,7 @@ def told_apart(
 
 def _last_named(log: Log, conversation_id: UUID, version: int, call_id: str) -> int | None:
     """Return which call of an id was made or answered last; None if it is told by its id alone."""
-    for recorded in _backwards(log, conversation_id, version):
+    for recorded in backwards(log, conversation_id, version):
         if recorded.type not in _CALLS:
             continue
         match recorded.event():
@@ -82,7 +169,8 @@ def _last_named(log: Log, conversation_id: UUID, version: int, call_id: str) -> 
     return None
 
 
-def _backwards(log: Log, conversation_id: UUID, version: int) -> Iterator[RecordedEvent]:
+def backwards(log: Log, conversation_id: UUID, version: int) -> Iterator[RecordedEvent]:
+    """Yield the events of a conversation up to a version, the last one first."""
     while version > 0:
         after = max(0, version - _A_PAGE)
         yield from reversed(list(log.read(conversation_id, after=after, until=version)))

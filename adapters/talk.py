@@ -17,13 +17,14 @@ from hansard.adapters.arguments import (
     version_given,
     version_if_given,
 )
-from hansard.adapters.given import GivenDocument
+from hansard.adapters.given_documents import GivenDocument
 from hansard.adapters.given_tools import DeclaredTool, given_tools
 from hansard.adapters.journals import Journals
 from hansard.adapters.lineage import Stretch
-from hansard.adapters.results import record_result
+from hansard.adapters.results import Rejected, record_result
 from hansard.adapters.stream import Stream
 from hansard.adapters.talk_wire import TalkWire
+from hansard.adapters.tool_results import give_result
 from hansard.adapters.writing import Done
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
@@ -111,20 +112,18 @@ class Talk:
         decided = given_tools(tools, sources)
         return self.append(*conversation.declare_tools(self.stream.known_head(), *decided))
 
-    def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done:
-        """Record what a tool gave: text, JSON, a path, bytes, or a list of texts and documents.
+    def tool_result(
+        self, call_id: str, content: Any, *, is_error: bool = False
+    ) -> Done | Rejected:
+        """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.
 
-        Durable when it returns. A call has one result: giving it again changes nothing, giving
-        another is an IdempotencyMismatch.
+        Durable when it returns. A call has one result: giving it again changes nothing, another is
+        kept beside the history, and the answer says so. docs/documents.md tells what is found.
         """
         call = text_given("a call's id", call_id)
-        blocks = given.result_content(content, self.stream.put)
-        (result,) = conversation.give_result(
-            self.stream.known_head(), call, blocks, is_error=bool(is_error)
-        )
-        return record_result(self.stream, result)
+        return give_result(self.stream, call, content, is_error=bool(is_error))
 
-    def cancel(self, call_id: str) -> Done:
+    def cancel(self, call_id: str) -> Done | Rejected:
         """Record that a call was given up without a result."""
         call = text_given("a call's id", call_id)
         (result,) = conversation.cancel_call(self.stream.known_head(), call)

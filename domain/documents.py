@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import mimetypes
+import re
+import unicodedata
 from typing import Final, Literal
+
+from hansard.domain.content import Document
 
 Modality = Literal["text", "image", "document", "audio", "video"]
 """The way a document reaches a model."""
@@ -19,6 +23,19 @@ _MAGIC: Final = (
     (0, b"GIF8", "image/gif"),
     (8, b"WEBP", "image/webp"),
 )
+_TOKEN: Final = r"[0-9A-Za-z!#$%&'*+.^_`|~-]+"
+_TYPE: Final = re.compile(rf"({_TOKEN}/{_TOKEN})[ \t]*((?:;[ \t]*[\x20-\x7e]*)?)")
+"""A media type and its parameters (RFC 9110, section 8.3.1)."""
+
+_LONGEST_TYPE: Final = 255
+_LONGEST_NAME: Final = 255
+_LONGEST_ENDING: Final = 16
+_HARMFUL: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""What no name is made of: control characters, halves of pairs, ends of lines and paragraphs."""
+
+_TURNING: Final = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+"""What makes a name read otherwise than it is (Unicode, UAX 9)."""
+
 _TEXTUAL: Final = frozenset(
     {
         "application/json",
@@ -29,7 +46,7 @@ _TEXTUAL: Final = frozenset(
 )
 
 
-def media_type_of(data: bytes, name: str | None = None) -> str:
+def media_type_of(data: bytes | bytearray, name: str | None = None) -> str:
     """Return the media type of a document: by its first bytes, else by its name."""
     for offset, magic, media_type in _MAGIC:
         if data[offset : offset + len(magic)] == magic:
@@ -38,9 +55,60 @@ def media_type_of(data: bytes, name: str | None = None) -> str:
     return guessed or UNKNOWN
 
 
+def media_type_given(given: str) -> str | None:
+    """Return a media type in its usual spelling, type and subtype in lower case; None if it is none."""
+    said = _TYPE.fullmatch(given.strip())
+    if said is None or len(given) > _LONGEST_TYPE:
+        return None
+    return said[1].lower() + said[2].rstrip("; \t")
+
+
+def media_type_found(declared: str | None, first: bytes, name: str | None = None) -> str:
+    """Return the media type of what came from outside, by its first bytes, what was said, its name.
+
+    What was said counts where the bytes do not tell otherwise.
+    """
+    said = media_type_given(declared or "") or UNKNOWN
+    told = media_type_of(first)
+    if told != UNKNOWN:
+        return said if essence_of(said) == told else told
+    return media_type_of(b"", name) if essence_of(said) == UNKNOWN else said
+
+
+def essence_of(media_type: str) -> str:
+    """Return a media type without its parameters, in lower case."""
+    return media_type.partition(";")[0].strip().lower()
+
+
+def name_of(given: str | None) -> str | None:
+    """Return the name of a document by what it was called: the last part of a path, safe to show.
+
+    At most 255 bytes of UTF-8, as file systems take them, with its ending; None if nothing is left.
+    """
+    last = re.split(r"[/\\]", (given or "").rstrip("/\\"))[-1]
+    shown = "".join(filter(_is_harmless, last)).strip()
+    if not shown.strip("."):
+        return None
+    return shown if len(shown.encode()) <= _LONGEST_NAME else _shortened(shown)
+
+
+def _is_harmless(character: str) -> bool:
+    if unicodedata.category(character) in _HARMFUL:
+        return False
+    return unicodedata.bidirectional(character) not in _TURNING
+
+
+def _shortened(name: str) -> str:
+    stem, dot, ending = name.rpartition(".")
+    if not stem or len(ending.encode()) > _LONGEST_ENDING:
+        stem, dot, ending = name, "", ""
+    room = _LONGEST_NAME - len((dot + ending).encode())
+    return stem.encode()[:room].decode(errors="ignore").rstrip() + dot + ending
+
+
 def modality_of(media_type: str) -> Modality:
     """Return how a media type travels; what is not known travels as a document."""
-    essence = media_type.partition(";")[0].strip().lower()
+    essence = essence_of(media_type)
     major = essence.partition("/")[0]
     if essence in _TEXTUAL or essence.endswith(("+json", "+xml")) or major == "text":
         return "text"
@@ -49,6 +117,17 @@ def modality_of(media_type: str) -> Modality:
             return major
         case _:
             return "document"
+
+
+def reference_to(document: Document) -> dict[str, str]:
+    """Return what stands for a document in the text of a result that it was found in."""
+    told = {
+        "document": None if document.blob is None else document.blob.sha256[:_SHORT],
+        "url": document.url,
+        "name": document.name,
+        "media_type": document.media_type,
+    }
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def document_id(digest: str) -> str:

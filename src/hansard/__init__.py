@@ -7,6 +7,7 @@ All errors are `HansardError`; hansard/domain/errors.py shows their tree.
 from hansard.adapters.app import connect
 from hansard.adapters.capture.spool import RecordingWarning
 from hansard.adapters.request_check import Verdict, check_request
+from hansard.adapters.results import Rejected
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
 from hansard.adapters.tools.a2a_cards import agent_card
@@ -79,6 +80,7 @@ __all__ = [
     "NothingToSend",
     "Recorded",
     "RecordingWarning",
+    "Rejected",
     "ResultsWithoutConversation",
     "RoundOpen",
     "SchemaNewer",

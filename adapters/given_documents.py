@@ -1,0 +1,153 @@
+"""Documents that callers hand over: looked at first, stored when all else is in order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from hansard.adapters.arguments import kind_of
+from hansard.domain.content import Blob, Document
+from hansard.domain.documents import (
+    UNKNOWN,
+    essence_of,
+    media_type_found,
+    media_type_given,
+    media_type_of,
+    name_of,
+)
+from hansard.domain.errors import InvalidContent
+
+logger = logging.getLogger("hansard")
+
+GivenDocument: TypeAlias = Path | bytes | Document
+"""A document as callers give it: a file, its bytes, or one that is described already."""
+
+PutBlob: TypeAlias = Callable[[Iterable[bytes]], Blob]
+"""Stores bytes and returns their reference."""
+
+_READ_BY_PROVIDERS: Final = frozenset({"http", "https"})
+_PIECE: Final = 1024 * 1024
+_HEAD: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """A document whose bytes are not stored yet: they are given, or in a file."""
+
+    source: bytes | Path
+    media_type: str
+    name: str | None = None
+
+
+def described(given: object) -> Document | Unstored:
+    """Return a document with its type and name; InvalidContent where it is none or cannot be read.
+
+    Nothing is stored, and of a file only its beginning is read.
+    """
+    match given:
+        case Unstored():
+            return given
+        case Document():
+            return _checked(given)
+        case bytes() | bytearray():
+            return Unstored(bytes(given), media_type_of(given[:_HEAD]))
+        case memoryview():
+            return Unstored(given.tobytes(), media_type_of(given[:_HEAD].tobytes()))
+        case Path():
+            name = name_of(given.name)
+            found = media_type_of(_beginning(given), name)
+            _say_where_other(media_type_of(b"", name), found)
+            return Unstored(given, found, name)
+        case _:
+            raise InvalidContent(
+                "a document is a pathlib.Path, bytes or a hansard.Document, "
+                f"not {kind_of(given)}: for a file give pathlib.Path(...)"
+            )
+
+
+def stored(given: Document | Unstored, put: PutBlob) -> Document:
+    """Return the document, its bytes stored as a blob; a file is read in pieces of 1 MiB."""
+    if isinstance(given, Document):
+        return given
+    if isinstance(given.source, bytes):
+        blob = put((given.source,))
+    else:
+        with _reading():
+            blob = put(_pieces(given.source))
+    return Document(media_type=given.media_type, name=given.name, blob=blob)
+
+
+def from_outside(data: bytes, declared: str | None, named: str | None) -> Unstored:
+    """Return a document that a tool's server made, of the type that its bytes have.
+
+    What the server says of it counts where they do not tell.
+    """
+    name = name_of(named)
+    found = media_type_found(declared, data[:_HEAD], name)
+    _say_where_other(declared, found)
+    return Unstored(data, found, name)
+
+
+def linked(url: str, declared: str | None, named: str | None) -> Document | None:
+    """Return the document at an address of the web; None for another one: no provider reads it."""
+    if url.partition(":")[0].lower() not in _READ_BY_PROVIDERS:
+        return None
+    name = name_of(named) or name_in(url)
+    found = media_type_found(declared, b"", name_in(url) or name)
+    return Document(media_type=found, name=name, url=url)
+
+
+def name_in(uri: str) -> str | None:
+    """Return the name of what a URI names: the last segment of its path (RFC 3986)."""
+    try:
+        return name_of(unquote(urlsplit(uri).path))
+    except ValueError:
+        return None
+
+
+def _say_where_other(declared: str | None, found: str) -> None:
+    said = media_type_given(declared or "") or UNKNOWN
+    if essence_of(said) not in (UNKNOWN, essence_of(found)):
+        logger.info("a document was said to be %s: its bytes are %s", essence_of(said), found)
+
+
+def _checked(given: Document) -> Document:
+    media_type = media_type_given(given.media_type)
+    if media_type is None:
+        raise InvalidContent('a media type is `type/subtype`: write media_type="application/pdf"')
+    if (given.blob is None) == (given.url is None):
+        raise InvalidContent(
+            "a document has bytes (`blob`) or a `url`, and not both: give its bytes"
+        )
+    name = name_of(given.name)
+    if (media_type, name) == (given.media_type, given.name):
+        return given
+    return given.model_copy(update={"media_type": media_type, "name": name})
+
+
+def _beginning(path: Path) -> bytes:
+    with _reading():
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # Opening a pipe would wait for who writes to it; a device may have no end.
+            raise InvalidContent("the document cannot be read: it is no regular file")
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+@contextmanager
+def _reading() -> Generator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise InvalidContent(f"the document cannot be read: {exc.strerror}") from exc

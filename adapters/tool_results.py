@@ -1,0 +1,90 @@
+"""What a tool gave on its way into the log: its result, and the documents that were found in it."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from hansard.adapters.given_results import Stored, given_result
+from hansard.adapters.results import NO_METADATA, Rejected, backwards, record_result
+from hansard.adapters.stream import Stream
+from hansard.adapters.writing import Done
+from hansard.domain import conversation
+from hansard.domain.events import DocumentExtracted, ToolCallRecorded, ToolsDeclared
+from hansard.domain.log import Recorded
+
+logger = logging.getLogger("hansard")
+
+_CALL: Final = "tool_call.recorded"
+
+
+def give_result(
+    talk: Stream,
+    call_id: str,
+    content: object,
+    *,
+    is_error: bool = False,
+    metadata: Mapping[str, str] = NO_METADATA,
+) -> Done | Rejected:
+    """Record what a tool gave, and the documents in it; `metadata` goes into the header.
+
+    InvalidInput where no record can hold it: then nothing is stored.
+    """
+    given = given_result(content)
+    is_error = is_error or given.is_error
+    conversation.give_result(talk.known_head(), call_id, ())
+    kept = given.stored(talk.put)
+    (result,) = conversation.give_result(talk.known_head(), call_id, kept.parts, is_error=is_error)
+    done = record_result(talk, result, _extracted(talk, call_id, kept), metadata=metadata)
+    if kept.documents and isinstance(done, Recorded):
+        _summarise(call_id, kept)
+    return done
+
+
+def _extracted(talk: Stream, call_id: str, kept: Stored) -> tuple[DocumentExtracted, ...]:
+    if not kept.documents:
+        return ()
+    name = _called_name(talk, call_id)
+    return tuple(
+        DocumentExtracted(document=document, call_id=call_id, tool_name=name, path=path)
+        for document, path in kept.documents
+    )
+
+
+def _called_name(talk: Stream, call_id: str) -> str | None:
+    """Return the caller's own name of the tool that a call is of; None where it is not known.
+
+    Of the calls of an id it is the one that awaits its result, else the last of the conversation.
+    """
+    # What reads calls takes a while to import, and most results hold no document.
+    from hansard.adapters.calls import awaited_calls
+    from hansard.adapters.reading import in_force
+    from hansard.projections.called_names import given_names
+
+    head = talk.head()
+    if head.version == 0:
+        return None
+    stretches = talk.lineage(head.version, head)
+    awaited = {call.id: call.name for call in awaited_calls(talk.backend, stretches, head)}
+    if call_id in awaited:
+        return awaited[call_id]
+    for recorded in backwards(talk.backend, talk.conversation_id, head.version):
+        event = recorded.event() if recorded.type == _CALL else None
+        if isinstance(event, ToolCallRecorded) and event.call_id == call_id:
+            declared = in_force(talk.backend, stretches, "tools")
+            tools = declared.event() if declared else None
+            names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
+            return names.get(event.name, event.name)
+    return None
+
+
+def _summarise(call_id: str, kept: Stored) -> None:
+    types = Counter(placed.document.media_type for placed in kept.documents)
+    logger.info(
+        "%d documents were found in the result of call %s: %s",
+        len(kept.documents),
+        call_id,
+        ", ".join(f"{count} of {media_type}" for media_type, count in sorted(types.items())),
+    )

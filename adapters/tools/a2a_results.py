@@ -1,0 +1,150 @@
+"""What agents give that are called by A2A, as their JSON with the documents taken out.
+
+The types are those of the `a2a-sdk`: of version 1 (protobuf, package `lf.a2a.v1`) and of version
+0.3. The documents of a task are those of its artifacts, then of its history; those of the message
+of its status are not looked for: it is about the work, and no part of what was made.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+from hansard.adapters.given_documents import Unstored, from_outside, linked
+from hansard.adapters.tools.plain_json import plain
+from hansard.adapters.tools.unfolded import Unfolded
+from hansard.domain.content import Document
+from hansard.domain.jsontext import JsonObject
+
+_MODULES: Final = frozenset({"a2a", "a2a_pb2"})
+_FAILED: Final = frozenset({"TASK_STATE_FAILED", "TASK_STATE_REJECTED", "failed", "rejected"})
+_HOLDING: Final = ("artifacts", "history")
+"""What of a task holds documents, in their order."""
+
+_EXACT: Final = 2**53
+
+
+def is_told(value: object) -> bool:
+    """Whether a value is a message, a task, or a part of one, of the `a2a-sdk`."""
+    kind = type(value)
+    return kind.__name__ in _KINDS and kind.__module__.partition(".")[0] in _MODULES
+
+
+def told(value: Any) -> Unfolded:
+    """Return the JSON of a value, documents in the place of their bytes and addresses."""
+    kind = type(value).__name__
+    said = _KINDS[kind](plain(value))
+    status: Any = said.get("task", said).get("status", {})
+    return Unfolded(said, is_error=status.get("state") in _FAILED)
+
+
+def _part(part: JsonObject) -> JsonObject:
+    """Return a part with its document in place; what else is said of it stays."""
+    if "data" in part:
+        return {**part, "data": _with_integers(part["data"])}
+    if isinstance(part.get("file"), dict):
+        found = _document(part["file"], "bytes", "uri", "mimeType", "name")
+        return part if found is None else {**part, "file": found}
+    found = _document(part, "raw", "url", "mediaType", "filename")
+    if found is None:
+        return part
+    kept = {name: part[name] for name in part if name not in ("filename", "mediaType")}
+    return {**kept, "raw" if "raw" in part else "url": found}
+
+
+def _document(
+    held: JsonObject, inline: str, address: str, media_type: str, name: str
+) -> Document | Unstored | None:
+    declared, named = held.get(media_type), held.get(name)
+    if address in held:
+        return linked(held[address], declared, named)
+    data = _decoded(held.get(inline))
+    return None if data is None else from_outside(data, declared, named)
+
+
+def _with_parts(message: JsonObject) -> JsonObject:
+    return {**message, "parts": [_part(part) for part in message.get("parts", ())]}
+
+
+def _task(task: JsonObject) -> JsonObject:
+    told = _with_status(task)
+    rest = {name: told[name] for name in told if name not in _HOLDING}
+    held = ((name, [_with_parts(each) for each in told[name]]) for name in _HOLDING if name in told)
+    return {**rest, **dict[str, Any](held)}
+
+
+def _with_status(event: JsonObject) -> JsonObject:
+    """Return a task, or news of it, without the bytes of files in the message of its status."""
+    status: Any = event.get("status", {})
+    if "message" not in status:
+        return event
+    message = status["message"]
+    parts = [_without_bytes(part) for part in message.get("parts", ())]
+    return {**event, "status": {**status, "message": {**message, "parts": parts}}}
+
+
+def _without_bytes(part: JsonObject) -> JsonObject:
+    if "data" in part:
+        return {**part, "data": _with_integers(part["data"])}
+    if isinstance(part.get("file"), dict):
+        return {**part, "file": _without(part["file"], "bytes")}
+    return _without(part, "raw")
+
+
+def _without(held: JsonObject, name: str) -> JsonObject:
+    return {each: value for each, value in held.items() if each != name}
+
+
+def _artifact_update(event: JsonObject) -> JsonObject:
+    return {**event, "artifact": _with_parts(event.get("artifact", {}))}
+
+
+def _response(response: JsonObject) -> JsonObject:
+    return {name: _MEMBERS[name](value) for name, value in response.items()}
+
+
+def _decoded(text: object) -> bytes | None:
+    """Return the bytes of base64; None where it is none: then it stays as it came."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _with_integers(value: Any) -> Any:
+    """Return JSON with whole numbers as such: protobuf's `Value` knows doubles alone."""
+    match value:
+        case float() if value.is_integer() and abs(value) <= _EXACT:
+            return int(value)
+        case dict():
+            members = cast("JsonObject", value)
+            return {name: _with_integers(member) for name, member in members.items()}
+        case list():
+            return [_with_integers(item) for item in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+_KINDS: Final[Mapping[str, Callable[[JsonObject], JsonObject]]] = {
+    "Part": _part,
+    "Message": _with_parts,
+    "Artifact": _with_parts,
+    "Task": _task,
+    "TaskArtifactUpdateEvent": _artifact_update,
+    "TaskStatusUpdateEvent": _with_status,
+    "SendMessageResponse": _response,
+    "StreamResponse": _response,
+}
+"""Names of types to what tells their JSON."""
+
+_MEMBERS: Final[Mapping[str, Callable[[JsonObject], JsonObject]]] = {
+    "task": _task,
+    "message": _with_parts,
+    "artifactUpdate": _artifact_update,
+    "statusUpdate": _with_status,
+}
+"""Members of an agent's answer, one of which it has."""

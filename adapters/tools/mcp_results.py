@@ -1,0 +1,127 @@
+"""What the tools of MCP servers give, as texts and documents.
+
+The shapes are those of the Model Context Protocol's schemas (2025-06-18 to 2026-07-28), as the
+`mcp` SDK has them: `CallToolResult`, `ReadResourceResult` and the blocks of content.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from hansard.adapters.given_documents import from_outside, linked, name_in
+from hansard.adapters.tools.plain_json import plain
+from hansard.adapters.tools.unfolded import Unfolded
+from hansard.domain import jsontext
+from hansard.domain.content import Text
+from hansard.domain.errors import MalformedJson
+
+_MODULES: Final = frozenset({"mcp", "mcp_types"})
+
+
+def is_told(value: object) -> bool:
+    """Whether a value is a result, or a block of content, of the `mcp` SDK."""
+    kind = type(value)
+    return kind.__name__ in _KINDS and kind.__module__.partition(".")[0] in _MODULES
+
+
+def told(value: Any) -> Unfolded:
+    """Return what a result or a block says."""
+    return _KINDS[type(value).__name__](value)
+
+
+def _result(result: Any) -> Unfolded:
+    """Return the blocks of a result, and its structured content where no text says the same.
+
+    A server "SHOULD also return the serialized JSON in a TextContent block" (MCP, "Tools"), so that
+    it would be told twice. Absent is not null there.
+    """
+    said = list(_blocks(result.content))
+    if "structured_content" in result.model_fields_set:
+        said += _structured(result.structured_content, said)
+    return Unfolded(said, "/content", is_error=bool(result.is_error))
+
+
+def _blocks(content: Sequence[object]) -> Iterator[object]:
+    """Yield the blocks of a result; those of a kind that is not known as their JSON."""
+    for block in content:
+        yield block if is_told(block) else _as_json(block)
+
+
+def _structured(value: Any, said: list[object]) -> list[Text]:
+    structured = jsontext.write_canonical(value)
+    texts = (getattr(block, "text", None) for block in said)
+    if any(isinstance(text, str) and _canonical(text) == structured for text in texts):
+        return []
+    return [Text(text=jsontext.write(value).decode())]
+
+
+def _canonical(text: str) -> bytes | None:
+    try:
+        return jsontext.write_canonical(jsontext.read(text))
+    except MalformedJson:
+        return None
+
+
+def _contents(result: Any) -> Unfolded:
+    return Unfolded(list(_blocks(result.contents)), "/contents")
+
+
+def _text(block: Any) -> Unfolded:
+    return Unfolded(Text(text=block.text))
+
+
+def _media(block: Any) -> Unfolded:
+    data = _decoded(block.data)
+    return Unfolded(_as_json(block) if data is None else from_outside(data, block.mime_type, None))
+
+
+def _embedded(block: Any) -> Unfolded:
+    return Unfolded(block.resource)
+
+
+def _text_resource(resource: Any) -> Unfolded:
+    declared = resource.mime_type or "text/plain"
+    data = resource.text.encode(errors="surrogatepass")
+    return Unfolded(from_outside(data, declared, name_in(str(resource.uri))))
+
+
+def _blob_resource(resource: Any) -> Unfolded:
+    data = _decoded(resource.blob)
+    if data is None:
+        return Unfolded(_as_json(resource))
+    return Unfolded(from_outside(data, resource.mime_type, name_in(str(resource.uri))))
+
+
+def _link(link: Any) -> Unfolded:
+    """Return a document at an address that a provider can read; other addresses stay words."""
+    named = link.name or link.title
+    return Unfolded(linked(str(link.uri), link.mime_type, named) or _as_json(link))
+
+
+def _decoded(text: str) -> bytes | None:
+    """Return the bytes of base64; None where it is none: then the block is told as it came."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _as_json(block: object) -> Text:
+    return Text(text=jsontext.write(plain(block)).decode())
+
+
+_KINDS: Final[Mapping[str, Callable[[Any], Unfolded]]] = {
+    "CallToolResult": _result,
+    "ReadResourceResult": _contents,
+    "TextContent": _text,
+    "ImageContent": _media,
+    "AudioContent": _media,
+    "ResourceLink": _link,
+    "EmbeddedResource": _embedded,
+    "TextResourceContents": _text_resource,
+    "BlobResourceContents": _blob_resource,
+}
+"""Names of types to what tells their values."""
