@@ -15,6 +15,8 @@ from hansard.projections.requests.anthropic_draft import Draft
 from hansard.projections.requests.builtin_tools import tools_for
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.tool_names import ANTHROPIC, name_for, renamed
+from hansard.projections.requests.tool_schemas import ANTHROPIC as WANTS
+from hansard.projections.requests.tool_schemas import schema_for
 
 
 def spell_instructions(
@@ -82,4 +84,7 @@ def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
     told: JsonObject = {"name": name}
     if tool.description is not None:
         told["description"] = tool.description
-    return {**told, "input_schema": tool.input_schema}
+    schema, done = schema_for(tool.input_schema, WANTS)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {**told, "input_schema": schema}

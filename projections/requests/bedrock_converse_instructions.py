@@ -12,6 +12,7 @@ from hansard.projections.native_members import objects
 from hansard.projections.requests.bedrock_converse_draft import MARK, Draft
 from hansard.projections.requests.builtin_tools import tools_for
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
+from hansard.projections.requests.tool_schemas import BEDROCK, schema_for
 
 _OPEN: Final[JsonObject] = {"type": "object"}
 
@@ -75,4 +76,7 @@ def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
     told: JsonObject = {"name": draft.tool_name(tool.name, None)}
     if tool.description and tool.description.strip():
         told["description"] = tool.description
-    return {"toolSpec": {**told, "inputSchema": {"json": tool.input_schema}}}
+    schema, done = schema_for(tool.input_schema, BEDROCK)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {"toolSpec": {**told, "inputSchema": {"json": schema}}}

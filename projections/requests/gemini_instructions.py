@@ -12,6 +12,7 @@ from hansard.projections.neutral_gemini_parts import member, objects_in
 from hansard.projections.requests.builtin_tools import tools_for
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.gemini_draft import Draft
+from hansard.projections.requests.tool_schemas import GEMINI, schema_for
 
 _DECLARED = "functionDeclarations"
 
@@ -74,4 +75,7 @@ def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
     told: JsonObject = {"name": draft.tool_name(tool.name, None)}
     if tool.description is not None:
         told["description"] = tool.description
-    return {_DECLARED: [{**told, "parametersJsonSchema": tool.input_schema}]}
+    schema, done = schema_for(tool.input_schema, GEMINI)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {_DECLARED: [{**told, "parametersJsonSchema": schema}]}

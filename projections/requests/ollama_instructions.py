@@ -10,6 +10,7 @@ from hansard.domain.tools import ToolDefinition
 from hansard.projections.requests.builtin_tools import tools_for
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.ollama_draft import Draft
+from hansard.projections.requests.tool_schemas import OLLAMA, schema_for
 
 
 def spell_instructions(draft: Draft) -> list[JsonObject]:
@@ -54,4 +55,7 @@ def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
     told: JsonObject = {"name": draft.tool_name(tool.name, None)}
     if tool.description is not None:
         told["description"] = tool.description
-    return {"type": "function", "function": {**told, "parameters": tool.input_schema}}
+    schema, done = schema_for(tool.input_schema, OLLAMA)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {"type": "function", "function": {**told, "parameters": schema}}

@@ -11,6 +11,7 @@ from hansard.projections.neutral_openai_chat_parts import objects_in
 from hansard.projections.requests.builtin_tools import tools_for
 from hansard.projections.requests.foreign import instructions_told, tool_told, whole
 from hansard.projections.requests.openai_chat_draft import Draft
+from hansard.projections.requests.tool_schemas import OPENAI, schema_for
 
 
 def spell_instructions(draft: Draft) -> list[JsonObject]:
@@ -76,4 +77,7 @@ def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
     told: JsonObject = {"name": draft.tool_name(tool.name, None)}
     if tool.description is not None:
         told["description"] = tool.description
-    return {"type": "function", "function": {**told, "parameters": tool.input_schema}}
+    schema, done = schema_for(tool.input_schema, OPENAI)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {"type": "function", "function": {**told, "parameters": schema}}

@@ -16,6 +16,8 @@ from hansard.projections.requests.foreign import instructions_told, tool_told, w
 from hansard.projections.requests.openai_responses_deferred import load_what_none_searches
 from hansard.projections.requests.openai_responses_draft import Draft
 from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
+from hansard.projections.requests.tool_schemas import OPENAI as WANTS
+from hansard.projections.requests.tool_schemas import schema_for
 
 
 def spell_instructions(
@@ -69,4 +71,7 @@ def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
     told: JsonObject = {"type": "function", "name": name}
     if tool.description is not None:
         told["description"] = tool.description
-    return {**told, "parameters": tool.input_schema, "strict": False}
+    schema, done = schema_for(tool.input_schema, WANTS)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {**told, "parameters": schema, "strict": False}
