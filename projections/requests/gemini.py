@@ -51,7 +51,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         why = f"{names}: google-genai does not know them, so they stand in the body only"
         draft.note("noted", "G17", None, why)
     _beware(draft, given["contents"])
-    report = report_of([*history.notes, *draft.notes])
+    report = report_of([*history.notes, *draft.notes], draft.router.routes)
     return Request(arguments, options, report, body=given)
 
 

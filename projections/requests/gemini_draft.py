@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hansard.domain.blobs import restore
-from hansard.domain.content import Native
+from hansard.domain.content import Document, Native
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block, History
 from hansard.projections.neutral_gemini import API
 from hansard.projections.report import Deed, Note
+from hansard.projections.requests.gemini_documents import spell_document
 from hansard.projections.requests.gemini_models import Reader, plain_name, reader_of
 from hansard.projections.requests.request import Options
+from hansard.projections.requests.routing import Router
 from hansard.projections.requests.tool_names import name_for_gemini, renamed
 
 
@@ -28,8 +30,9 @@ class Objection(NamedTuple):
 class Draft:
     """What the rules need to know, and the notes on what they did.
 
-    `readers` are the names of the model that the request is for, as far as they are known. `calls`
-    are the calls that go, by their number in the history, each as its part calls it.
+    `readers` are the names of the model that the request is for, as far as they are known; `router`
+    decides where documents go. `calls` are the calls that go, by their number in the history, each as
+    its part calls it.
     """
 
     history: History
@@ -37,6 +40,7 @@ class Draft:
     blobs: Mapping[str, bytes]
     reader: Reader
     readers: frozenset[str]
+    router: Router
     notes: list[Note] = field(default_factory=list[Note])
     calls: dict[int | None, JsonObject] = field(default_factory=dict[int | None, JsonObject])
     _objections: dict[str, Objection | None] = field(default_factory=dict[str, Objection | None])
@@ -55,6 +59,10 @@ class Draft:
         if name != given:
             self.note("translated", "G9", version, renamed(given, name))
         return name
+
+    def spell(self, document: Document) -> JsonObject | None:
+        """Return a document as a part; None where the service reads no such thing."""
+        return spell_document(document, self.blobs)
 
     def own(self, block: Block) -> JsonObject | None:
         """Return a part of this API's as it came; None for any other block."""
@@ -109,4 +117,4 @@ def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> 
     responses = history.responses
     readers = frozenset(map(plain_name, responses.readers(API, options.model)))
     reader = reader_of(options.model or responses.last_model(API))
-    return Draft(history, options, blobs, reader, readers)
+    return Draft(history, options, blobs, reader, readers, Router(history, options))

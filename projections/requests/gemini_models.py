@@ -17,26 +17,23 @@ class Reader:
     """The model that a request is for.
 
     `wants_signatures`: it refuses a call that bears none, as those of the third generation do; a
-    model that is not known may. `reads_files_of_results`: a function's response may hold files,
-    `refuses_files_of_results` that it may not; of a model that is not known neither is.
+    model that is not known may. `is_known`: its name tells which generation it is of.
     """
 
     wants_signatures: bool
-    reads_files_of_results: bool = False
-    refuses_files_of_results: bool = False
+    is_known: bool = False
 
 
 @lru_cache(maxsize=64)
 def reader_of(model: str | None) -> Reader:
     """Return what a model takes; None and names that say nothing: what is safe with any.
 
-    ai.google.dev, "Thought signatures" and "Function calling", multimodal responses.
+    ai.google.dev, "Thought signatures".
     """
     name = plain_name(model or "")
     found = _GENERATION.match(name)
     if found is not None:
-        is_third = int(found[1]) >= _THIRD
-        return Reader(is_third, is_third, not is_third)
+        return Reader(int(found[1]) >= _THIRD, is_known=True)
     return Reader(wants_signatures=not name or _LATEST.match(name) is not None)
 
 

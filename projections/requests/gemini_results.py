@@ -8,15 +8,15 @@ in a content of the user's that follows, each behind a tag that stands in the re
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from hansard.domain.content import Document, Text
+from hansard.domain.content import Document
 from hansard.domain.conversation import CANCELLED
-from hansard.domain.documents import modality_of
+from hansard.domain.documents import UNKNOWN, Modality, modality_of
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block, Turn
 from hansard.projections.neutral_gemini_parts import (
     RESPONSE,
-    Part,
     is_held_by_the_service,
     member,
     object_in,
@@ -24,14 +24,15 @@ from hansard.projections.neutral_gemini_parts import (
     part,
     without,
 )
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
-from hansard.projections.requests.gemini_documents import spell_document
+from hansard.projections.requests.document_bytes import is_remote
+from hansard.projections.requests.document_tags import words_for
 from hansard.projections.requests.gemini_draft import Draft
 from hansard.projections.requests.gemini_said import held_by, text_part
 from hansard.projections.requests.result_words import words_for_nothing
+from hansard.projections.requests.round_documents import Behind
 
-_RESULTS = frozenset({"result", "missing"})
+_RESULTS: Final = frozenset({"result", "missing"})
+_FILES: Final[tuple[Modality, ...]] = ("image", "document", "audio", "video")
 
 
 def results_in(turn: Turn | None) -> dict[int | None, Block]:
@@ -48,16 +49,13 @@ def is_result(block: Block) -> bool:
 
 def spell_results(draft: Draft, results: Iterable[Block]) -> list[JsonObject]:
     """Return the contents that answer the calls of one turn, in their order."""
-    documents: list[JsonObject] = []
-    parts = [_result(draft, block, documents) for block in results]
-    contents: list[JsonObject] = [{"role": "user", "parts": parts}] if parts else []
-    if documents:
-        documents[0] = text_part(f"{PREAMBLE}\n{documents[0]['text']}")
-        contents.append({"role": "user", "parts": documents})
-    return contents
+    behind = Behind(draft.options.tags, text_part)
+    parts = [_result(draft, block, behind) for block in results]
+    told = (parts, behind.parts)
+    return [{"role": "user", "parts": each} for each in told if each]
 
 
-def _result(draft: Draft, block: Block, documents: list[JsonObject]) -> JsonObject:
+def _result(draft: Draft, block: Block, behind: Behind[JsonObject]) -> JsonObject:
     if block.mark == "missing":
         why = f"no result in time: {CANCELLED!r} stands in"
         draft.note("repaired", "G1", block.version, why)
@@ -65,11 +63,15 @@ def _result(draft: Draft, block: Block, documents: list[JsonObject]) -> JsonObje
     value = draft.own(block)
     response = object_in(value, RESPONSE) if value is not None else None
     if value is not None and response is not None:
-        return _own_result(draft, block, value, response, documents)
+        return _own_result(draft, block, value, response, behind)
     texts: list[str] = []
     files: list[JsonObject] = []
     for held in held_by(draft, block):
-        _take(draft, block, held, texts, files, documents)
+        part = _document(draft, block, held, behind) if isinstance(held, Document) else held.text
+        if not isinstance(part, str):
+            files.append(part)
+        elif part.strip():
+            texts.append(part)
     return {RESPONSE: {**_named(call), **_answer(block, texts, files)}}
 
 
@@ -95,7 +97,7 @@ def _own_result(
     block: Block,
     value: JsonObject,
     response: JsonObject,
-    documents: list[JsonObject],
+    behind: Behind[JsonObject],
 ) -> JsonObject:
     """Return a response of this API as it came, if it names its call as that names itself."""
     told = response
@@ -110,48 +112,60 @@ def _own_result(
     if any(map(is_held_by_the_service, files)):
         why = "refers to a file that the provider keeps: it may be gone"
         draft.note("noted", "G16", block.version, why)
-    if files and draft.reader.refuses_files_of_results:
-        told = without(told, "parts")
+    kept = [held for held in files if _may_stay(draft, held)]
+    if len(kept) < len(files):
         for held in files:
-            _follow(draft, block, held, documents)
+            if held not in kept:
+                _follow(draft, block, held, behind)
+        told = {**told, "parts": kept} if kept else without(told, "parts")
     return value if told is response else {**without(value, RESPONSE), RESPONSE: told}
 
 
-def _follow(draft: Draft, block: Block, held: JsonObject, documents: list[JsonObject]) -> None:
+def _may_stay(draft: Draft, held: JsonObject) -> bool:
+    """Whether a file may stay in a response: all do where it is not known what the model takes."""
+    modality = modality_of(_document_in(held).media_type)
+    return not draft.reader.is_known or _holds_files_of(draft, modality)
+
+
+def _holds_files_of(draft: Draft, modality: Modality) -> bool:
+    """Whether a response may hold files of a modality; such as are text where it may hold any."""
+    wanted = _FILES if modality == "text" else (modality,)
+    return any(map(draft.router.reads_in_results, wanted))
+
+
+def _follow(draft: Draft, block: Block, held: JsonObject, behind: Behind[JsonObject]) -> None:
     """Put a file of a response among those that follow it."""
     draft.note("moved", "G13", block.version, "a file of a result follows it")
+    document = _document_in(held)
+    _, spelled = draft.router.in_result(block, document, _nothing, lambda _: held)
+    behind.add(block, document, spelled or text_part(words_for(document)))
+
+
+def _document_in(held: JsonObject) -> Document:
+    """Return the document that a part holds, as far as it says what that is."""
     said = part(held)
-    tag = tag_of(block, said) if isinstance(said, Document) else ""
-    documents += [text_part(tag or f"{block.name}:"), held]
+    return said if isinstance(said, Document) else Document(media_type=UNKNOWN, url="")
 
 
-def _take(
-    draft: Draft,
-    block: Block,
-    held: Part,
-    texts: list[str],
-    files: list[JsonObject],
-    documents: list[JsonObject],
-) -> None:
-    """Put what a result holds where it goes: its texts, its files, or what follows it."""
-    if isinstance(held, Text):
-        texts += [held.text] if held.text.strip() else []
-    elif (text := _text_in(draft, held)) is not None:
-        texts.append(text)
-    elif (spelled := spell_document(held, draft.blobs)) is None:
-        draft.leave_out("document", block, f"the service does not read {held.media_type}")
-        texts.append(words_for(held))
-    elif draft.reader.reads_files_of_results:
-        files.append(spelled)
-    else:
-        tag = tag_of(block, held)
-        texts.append(tag)
-        documents += [text_part(tag), spelled]
-        draft.note("moved", "G13", block.version, "a document of a result follows it")
+def _nothing(_: Document) -> None:
+    return None
 
 
-def _text_in(draft: Draft, document: Document) -> str | None:
-    if modality_of(document.media_type) != "text" or is_remote(document):
-        return None
-    text = text_of(bytes_of(document, draft.blobs))
-    return f"{document.name}\n{text}" if text and document.name else text
+def _document(
+    draft: Draft, block: Block, document: Document, behind: Behind[JsonObject]
+) -> JsonObject | str:
+    """Return what stands in a response for a document: itself, its text, its tag, or words."""
+
+    def spell(held: Document) -> JsonObject | None:
+        is_file = is_remote(held) or modality_of(held.media_type) != "text"
+        goes = not is_file or _holds_files_of(draft, modality_of(held.media_type))
+        return draft.spell(held) if goes else None
+
+    where, spelled = draft.router.in_result(block, document, spell, draft.spell)
+    if spelled is None:
+        draft.leave_out("document", block, f"the service does not read {document.media_type}")
+        return words_for(document)
+    if where == "inline":
+        return spelled.get("text", spelled)
+    draft.note("moved", "G13", block.version, "a document of a result follows it")
+    return behind.add(block, document, spelled)

@@ -12,10 +12,9 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_gemini import result_content
 from hansard.projections.neutral_gemini_parts import RESPONSE, Part, object_in
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
+from hansard.projections.requests.document_tags import texts_before, words_for
 from hansard.projections.requests.foreign import content_of, told_of
 from hansard.projections.requests.gemini_answers import own_part
-from hansard.projections.requests.gemini_documents import spell_document
 from hansard.projections.requests.gemini_draft import Draft
 from hansard.projections.requests.result_words import headline, words_for_nothing
 
@@ -26,7 +25,9 @@ def contents_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator
     So a later request begins with the contents of the earlier one, whatever was said after it.
     """
     for _, said in groupby(blocks, _event):
-        parts = [part for block in said for part in _parts(draft, role, block)]
+        together = list(said)
+        pairs = zip([None, *together], together, strict=False)
+        parts = [part for before, block in pairs for part in _parts(draft, role, block, before)]
         if parts:
             yield {"role": "user", "parts": parts}
 
@@ -38,7 +39,7 @@ def text_part(text: str) -> JsonObject:
 
 def document_part(draft: Draft, block: Block, document: Document) -> JsonObject:
     """Return a document as a part; words where the service cannot read it."""
-    spelled = spell_document(document, draft.blobs)
+    spelled = draft.router.in_message(block, document, draft.spell)
     if spelled is not None:
         return spelled
     draft.leave_out("document", block, f"the service does not read {document.media_type}")
@@ -58,15 +59,15 @@ def held_by(draft: Draft, block: Block) -> tuple[Part, ...]:
 
 
 def _event(block: Block) -> tuple[int, str, UUID | None]:
-    return block.version, block.mark, block.conversation
+    return block.version, "" if block.signal else block.mark, block.conversation
 
 
-def _parts(draft: Draft, role: Role, block: Block) -> list[JsonObject]:
+def _parts(draft: Draft, role: Role, block: Block, before: Block | None) -> list[JsonObject]:
     match block.mark:
         case "late":
             return _late(draft, block)
         case "document":
-            return _found(draft, block)
+            return _found(draft, block, before)
         case "result" | "missing":
             return _stray(draft, block)
         case "note":
@@ -140,10 +141,9 @@ def _as_words(draft: Draft, block: Block) -> list[JsonObject]:
     return [text_part(headline(block)), *(told or [text_part(words)])]
 
 
-def _found(draft: Draft, block: Block) -> list[JsonObject]:
+def _found(draft: Draft, block: Block, before: Block | None) -> list[JsonObject]:
     document = block.content
     if not isinstance(document, Document):
         return []
-    tag = tag_of(block, document)
-    told = f"{PREAMBLE}\n{tag}" if block.call_id else tag
-    return [text_part(told), document_part(draft, block, document)]
+    texts = texts_before(block, document, draft.options.tags, before)
+    return [*map(text_part, texts), document_part(draft, block, document)]

@@ -49,7 +49,8 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         draft.note("noted", "C12", None, "the service caches by itself: there are no marks to set")
     arguments = {"tools": tools, "messages": [*instructions, *messages]}
     given = {name: value for name, value in arguments.items() if value is not None}
-    return Request(given, options, report_of([*history.notes, *draft.notes]))
+    report = report_of([*history.notes, *draft.notes], draft.router.routes)
+    return Request(given, options, report)
 
 
 def _messages(draft: Draft) -> Iterator[JsonObject]:

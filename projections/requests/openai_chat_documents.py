@@ -14,7 +14,6 @@ from hansard.domain.documents import modality_of
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_chat_parts import SOUNDS
 from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
-from hansard.projections.requests.openai_chat_models import Reader
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _ANY_IMAGE: Final = "image/*"
@@ -25,28 +24,25 @@ _FORMATS: Final = {media_type: kind for kind, media_type in SOUNDS.items()} | {
 }
 
 
-def spell_document(
-    document: Document, blobs: Mapping[str, bytes], reader: Reader
-) -> JsonObject | None:
-    """Return the part of a document; None where the model reads no such thing.
+def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+    """Return the part of a document; None where no part can hold it.
 
-    Only images may be given by address. "Content blocks are expected to be either text or image_url
-    type." is what a model says to sound that takes none. Raises CorruptRecord where the document's
-    bytes are not among `blobs`.
+    Only images may be given by address. Raises CorruptRecord where the document's bytes are not
+    among `blobs`.
     """
     media_type = document.media_type.partition(";")[0].strip().lower()
     if is_remote(document):
-        is_image = media_type in {*_IMAGES, _ANY_IMAGE} and reader.reads("image_url")
+        is_image = media_type in {*_IMAGES, _ANY_IMAGE}
         return _image(document.url or "") if is_image else None
     data = bytes_of(document, blobs)
     if not data:
         return None
-    if media_type in _IMAGES and reader.reads("image_url"):
+    if media_type in _IMAGES:
         return _image(_inline(media_type, data))
-    if media_type == _PDF and reader.reads("file"):
+    if media_type == _PDF:
         held = {"filename": document.name or "document.pdf", "file_data": _inline(_PDF, data)}
         return {"type": "file", "file": held}
-    if media_type in _FORMATS and reader.reads("input_audio"):
+    if media_type in _FORMATS:
         sound = {"data": b64encode(data).decode(), "format": _FORMATS[media_type]}
         return {"type": "input_audio", "input_audio": sound}
     text = text_of(data) if modality_of(media_type) == "text" else None

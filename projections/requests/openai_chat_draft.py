@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hansard.domain.blobs import restore
-from hansard.domain.content import Native
+from hansard.domain.content import Document, Native
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block, History
 from hansard.projections.neutral_openai_chat import API
 from hansard.projections.report import Deed, Note
+from hansard.projections.requests.openai_chat_documents import spell_document
 from hansard.projections.requests.openai_chat_ids import CallIds
 from hansard.projections.requests.openai_chat_models import Reader
 from hansard.projections.requests.request import Options
+from hansard.projections.requests.routing import Router
 from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 
 _MICRO: Final = 1_000_000
@@ -24,15 +26,17 @@ _MICRO: Final = 1_000_000
 class Draft:
     """What the rules need to know, and the notes on what they did.
 
-    `reader` is the model that the request is for, `is_elsewhere` that it is known to be none of
-    OpenAI's own service, `is_groq` that Groq is to read it. `has_decoys` says that members of answers which
-    say nothing, and which a request does not have, were left out: one note tells of them all.
+    `reader` is the model that the request is for, `router` decides where documents go.
+    `is_elsewhere`: the model is known to be none of OpenAI's own service; `is_groq`: Groq is to read
+    it. `has_decoys` says that members of answers which say nothing, and which a request does not
+    have, were left out: one note tells of them all.
     """
 
     history: History
     options: Options
     blobs: Mapping[str, bytes]
     reader: Reader
+    router: Router
     ids: CallIds
     is_elsewhere: bool
     is_groq: bool = False
@@ -53,6 +57,10 @@ class Draft:
         if name != given:
             self.note("translated", "C13", version, renamed(given, name))
         return name
+
+    def spell(self, document: Document) -> JsonObject | None:
+        """Return a document as a part; None where no part can hold it."""
+        return spell_document(document, self.blobs)
 
     def own(self, block: Block) -> JsonObject | None:
         """Return a block of this API as it came; None for any other."""
@@ -95,15 +103,16 @@ class Draft:
         as_of = self.history.as_of
         is_over = isinstance(expires_at, int) and as_of is not None and expires_at * _MICRO <= as_of
         reader = self.reader
-        is_heard = reader.is_openai and reader.reads("input_audio")
+        is_heard = reader.is_openai and self.router.reads("audio")
         return not is_over and (reader.model is None or is_heard)
 
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
     """Return the draft of a request for the model that is wished, or that answered last."""
     reader = Reader(options.model or history.responses.last_model(API))
+    router = Router(history, options)
     ids, is_groq = CallIds(reader), not reader.is_openai and _is_groq(history, options)
-    return Draft(history, options, blobs, reader, ids, reader.is_compatible, is_groq)
+    return Draft(history, options, blobs, reader, router, ids, reader.is_compatible, is_groq)
 
 
 def _is_groq(history: History, options: Options) -> bool:

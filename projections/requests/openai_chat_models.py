@@ -31,9 +31,6 @@ _ROLES: Final[tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]] = (
 
 _MEMBERS: Final = frozenset({"role", "content", "name"})
 
-_BLIND: Final = frozenset({"deepseek"})
-"""Families that read texts only: "unknown variant `image_url`, expected `text`"."""
-
 _THINKING_ALOUD: Final = frozenset({"deepseek", "kimi", "moonshot"})
 """Families that want to see what they thought before they called a tool."""
 
@@ -79,20 +76,6 @@ class Reader:
     def wants_a_word(self) -> bool:
         """Whether the user may speak only after the assistant did, once a tool gave its result."""
         return family_of(self.model) in _MISTRAL
-
-    def reads(self, kind: str) -> bool:
-        """Whether the model may take parts of a type in a user's message.
-
-        Of OpenAI's models those hear that have it in their name, of Mistral's the Voxtral ones.
-        """
-        family = family_of(self.model)
-        if kind == "text":
-            return True
-        if family in _BLIND:
-            return False
-        if kind != "input_audio":
-            return True
-        return "audio" in self.name if self.is_openai else family not in _MISTRAL - {"voxtral"}
 
     def role(self, role: str) -> str:
         """Return the role to speak in for one that the model may refuse."""

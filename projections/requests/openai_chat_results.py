@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
-from hansard.domain.content import Document, Text
+from hansard.domain.content import Document
 from hansard.domain.conversation import CANCELLED
-from hansard.domain.documents import modality_of
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block, Turn
 from hansard.projections.neutral_openai_chat_parts import Part, part
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
-from hansard.projections.requests.openai_chat_documents import spell_document
+from hansard.projections.requests.document_tags import words_for
 from hansard.projections.requests.openai_chat_draft import Draft
 from hansard.projections.requests.openai_chat_said import result_parts, text_part
-from hansard.projections.requests.result_words import failed, words_for_nothing
+from hansard.projections.requests.result_words import FAILURE, failed, words_for_nothing
+from hansard.projections.requests.round_documents import Behind
 
 _RESULTS: Final = ("result", "missing")
 
@@ -34,78 +32,81 @@ def spell_results(draft: Draft, results: Iterable[Block]) -> list[JsonObject]:
     A tool's message holds text only, so documents follow in one message of the user's, each behind
     a tag that stands in the tool's message too.
     """
-    documents: list[JsonObject] = []
-    messages = [_result(draft, block, documents) for block in results]
-    if documents:
-        documents[0] = text_part(f"{PREAMBLE}\n{documents[0]['text']}")
-        messages.append({"role": "user", "content": documents})
+    behind = Behind(draft.options.tags, text_part)
+    messages = [_result(draft, block, behind) for block in results]
+    if behind.parts:
+        messages.append({"role": "user", "content": behind.parts})
     return messages
 
 
-def _result(draft: Draft, block: Block, documents: list[JsonObject]) -> JsonObject:
+def _result(draft: Draft, block: Block, behind: Behind[JsonObject]) -> JsonObject:
     if block.mark == "missing":
         why = f"no result in time: {CANCELLED!r} stands in"
         draft.note("repaired", "C1", block.version, why)
     call_id = draft.ids.of_result(block)
     value = draft.own(block)
     if value is not None and value.get("role") == "tool":
-        return _own_result(draft, block, {**value, "tool_call_id": call_id}, documents)
-    told = "\n".join(_texts(draft, block, result_parts(draft, block), documents))
-    if told and block.is_error:
-        told = failed(told)
+        return _own_result(draft, block, {**value, "tool_call_id": call_id}, behind)
+    told = _content(block, _told(draft, block, result_parts(draft, block), behind))
     content = told or words_for_nothing(is_error=block.is_error)
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
+def _content(block: Block, parts: list[JsonObject]) -> str | list[JsonObject]:
+    """Return the parts of a result as content: texts alone as a string; words say that it failed."""
+    if any(part.get("type") != "text" for part in parts):
+        return [text_part(FAILURE), *parts] if block.is_error else parts
+    said = "\n".join(part["text"] for part in parts)
+    return failed(said) if said and block.is_error else said
+
+
 def _own_result(
-    draft: Draft, block: Block, value: JsonObject, documents: list[JsonObject]
+    draft: Draft, block: Block, value: JsonObject, behind: Behind[JsonObject]
 ) -> JsonObject:
-    """Return a tool's message of this API, its parts text only."""
+    """Return a tool's message of this API, its parts such as the model reads there."""
     content = value.get("content")
     if isinstance(content, str):
         return value
     parts = cast("list[Any]", content) if isinstance(content, list) else []
-    kept = [held for item in parts for held in _text_parts(draft, block, item, documents)]
+    kept = [held for item in parts for held in _own_parts(draft, block, item, behind)]
     return {**value, "content": kept or words_for_nothing(is_error=block.is_error)}
 
 
-def _text_parts(
-    draft: Draft, block: Block, item: Any, documents: list[JsonObject]
+def _own_parts(
+    draft: Draft, block: Block, item: Any, behind: Behind[JsonObject]
 ) -> list[JsonObject]:
     match item:
         case {"type": "text"}:
             return [cast("JsonObject", item)]
         case _ if (held := part(item)) is not None:
-            return [text_part(text) for text in _texts(draft, block, (held,), documents)]
+            return _told(draft, block, (held,), behind)
         case _:
             draft.leave_out("C3", block, "a part of a result that is not known")
             return []
 
 
-def _texts(
-    draft: Draft, block: Block, told: Iterable[Part], documents: list[JsonObject]
-) -> list[str]:
-    """Return the texts of a result; put its documents among those that follow it."""
-    texts: list[str] = []
+def _told(
+    draft: Draft, block: Block, told: Iterable[Part], behind: Behind[JsonObject]
+) -> list[JsonObject]:
+    """Return what a result holds, without blank texts; what it cannot hold is put behind it."""
+    parts: list[JsonObject] = []
     for held in told:
-        if isinstance(held, Text):
-            texts += [held.text] if held.text.strip() else []
-        elif (text := _text_in(draft, held)) is not None:
-            texts.append(text)
-        elif (spelled := spell_document(held, draft.blobs, draft.reader)) is not None:
-            tag = tag_of(block, held)
-            texts.append(tag)
-            documents += [text_part(tag), spelled]
-            draft.note("moved", "C3", block.version, "a document of a result follows it")
-        else:
-            why = f"the model does not read {held.media_type}"
-            draft.leave_out("document", block, why)
-            texts.append(words_for(held))
-    return texts
+        if isinstance(held, Document):
+            parts.append(_document(draft, block, held, behind))
+        elif held.text.strip():
+            parts.append(text_part(held.text))
+    return parts
 
 
-def _text_in(draft: Draft, document: Document) -> str | None:
-    if modality_of(document.media_type) != "text" or is_remote(document):
-        return None
-    text = text_of(bytes_of(document, draft.blobs))
-    return f"{document.name}\n{text}" if text and document.name else text
+def _document(
+    draft: Draft, block: Block, document: Document, behind: Behind[JsonObject]
+) -> JsonObject:
+    """Return what stands in a result for a document: itself, its tag, or words."""
+    where, spelled = draft.router.in_result(block, document, draft.spell)
+    if spelled is None:
+        draft.leave_out("document", block, f"the model does not read {document.media_type}")
+        return text_part(words_for(document))
+    if where == "inline":
+        return spelled
+    draft.note("moved", "C3", block.version, "a document of a result follows it")
+    return text_part(behind.add(block, document, spelled))

@@ -38,12 +38,12 @@ def messages_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator
     for _, said in groupby(blocks, _event):
         together = list(said)
         parts: list[JsonObject] = []
-        for block in together:
+        for before, block in zip([None, *together], together, strict=False):
             message = _whole_message(draft, block)
             if message is not None:
                 yield message
             else:
-                parts += _parts_of(draft, block, role)
+                parts += _parts_of(draft, block, role, before)
         if parts:
             is_list = any(_is_part(draft, block) for block in together)
             yield {"role": speaks, "content": parts if is_list else content_with(parts)}
@@ -71,7 +71,7 @@ def document_part(draft: Draft, block: Block, document: Document) -> JsonObject:
 
 
 def _event(block: Block) -> tuple[int, str, UUID | None]:
-    return block.version, block.mark, block.conversation
+    return block.version, "" if block.signal else block.mark, block.conversation
 
 
 def _whole_message(draft: Draft, block: Block) -> JsonObject | None:
@@ -114,13 +114,16 @@ def _read(draft: Draft, block: Block, value: JsonObject) -> list[JsonObject]:
 
 
 def _is_read(draft: Draft, value: JsonObject) -> bool:
-    """Whether the model may take a part; one of a type that is not known, if it reads any but texts.
+    """Whether the model may take a part that this API spells so; all may go to one not known.
 
     "unknown variant `image_url`, expected `text`" is what a model says that reads texts only,
     "Content blocks are expected to be either text or image_url type." one that hears no sound.
     """
+    router = draft.router
+    if router.model is None:
+        return True
     modality = _MODALITIES.get(kind_of_part(value))
-    return draft.router.reads(modality) if modality else any(map(draft.router.reads, _OTHERS))
+    return router.reads(modality) if modality else any(map(router.reads, _OTHERS))
 
 
 def _is_part(draft: Draft, block: Block) -> bool:
@@ -129,12 +132,12 @@ def _is_part(draft: Draft, block: Block) -> bool:
     return value is not None and "role" not in value
 
 
-def _parts_of(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
+def _parts_of(draft: Draft, block: Block, role: Role, before: Block | None) -> list[JsonObject]:
     match block.mark:
         case "late":
             return _late(draft, block)
         case "document":
-            return _found(draft, block)
+            return _found(draft, block, before)
         case "result" | "missing":
             return _stray(draft, block)
         case _:
@@ -215,9 +218,9 @@ def result_parts(draft: Draft, block: Block) -> tuple[Part, ...]:
     return content.content if isinstance(content, ToolResult) else ()
 
 
-def _found(draft: Draft, block: Block) -> list[JsonObject]:
+def _found(draft: Draft, block: Block, before: Block | None) -> list[JsonObject]:
     document = block.content
     if not isinstance(document, Document):
         return []
-    before = texts_before(block, document, draft.options.tags)
-    return [*map(text_part, before), document_part(draft, block, document)]
+    texts = texts_before(block, document, draft.options.tags, before)
+    return [*map(text_part, texts), document_part(draft, block, document)]

@@ -38,6 +38,11 @@ class Router:
         self._options = options
 
     @cached_property
+    def model(self) -> str | None:
+        """The model that is to read the request; None: nobody told."""
+        return model_read_by(self._history, self._options)
+
+    @cached_property
     def _takes(self) -> Capabilities:
         return takes_of(self._history, self._options)
 
@@ -106,7 +111,7 @@ class Router:
     def _unsupported(self, block: Block, document: Document, why: str) -> UnsupportedDocument:
         return UnsupportedDocument(
             self._options.api,
-            model_read_by(self._history, self._options),
+            self.model,
             modality_of(document.media_type),
             document.media_type,
             tuple(sorted(self._takes.user)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 
 import pytest
 
 from hansard.domain.content import Document, Text, ToolResult
+from hansard.domain.errors import UnsupportedDocument
 from hansard.domain.events import ToolResultRecorded
 from hansard.domain.jsontext import JsonObject
 from tests.projections import gemini_happenings as gemini
@@ -36,12 +38,15 @@ def test_what_the_service_reads_goes_with_its_bytes(media_type: str) -> None:
 
 
 @pytest.mark.parametrize("media_type", ["image/gif", "application/zip", "application/msword"])
-def test_what_it_does_not_read_goes_in_words(media_type: str) -> None:
+def test_what_it_does_not_read_goes_in_words_once_it_was_answered(media_type: str) -> None:
     story = Story()
     story.user(document("a", media_type, DIGEST))
+    with pytest.raises(UnsupportedDocument, match=re.escape(f"({media_type})")):
+        gemini.gemini(story, blobs=BLOBS)
+    story.assistant("I see.")
     words = f"[The document a ({media_type}) cannot be shown here.]"
-    assert gemini.contents(story, blobs=BLOBS) == [of_user(words)]
-    assert rules(gemini.gemini(story, blobs=BLOBS)) == {"document"}
+    assert gemini.contents(story, blobs=BLOBS)[0] == of_user(words)
+    assert rules(gemini.gemini(story, blobs=BLOBS)) == {"document", "G18"}
 
 
 def test_a_text_goes_as_text() -> None:
@@ -78,7 +83,8 @@ def test_a_text_goes_as_text() -> None:
 def test_a_file_on_the_web_goes_by_its_address(document: Document, part: JsonObject) -> None:
     story = Story()
     story.user(document)
-    assert gemini.contents(story) == [of_user(part)]
+    story.assistant("I see.")
+    assert gemini.contents(story)[0] == of_user(part)
 
 
 def with_picture(said: str = "see") -> Story:
@@ -109,7 +115,7 @@ def test_else_it_follows_behind_its_tag(model: str | None) -> None:
     *_, result, after = gemini.contents(with_picture(), gemini.asked_of(model), blobs=BLOBS)
     told = response({"result": f"see\n{TAG}"}, id="x")
     assert result == of_user(told)
-    assert after == of_user(f"{PREAMBLE}\n{TAG}", inline("image/jpeg"))
+    assert after == of_user(PREAMBLE, TAG, inline("image/jpeg"))
     assert "G13" in rules(gemini.gemini(with_picture(), gemini.asked_of(model), blobs=BLOBS))
 
 
@@ -122,4 +128,5 @@ def test_a_part_of_a_result_goes_as_it_came_unless_the_model_is_older() -> None:
     assert gemini.contents(story)[-1] == of_user(part)
     *_, result, after = gemini.contents(story, gemini.asked_of(OLDER))
     assert result == of_user(response("see"))
-    assert after["parts"][1] == inline("image/jpeg")
+    assert after["parts"][0] == {"text": PREAMBLE}
+    assert after["parts"][2] == inline("image/jpeg")

@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 
 from hansard.domain.content import Blob, Document, Text, ToolResult
-from hansard.domain.errors import CorruptRecord
+from hansard.domain.errors import CorruptRecord, UnsupportedDocument
 from hansard.domain.events import DocumentExtracted, ToolResultRecorded
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_chat import API
@@ -45,6 +45,8 @@ def shown(held: Document, model: str = "gpt-4.1") -> tuple[list[JsonObject] | st
     """What stands for a document beside a text, and the rules that were followed."""
     story = Story()
     story.user("look:", held)
+    story.assistant("I did.")
+    story.user("And?")
     request = chat.chat(story, chat.asked_of(model), blobs=BLOBS)
     assert refused(API, {"model": model, **request}) == ()
     return request["messages"][0]["content"], rules(request)
@@ -84,6 +86,25 @@ def test_a_sound_goes_to_a_model_that_hears() -> None:
 def test_what_no_part_can_hold_goes_as_words(held: Document) -> None:
     words = f"look:\n\n[The document {held.name} ({held.media_type}) cannot be shown here.]"
     assert shown(held) == (words, {"document"})
+
+
+@pytest.mark.parametrize(
+    ("held", "model", "modality"),
+    [
+        (SOUND, "gpt-4.1", "audio"),
+        (PIXEL, "deepseek-chat", "image"),
+        (document("m.mp4", "video/mp4", "d" * 64), "gpt-4o-audio-preview", "video"),
+        (EMPTY, "gpt-4.1", "document"),
+    ],
+)
+def test_a_prompt_that_the_model_cannot_read_is_an_error(
+    held: Document, model: str, modality: str
+) -> None:
+    story = Story()
+    story.user("look:", held)
+    with pytest.raises(UnsupportedDocument, match=rf"openai-chat \({model}\).*{modality}") as told:
+        chat.chat(story, chat.asked_of(model), blobs=BLOBS)
+    assert (told.value.modality, told.value.version) == (modality, 1)
 
 
 @pytest.mark.parametrize("media_type", ["image/png", "image/*"])
@@ -129,7 +150,7 @@ def test_documents_of_results_follow_the_whole_round_behind_their_tags() -> None
         },
         {
             "role": "user",
-            "content": [text(f"{PREAMBLE}\n{tags[0]}"), IMAGE, text(tags[1]), IMAGE],
+            "content": [text(PREAMBLE), text(tags[0]), IMAGE, text(tags[1]), IMAGE],
         },
     ]
     assert rules(request) == {"C3"}
@@ -151,7 +172,7 @@ def test_what_a_program_put_into_a_tools_message_stays_text_only() -> None:
     assert [message["content"] for message in request["messages"][2:]] == [
         [text("a"), text(tag), text("[The document (audio/wav) cannot be shown here.]")],
         "Tool execution succeeded, but returned no result.",
-        [text(f"{PREAMBLE}\n{tag}"), IMAGE],
+        [text(PREAMBLE), text(tag), IMAGE],
     ]
     assert rules(request) == {"C3", "document"}
     assert refused(API, request) == ()
@@ -163,8 +184,9 @@ def test_a_document_that_was_found_is_a_message_behind_its_tag() -> None:
     story.happen(DocumentExtracted(document=PIXEL, call_id="call_1", tool_name="look_up"))
     story.happen(DocumentExtracted(document=TABLE))
     found = chat.messages(story, blobs=BLOBS)[1:]
-    assert found[0]["content"][0]["text"].startswith(f'{PREAMBLE}\n<document tool-name="look_up"')
-    assert found[0]["content"][1] == IMAGE
+    assert found[0]["content"][0] == text(PREAMBLE)
+    assert found[0]["content"][1]["text"].startswith('<document tool-name="look_up"')
+    assert found[0]["content"][2] == IMAGE
     assert found[1]["content"].endswith('filename="t.csv" />\n\nt.csv\nx,y\n1,2')
 
 

@@ -9,6 +9,7 @@ from hansard.domain.content import Native
 from hansard.domain.events import InstructionsSet, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_chat import API
+from hansard.projections.requests.document_tags import PREAMBLE
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import (
@@ -83,7 +84,7 @@ def test_an_answer_of_anthropics_is_one_message_with_its_calls() -> None:
         {"role": "tool", "tool_call_id": "toolu_2", "content": "two"},
         {
             "role": "user",
-            "content": [text(f"Documents extracted from tool call results:\n{tag}"), LINK],
+            "content": [text(PREAMBLE), text(tag), LINK],
         },
         {"role": "user", "content": "thanks"},
     ]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.adapters.request_check import check_request
-from hansard.domain.errors import NothingToSend
+from hansard.domain.errors import NothingToSend, UnsupportedDocument
 from hansard.domain.events import RequestSent
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_chat import API
@@ -30,6 +30,7 @@ from tests.projections.refused import refused
 CALL_IDS = ["call_0", "call_1", "call 2", "toolu_3"]
 FOREIGN_IDS = [*CALL_IDS, "x" * 51]
 MODELS = [None, "gpt-4.1", "o1-mini", "deepseek-reasoner", "mistral-large-latest"]
+BLIND = ["deepseek-reasoner"]
 OPTIONS = [
     *(Options(api=API, model=model) for model in MODELS),
     Options(api=API, thinking="drop", cache=True),
@@ -161,6 +162,9 @@ def rendered(story: Story, options: Options, at: int | None = None) -> Request |
         return story.request(options, at=at, blobs=BLOBS)
     except NothingToSend:
         return None
+    except UnsupportedDocument:
+        assert options.model in BLIND
+        return None
 
 
 @settings(max_examples=300, deadline=None)
@@ -237,7 +241,9 @@ def test_a_request_begins_with_the_bytes_of_every_request_before(
         before = rendered(story, options, at=version - 1)
         if not isinstance(event, RequestSent) or before is None:
             continue
-        assert now is not None
+        if now is None:
+            assert options.model in BLIND
+            return
         earlier, later = before.body_parts()["messages"], now.body_parts()["messages"]
         assert later.startswith(earlier[:-1]), (version, earlier, later)
 
