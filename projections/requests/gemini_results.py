@@ -166,6 +166,7 @@ def _document(
         draft.leave_out("document", block, f"the service does not read {document.media_type}")
         return words_for(document)
     if where == "inline":
-        return spelled.get("text", spelled)
+        text = spelled.get("text")
+        return text if isinstance(text, str) else spelled
     draft.note("moved", "G13", block.version, "a document of a result follows it")
     return behind.add(block, document, spelled)

@@ -45,7 +45,8 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     given: dict[str, Any] = {"tools": tools, "messages": [*instructions, *messages]}
     body = {name: value for name, value in given.items() if value is not None}
     arguments = arguments_of(draft, body)
-    return Request(arguments, options, report_of([*history.notes, *draft.notes]), body)
+    report = report_of([*history.notes, *draft.notes], draft.router.routes)
+    return Request(arguments, options, report, body)
 
 
 def _messages(draft: Draft) -> Iterator[JsonObject]:

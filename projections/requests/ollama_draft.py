@@ -12,6 +12,7 @@ from hansard.projections.history import Block, History
 from hansard.projections.neutral_ollama import API
 from hansard.projections.report import Deed, Note
 from hansard.projections.requests.request import Options
+from hansard.projections.requests.routing import Router
 from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 
 
@@ -19,7 +20,7 @@ from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 class Draft:
     """What the rules need to know, and the notes on what they did.
 
-    `model` is whom the request is for, if that is known. `answered` are the calls whose results
+    `model` is whom the request is for, if that is known; `router` decides where documents go. `answered` are the calls whose results
     went behind them, `nameless` those that have no id on the wire.
     """
 
@@ -27,6 +28,7 @@ class Draft:
     options: Options
     blobs: Mapping[str, bytes]
     model: str | None
+    router: Router
     notes: list[Note] = field(default_factory=list[Note])
     answered: set[int | None] = field(default_factory=set[int | None])
     nameless: set[int | None] = field(default_factory=set[int | None])
@@ -71,4 +73,5 @@ class Draft:
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
     """Return the draft of a request for the model that is wished, or that answered last."""
-    return Draft(history, options, blobs, options.model or history.responses.last_model(API))
+    model = options.model or history.responses.last_model(API)
+    return Draft(history, options, blobs, model, Router(history, options))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Any, assert_never
 from uuid import UUID
@@ -22,10 +23,11 @@ from hansard.projections.requests.document_bytes import (
     is_remote,
     text_of,
 )
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
+from hansard.projections.requests.document_tags import texts_before, words_for
 from hansard.projections.requests.foreign import content_of, told_of
 from hansard.projections.requests.ollama_draft import Draft
 from hansard.projections.requests.result_words import failed, headline, words_for_nothing
+from hansard.projections.requests.round_documents import Behind
 from hansard.projections.requests.tool_names import OPENAI, name_for
 
 _Part = Text | Document
@@ -38,6 +40,11 @@ class _Said:
     texts: list[str] = field(default_factory=list[str])
     images: list[str] = field(default_factory=list[str])
 
+    def add(self, other: _Said) -> None:
+        """Add what another holds."""
+        self.texts += other.texts
+        self.images += other.images
+
     def message(self, role: str) -> JsonObject:
         """Return the message, pictures only where there are some."""
         message: JsonObject = {"role": role, "content": "\n\n".join(self.texts)}
@@ -48,12 +55,14 @@ def messages_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator
     """Yield a message for each event that said something: neighbours of one role stay apart."""
     for _, together in groupby(blocks, _event):
         said = _Said()
+        before: Block | None = None
         for block in together:
             value = draft.own(block) if block.mark in ("", "note") else None
             if value is not None and value.get("role") not in (None, "tool"):
                 yield value
             else:
-                _say(draft, block, role, said)
+                _say(draft, block, role, said, before)
+            before = block
         if said.texts or said.images:
             yield said.message(role)
 
@@ -64,19 +73,25 @@ def spell_results(draft: Draft, results: Iterable[Block]) -> Iterator[JsonObject
     A tool's message holds text only, so pictures follow in one message of the user's, behind tags
     that stand in the tools' messages too.
     """
-    shown = _Said()
+    behind = Behind(draft.options.tags, _text)
     for block in results:
-        yield _result(draft, block, shown)
-    if shown.images:
-        shown.texts.insert(0, PREAMBLE)
-        yield {"role": "user", "content": "\n".join(shown.texts), "images": shown.images}
+        yield _result(draft, block, behind)
+    if behind.parts:
+        shown = _Said()
+        for each in behind.parts:
+            shown.add(each)
+        yield {**shown.message("user"), "content": "\n".join(shown.texts)}
 
 
 def _event(block: Block) -> tuple[int, str, UUID | None]:
-    return block.version, block.mark, block.conversation
+    return block.version, "" if block.signal else block.mark, block.conversation
 
 
-def _say(draft: Draft, block: Block, role: Role, said: _Said) -> None:
+def _text(text: str) -> _Said:
+    return _Said([text])
+
+
+def _say(draft: Draft, block: Block, role: Role, said: _Said, before: Block | None) -> None:
     match block.mark:
         case "late" if block.cancelled:
             draft.leave_out("late", block, "the call was given up, and was answered so before")
@@ -87,7 +102,7 @@ def _say(draft: Draft, block: Block, role: Role, said: _Said) -> None:
             draft.note("moved", "L2", block.version, "a result of no call goes as text")
             _say_result(draft, block, said)
         case "document":
-            _show(draft, block, said)
+            _show(draft, block, said, before)
         case _:
             _put(draft, block, _told(draft, block), said, is_user=role == "user")
 
@@ -121,10 +136,8 @@ def _put(
                 said.texts.append(held.text)
             else:
                 draft.leave_out("L4", block, "blank text")
-        elif is_user and (image := _image(draft, held)) is not None:
-            said.images.append(image)
         else:
-            said.texts.append(_in_words(draft, block, held))
+            said.add(_shown(draft, block, held, is_user=is_user))
 
 
 def _say_result(draft: Draft, block: Block, said: _Said) -> None:
@@ -135,44 +148,52 @@ def _say_result(draft: Draft, block: Block, said: _Said) -> None:
         said.texts.append(words_for_nothing(is_error=block.is_error))
 
 
-def _show(draft: Draft, block: Block, said: _Said) -> None:
+def _show(draft: Draft, block: Block, said: _Said, before: Block | None) -> None:
     document = block.content
     if not isinstance(document, Document):
         return
-    tag = tag_of(block, document)
-    said.texts.append(f"{PREAMBLE}\n{tag}" if block.call_id else tag)
+    said.texts += texts_before(block, document, draft.options.tags, before)
     _put(draft, block, (document,), said)
 
 
-def _result(draft: Draft, block: Block, shown: _Said) -> JsonObject:
+def _result(draft: Draft, block: Block, behind: Behind[_Said]) -> JsonObject:
     if block.mark == "missing":
         why = f"no result in time: {CANCELLED!r} stands in"
         draft.note("repaired", "L1", block.version, why)
     value = draft.own(block)
     if value is not None and value.get("role") == "tool":
         return value
-    texts: list[str] = []
-    for held in _parts(draft, block):
-        if isinstance(held, Text):
-            texts += [held.text] if held.text.strip() else []
-        elif (image := _image(draft, held)) is not None:
-            tag = tag_of(block, held)
-            texts.append(tag)
-            shown.texts.append(tag)
-            shown.images.append(image)
-            draft.note("moved", "L3", block.version, "a picture of a result follows it")
-        else:
-            texts.append(_in_words(draft, block, held))
-    told = "\n".join(texts)
+    held = _Said()
+    for part in _parts(draft, block):
+        if isinstance(part, Document):
+            held.add(_in_result(draft, block, part, behind))
+        elif part.text.strip():
+            held.texts.append(part.text)
+    told = "\n".join(held.texts)
     if told and block.is_error:
         told = failed(told)
     name = name_for(block.name, OPENAI) if block.name else ""
-    named: dict[str, Any] = {"tool_name": name, "tool_call_id": _call_id(draft, block)}
+    named: dict[str, Any] = {
+        "images": held.images,
+        "tool_name": name,
+        "tool_call_id": _call_id(draft, block),
+    }
     return {
         "role": "tool",
         "content": told or words_for_nothing(is_error=block.is_error),
         **{name: held for name, held in named.items() if held},
     }
+
+
+def _in_result(draft: Draft, block: Block, document: Document, behind: Behind[_Said]) -> _Said:
+    """Return what stands in a result for a document: itself, its tag, or words."""
+    where, spelled = draft.router.in_result(block, document, partial(_spell, draft))
+    if spelled is None:
+        return _in_words(draft, block, document)
+    if where == "inline":
+        return spelled
+    draft.note("moved", "L3", block.version, "a document of a result follows it")
+    return _text(behind.add(block, document, spelled))
 
 
 def _call_id(draft: Draft, block: Block) -> str:
@@ -193,22 +214,40 @@ def _parts(draft: Draft, block: Block) -> tuple[_Part, ...]:
     return content.content if isinstance(content, ToolResult) else ()
 
 
-def _image(draft: Draft, document: Document) -> str | None:
-    """Return a picture in base64; None for what is none, or is held elsewhere (no address goes)."""
-    if modality_of(document.media_type) != "image" or is_remote(document):
+def _shown(draft: Draft, block: Block, document: Document, *, is_user: bool) -> _Said:
+    """Return what stands in a message for a document; pictures are the user's only."""
+    if is_user:
+        spelled = draft.router.in_message(block, document, partial(_spell, draft))
+    else:
+        is_text = modality_of(document.media_type) == "text"
+        spelled = _spell(draft, document) if is_text else None
+    return spelled or _in_words(draft, block, document)
+
+
+def _in_words(draft: Draft, block: Block, document: Document) -> _Said:
+    draft.leave_out("document", block, f"the API takes no {document.media_type} here")
+    return _text(words_for(document))
+
+
+def _spell(draft: Draft, document: Document) -> _Said | None:
+    """Return a picture, or a text under its name; None for what is neither, or held elsewhere."""
+    if is_remote(document):
         return None
+    match modality_of(document.media_type):
+        case "image":
+            image = _image(draft, document)
+            return _Said(images=[image]) if image else None
+        case "text":
+            text = text_of(bytes_of(document, draft.blobs))
+            return _text(f"{document.name}\n{text}" if document.name else text) if text else None
+        case _:
+            return None
+
+
+def _image(draft: Draft, document: Document) -> str | None:
+    """Return a picture in base64; None for what is none."""
     about, _, data = (document.url or "").partition(",")
     if about.startswith(INLINE) and about.endswith(";base64"):
         return data if data and is_base64(data) else None
     held = bytes_of(document, draft.blobs)
     return b64encode(held).decode() if held else None
-
-
-def _in_words(draft: Draft, block: Block, document: Document) -> str:
-    """Return the text of a document, or words that stand for it."""
-    if modality_of(document.media_type) == "text" and not is_remote(document):
-        text = text_of(bytes_of(document, draft.blobs))
-        if text is not None:
-            return f"{document.name}\n{text}" if document.name else text
-    draft.leave_out("document", block, f"the API takes no {document.media_type} here")
-    return words_for(document)

@@ -15,7 +15,9 @@ from ollama._client import (
 from hansard.domain import events
 from hansard.domain.content import Native, ToolResult
 from hansard.domain.conversation import CANCELLED
+from hansard.domain.errors import UnsupportedDocument
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.requests.document_tags import PREAMBLE
 from hansard.projections.requests.request import Options, Request
 from tests.ollama_wire import call
 from tests.projections.happenings import Story, document, rules, thinking, tool_use
@@ -165,13 +167,20 @@ def test_pictures_of_results_follow_them_behind_a_tag() -> None:
     )
     result, shown = story.request(Options(api=API), blobs=BLOBS).body["messages"][2:]
     assert result["content"].startswith('<document tool-name="f" tool-call-id="c1"')
-    assert shown["role"] == "user" and result["content"] in shown["content"] and shown["images"]
+    assert shown == {
+        "role": "user",
+        "content": f"{PREAMBLE}\n{result['content']}",
+        "images": [IMAGE],
+    }
 
 
 @pytest.mark.parametrize("kind", ["application/pdf", "audio/wav"])
-def test_a_document_that_is_no_picture_goes_as_words(kind: str) -> None:
+def test_a_document_that_is_no_picture_goes_as_words_once_it_was_answered(kind: str) -> None:
     story = Story()
     story.user(document("a.bin", kind, "a" * 64), "look")
+    with pytest.raises(UnsupportedDocument, match=r"it takes image, text"):
+        request(story)
+    answers(story, {"content": "I see."})
     made = request(story)
     assert "cannot be shown here" in made.body["messages"][0]["content"]
     assert "document" in rules(made)
@@ -212,6 +221,7 @@ def test_a_picture_of_another_api_that_is_no_base64_goes_as_words() -> None:
     story = Story()
     broken = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO...<cut>"}}
     story.user(Native(api="openai-chat", value=broken))
+    answers(story, {"content": "I see."})
     made = request(story)
     assert "cannot be shown here" in made.body["messages"][0]["content"]
     assert refused(API, made) == ()
