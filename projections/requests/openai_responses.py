@@ -33,6 +33,7 @@ from hansard.projections.requests.openai_responses_reasoning import check_reason
 from hansard.projections.requests.openai_responses_spelling import Speller
 from hansard.projections.requests.openai_responses_words import show_pictures
 from hansard.projections.requests.request import Options, Request, outside
+from hansard.projections.requests.routing import Router
 
 _PLAIN: Final = frozenset({"message", "function_call", "function_call_output"})
 """Items that are whole by themselves, or in pairs already."""
@@ -44,10 +45,10 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     `blobs` holds the bytes of `needed_blobs`, by digest. Raises NothingToSend for a history without
     turns, CorruptRecord where a blob is missing.
     """
-    draft = Draft()
+    draft = Draft(options, Router(history, options), blobs)
     instructions, leading = spell_instructions(draft, history.instructions, blobs)
     tools = spell_tools(draft, history.tools, blobs)
-    _spell(draft, history, blobs)
+    _spell(draft, history)
     _obey(draft, history, options)
     if not draft.pieces:
         raise NothingToSend("the conversation has no turn that can be sent: say something first")
@@ -60,11 +61,12 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         "input": [*leading, *(piece.value for piece in draft.pieces)],
     }
     given = {name: value for name, value in arguments.items() if value is not None}
-    return Request(given, options, report_of([*history.notes, *draft.notes]))
+    report = report_of([*history.notes, *draft.notes], draft.router.routes)
+    return Request(given, options, report)
 
 
-def _spell(draft: Draft, history: History, blobs: Mapping[str, bytes]) -> None:
-    speller = Speller(draft, blobs)
+def _spell(draft: Draft, history: History) -> None:
+    speller = Speller(draft)
     for turn in history.turns:
         blocks = turn.blocks
         if len(blocks) == 1 and (value := _plain(blocks[0], turn.role)) is not None:

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from hansard.domain.content import Document
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.report import Deed, Note
+from hansard.projections.requests.document_tags import words_for
 from hansard.projections.requests.foreign import goes_on
+from hansard.projections.requests.openai_responses_documents import spell_document
 from hansard.projections.requests.openai_responses_items import kind_of
+from hansard.projections.requests.request import Options
+from hansard.projections.requests.routing import Router
 
 
 class Piece(NamedTuple):
     """An item as it will be sent, the block of the history that it stands for, and its type.
 
-    `shown` is a message that comes behind it: the pictures of an item that goes as words.
+    `item` is the one that words stand for: the pictures that it holds come behind them.
     """
 
     value: JsonObject
     block: Block
     kind: str = "message"
-    shown: JsonObject | None = None
+    item: JsonObject | None = None
+
+
+def text_part(text: str) -> JsonObject:
+    """Return a text as a part of a message."""
+    return {"type": "input_text", "text": text}
 
 
 def piece_of(value: JsonObject, block: Block) -> Piece:
@@ -36,9 +47,13 @@ class Draft:
     `types` are the types of the items that were spelled, but for plain messages: a rule has nothing
     to do where what it looks for never occurs. `broken` are the responses of which an item does not
     go as it came, and why: their reasoning cannot go either. `has_unfit_ids` says that an item has an
-    id that OpenAI did not give it.
+    id that OpenAI did not give it. `router` decides for documents, `blobs` has the bytes that blocks
+    refer to, by digest.
     """
 
+    options: Options
+    router: Router
+    blobs: Mapping[str, bytes]
     pieces: list[Piece] = field(default_factory=list[Piece])
     notes: list[Note] = field(default_factory=list[Note])
     types: set[Any] = field(default_factory=set[Any])
@@ -62,6 +77,16 @@ class Draft:
     def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
         """Add a note to the report."""
         self.notes.append(Note(deed, rule, version, why))
+
+    def spell(self, document: Document) -> JsonObject | None:
+        """Return the part that holds a document; None where the service reads no such thing."""
+        return spell_document(document, self.blobs)
+
+    def words(self, block: Block, document: Document) -> str:
+        """Return the words in place of a document that was last decided on, with a note on why."""
+        why = f"the document ({document.media_type}) {self.router.routes[-1].why}"
+        self.note("left out", "document", block.version, why)
+        return words_for(document)
 
     def break_up(self, block: Block, why: str) -> None:
         """Note that an item of a response does not go as it came."""

@@ -6,15 +6,65 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from hansard.domain import jsontext
+from hansard.domain.content import Document, Text
+from hansard.domain.documents import modality_of
 from hansard.domain.errors import MalformedJson
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
+from hansard.projections.requests.document_tags import tag_of
+from hansard.projections.requests.openai_responses_draft import Draft, text_part
 from hansard.projections.requests.openai_responses_items import OUTPUTS, kind_of, link_of
 from hansard.projections.requests.result_words import FAILURE, failed, words_for_nothing
+from hansard.projections.requests.round_documents import Behind
 
-HELD: Final = frozenset({"function_call", "custom_tool_call"})
+_HOLDING: Final = frozenset({"function_call", "custom_tool_call"})
 """Calls whose output may hold images and files."""
 
 _APPROVALS: Final = frozenset({"approve", "approved", "true", "yes"})
+
+
+class Held:
+    """What the output of one call holds, and which documents of it follow the round."""
+
+    def __init__(self, draft: Draft, block: Block, call: JsonObject) -> None:
+        """Take the result, and the call as it goes."""
+        self._draft = draft
+        self._block = block
+        self._kind = kind_of(call)
+        self._following: list[tuple[Document, JsonObject]] = []
+        self._has_screenshot = False
+
+    def part(self, part: Text | Document) -> JsonObject:
+        """Return a part of the result as the output holds it: itself, its tag, or words."""
+        if isinstance(part, Text):
+            return text_part(part.text)
+        draft, block = self._draft, self._block
+        where, spelled = draft.router.in_result(block, part, self._fitting, draft.spell)
+        if spelled is None:
+            return text_part(draft.words(block, part))
+        if where == "inline":
+            return spelled
+        self._following.append((part, spelled))
+        return text_part(tag_of(block, part, draft.options.tags))
+
+    def follow(self, behind: Behind[JsonObject]) -> None:
+        """Put the documents that the output cannot hold behind the round."""
+        block = self._block
+        for document, spelled in self._following:
+            why = "the output does not hold the document: it follows the round"
+            self._draft.note("moved", "O13", block.version, why)
+            behind.add(block, document, spelled)
+
+    def _fitting(self, document: Document) -> JsonObject | None:
+        """Return a document as the output of such a call holds it; None where it does not."""
+        if self._kind in _HOLDING:
+            return self._draft.spell(document)
+        is_picture = modality_of(document.media_type) == "image"
+        if self._kind != "computer_call" or self._has_screenshot or not is_picture:
+            return None
+        spelled = self._draft.spell(document)
+        self._has_screenshot = spelled is not None
+        return spelled
 
 
 def output_of(

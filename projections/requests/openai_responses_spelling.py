@@ -5,7 +5,7 @@ What is repaired here concerns one item: ids, keys that no request has, outputs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final, assert_never
 from uuid import UUID
@@ -18,10 +18,9 @@ from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block, Turn
 from hansard.projections.neutral import neutral_of
 from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
+from hansard.projections.requests.document_tags import texts_before, words_for
 from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
-from hansard.projections.requests.openai_responses_documents import spell_document
-from hansard.projections.requests.openai_responses_draft import Draft
+from hansard.projections.requests.openai_responses_draft import Draft, text_part
 from hansard.projections.requests.openai_responses_ids import CallIds
 from hansard.projections.requests.openai_responses_items import (
     OUTPUTS,
@@ -32,8 +31,9 @@ from hansard.projections.requests.openai_responses_items import (
     with_link,
 )
 from hansard.projections.requests.openai_responses_keys import without_own_keys
-from hansard.projections.requests.openai_responses_outputs import HELD, output_of
+from hansard.projections.requests.openai_responses_outputs import Held, output_of
 from hansard.projections.requests.result_words import headline
+from hansard.projections.requests.round_documents import Behind
 from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
 
 _PARTS: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
@@ -46,10 +46,9 @@ Said = str | JsonObject
 class Speller:
     """Spells the turns of one request, in order, into a draft."""
 
-    def __init__(self, draft: Draft, blobs: Mapping[str, bytes]) -> None:
-        """Spell with the blobs that the blocks refer to."""
+    def __init__(self, draft: Draft) -> None:
+        """Begin with no calls."""
         self._draft = draft
-        self._blobs = blobs
         self._ids = CallIds()
         self._calls: dict[int | None, JsonObject] = {}
 
@@ -71,7 +70,7 @@ class Speller:
             return None
         value: JsonObject = plain["value"]
         if block.spilled:
-            value = restore(value, self._blobs)
+            value = restore(value, self._draft.blobs)
         return without_own_keys(self._draft, value, block.version)
 
     def _spoken(self, block: Block) -> None:
@@ -98,7 +97,7 @@ class Speller:
         content = block.content
         match content:
             case Native():
-                told, note = told_of(whole(content, self._blobs), block)
+                told, note = told_of(whole(content, self._draft.blobs), block)
                 self._draft.notes.append(note)
                 return tuple(part for part in told if not _is_blank(part))
             case Text() if _is_blank(content):
@@ -140,7 +139,7 @@ class Speller:
         content = block.content
         arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
         if isinstance(content, Native):
-            arguments, note = arguments_of(whole(content, self._blobs), block)
+            arguments, note = arguments_of(whole(content, self._draft.blobs), block)
             self._draft.notes.append(note)
         if not isinstance(arguments, dict):
             why = "the arguments of a call are an object"
@@ -157,10 +156,7 @@ class Speller:
         """Add the outputs of calls, then what the user said, or the operator."""
         for is_output, group in groupby(blocks, _is_output):
             if is_output:
-                # Documents that an output cannot hold come after all outputs.
-                shown = [told for block in group for told in self._result(block)]
-                for told, block in shown:
-                    self._say("user", told, block)
+                self._outputs(group)
                 continue
             for _, said in groupby(group, _event_of):
                 self._message(role, list(said))
@@ -168,11 +164,12 @@ class Speller:
     def _message(self, role: str, blocks: Sequence[Block]) -> None:
         """Add what one event says: one message, unless the caller spelled whole items."""
         said: list[Said] = []
+        before: Block | None = None
         for block in blocks:
             if block.mark == "late":
                 self._late(block)
             elif block.mark == "document":
-                self._found(block)
+                said += self._found(block, before)
             elif (value := self._own(block)) is None:
                 said += self._parts(block, self._neutral(block))
             elif kind_of(value) in _PARTS:
@@ -181,6 +178,7 @@ class Speller:
                 self._say(role, said, block)
                 said = []
                 self._item(value, block)
+            before = block
         self._say(role, said, blocks[0])
 
     def _say(self, role: str, said: Sequence[Said], block: Block) -> None:
@@ -190,7 +188,7 @@ class Speller:
         if len(said) == 1 and isinstance(said[0], str):
             self._draft.add({"role": role, "content": said[0]}, block)
             return
-        content = [_text(part) if isinstance(part, str) else part for part in said]
+        content = [text_part(part) if isinstance(part, str) else part for part in said]
         for part in content:
             if part.get("file_id") is not None:
                 why = "refers to a file that the provider keeps: it may be gone"
@@ -203,34 +201,38 @@ class Speller:
         ]
 
     def _document(self, block: Block, document: Document) -> Said:
-        if (spelled := spell_document(document, self._blobs)) is not None:
-            return spelled
-        why = f"OpenAI does not read {document.media_type}"
-        self._leave_out("document", block, why)
-        return words_for(document)
+        spelled = self._draft.router.in_message(block, document, self._draft.spell)
+        return self._draft.words(block, document) if spelled is None else spelled
 
-    def _result(self, block: Block) -> list[tuple[list[Said], Block]]:
-        """Add the output of a call; return what the user is to show because it cannot hold it."""
+    def _outputs(self, blocks: Iterable[Block]) -> None:
+        """Add the outputs of a round, and behind all of them the documents that they cannot hold."""
+        behind = Behind(self._draft.options.tags, text_part)
+        for block in blocks:
+            self._output(block, behind)
+        if behind.parts:
+            self._say("user", behind.parts, behind.blocks[0])
+
+    def _output(self, block: Block, behind: Behind[JsonObject]) -> None:
+        """Add the output of a call."""
+        draft, call = self._draft, self._calls[block.call]
         if block.mark == "missing":
             why = f"no output in time: {CANCELLED!r} stands in"
-            self._draft.note("repaired", "O1", block.version, why)
-        call = self._calls[block.call]
+            draft.note("repaired", "O1", block.version, why)
         value = self._own(block)
         if value is not None and kind_of(value) == OUTPUTS.get(kind_of(call)):
-            self._draft.add(with_link(value, link_of(call)), block)
-            return []
-        parts = [_part(part) for part in self._parts(block, self._held(block))]
+            draft.add(with_link(value, link_of(call)), block)
+            return
+        decided = len(draft.router.routes)
+        held = Held(draft, block, call)
+        parts = list(map(held.part, self._held(block)))
         answer = output_of(call, parts, is_error=block.is_error)
         if answer is None:
+            # Nothing of the output goes as was decided for it.
+            del draft.router.routes[decided:]
             self._late(block)
-            return []
-        self._draft.add(answer, block)
-        files = [part for part in parts if part["type"] != "input_text"]
-        if not files or kind_of(call) in HELD or kind_of(call) == "computer_call":
-            return []
-        why = "the output of such a call holds no documents: they follow it"
-        self._draft.note("moved", "O13", block.version, why)
-        return [([f"{PREAMBLE} {block.call_id} ({block.name})", *files], block)]
+            return
+        draft.add(answer, block)
+        held.follow(behind)
 
     def _held(self, block: Block) -> Sequence[Text | Document]:
         """Return what a result holds."""
@@ -240,9 +242,9 @@ class Speller:
         if not isinstance(content, Native):
             return ()
         if content.api == API:
-            result = neutral_of(API, restore(content.value, self._blobs))
+            result = neutral_of(API, restore(content.value, self._draft.blobs))
             return result.content if isinstance(result, ToolResult) else ()
-        told, note = content_of(whole(content, self._blobs), block)
+        told, note = content_of(whole(content, self._draft.blobs), block)
         self._draft.notes.append(note)
         return told
 
@@ -255,13 +257,12 @@ class Speller:
         told = self._parts(block, self._held(block))
         self._say("user", [headline(block), *told], block)
 
-    def _found(self, block: Block) -> None:
-        """Add a document that travels on its own."""
+    def _found(self, block: Block, before: Block | None) -> list[Said]:
+        """Return the parts of a document that travels on its own."""
         if not isinstance(block.content, Document):
-            return
-        tag = tag_of(block, block.content)
-        told = f"{PREAMBLE}\n{tag}" if block.call_id else tag
-        self._say("user", [told, self._document(block, block.content)], block)
+            return []
+        texts = texts_before(block, block.content, self._draft.options.tags, before)
+        return [*texts, self._document(block, block.content)]
 
     def _leave_out(self, rule: str, block: Block, why: str) -> None:
         self._draft.note("left out", rule, block.version, why)
@@ -272,16 +273,8 @@ def _is_output(block: Block) -> bool:
 
 
 def _event_of(block: Block) -> tuple[int, str, UUID | None]:
-    return block.version, block.mark, block.conversation
+    return block.version, "" if block.signal else block.mark, block.conversation
 
 
 def _is_blank(part: Text | Document) -> bool:
     return isinstance(part, Text) and not part.text.strip()
-
-
-def _text(text: str) -> JsonObject:
-    return {"type": "input_text", "text": text}
-
-
-def _part(said: Said) -> JsonObject:
-    return _text(said) if isinstance(said, str) else said

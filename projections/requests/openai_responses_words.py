@@ -14,13 +14,14 @@ from hansard.domain.content import (
     ToolResult,
 )
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.history import Block
 from hansard.projections.neutral import neutral_of, outcome_of
 from hansard.projections.neutral_openai_responses import API
 from hansard.projections.requests.activity_words import words_of
-from hansard.projections.requests.document_tags import PREAMBLE, tag_of, words_for
-from hansard.projections.requests.openai_responses_documents import spell_document
-from hansard.projections.requests.openai_responses_draft import Draft, Piece
+from hansard.projections.requests.document_tags import words_for
+from hansard.projections.requests.openai_responses_draft import Draft, Piece, text_part
 from hansard.projections.requests.result_words import headline
+from hansard.projections.requests.round_documents import Behind
 
 
 def as_words(piece: Piece) -> Piece | None:
@@ -36,35 +37,32 @@ def as_words(piece: Piece) -> Piece | None:
     text = "\n".join(_told(piece.value))
     if not text:
         return None
-    return Piece({"role": "assistant", "content": text}, block, shown=_pictures(piece))
+    return Piece({"role": "assistant", "content": text}, block, item=piece.value)
 
 
 def show_pictures(draft: Draft) -> None:
     """Put the pictures of items that go as words behind them: the user shows them."""
-    draft.pieces = [
-        shown
-        for piece in draft.pieces
-        for shown in ([piece] if piece.shown is None else [piece, Piece(piece.shown, piece.block)])
-    ]
+    shown: list[Piece] = []
+    for piece in draft.pieces:
+        shown.append(piece)
+        if piece.item is not None and (message := _pictures(draft, piece.item, piece.block)):
+            shown.append(Piece(message, piece.block))
+    draft.pieces = shown
 
 
-def _pictures(piece: Piece) -> JsonObject | None:
+def _pictures(draft: Draft, item: JsonObject, block: Block) -> JsonObject | None:
     """Return the message that shows the pictures that an item holds; None where it has none."""
-    gave, asked = outcome_of(API, piece.value), neutral_of(API, piece.value)
+    gave, asked = outcome_of(API, item), neutral_of(API, item)
     if gave is None or not isinstance(asked, ServerToolCall):
         return None
-    named = replace(piece.block, name=asked.name, call_id=asked.id)
-    told: list[JsonObject] = []
+    behind = Behind(draft.options.tags, text_part)
+    named = replace(block, name=asked.name, call_id=asked.id)
     for part in gave.content:
         if isinstance(part, Document) and (part.url or "").startswith("data:"):
-            tag = tag_of(named, part)
-            spelled = spell_document(part, {})
-            told += [_text(tag if told else f"{PREAMBLE}\n{tag}"), spelled] if spelled else []
-    return {"role": "user", "content": told} if told else None
-
-
-def _text(text: str) -> JsonObject:
-    return {"type": "input_text", "text": text}
+            spelled = draft.router.in_message(named, part, draft.spell)
+            if spelled is not None:
+                behind.add(named, part, spelled)
+    return {"role": "user", "content": behind.parts} if behind.parts else None
 
 
 def _told(value: JsonObject) -> Iterator[str]:

@@ -9,10 +9,11 @@ import json
 import pytest
 
 from hansard.domain.content import Document, Native, Text, ToolResult
-from hansard.domain.errors import CorruptRecord
+from hansard.domain.errors import CorruptRecord, UnsupportedDocument
 from hansard.domain.events import DocumentExtracted, ToolResultRecorded
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_responses import API
+from hansard.projections.requests.document_tags import PREAMBLE
 from hansard.projections.requests.request import Options
 from tests.projections.happenings import (
     Story,
@@ -127,6 +128,7 @@ def test_documents_are_spelled_by_their_kind() -> None:
         Document(media_type="application/pdf", url="https://example.com/x.pdf"),
         document("song.mp3", "audio/mpeg", DIGEST),
     )
+    answers(story, message("I see."))
     request = rendered(story, blobs={**BLOBS, csv: table})
     assert request["input"][0]["content"] == [
         {"type": "input_text", "text": "See:"},
@@ -167,8 +169,9 @@ def test_a_document_on_its_own_says_whose_it_is() -> None:
     found = document("report.pdf", "application/pdf", DIGEST)
     story.happen(DocumentExtracted(document=found, call_id="call_1", tool_name="look_up"))
     last: JsonObject = rendered(story, blobs=BLOBS)["input"][-1]
-    tag, shown = last["content"]
+    preamble, tag, shown = last["content"]
     assert last["role"] == "user"
+    assert preamble["text"] == PREAMBLE
     assert 'tool-call-id="call_1"' in tag["text"]
     assert shown == FILE
 
@@ -184,6 +187,9 @@ def test_an_empty_document_goes_as_words() -> None:
     empty = hashlib.sha256(b"").hexdigest()
     story = Story()
     story.user(document("report.pdf", "application/pdf", empty, size=0))
+    with pytest.raises(UnsupportedDocument, match="cannot be spelled"):
+        rendered(story, blobs={empty: b""})
+    answers(story, message("It is empty."))
     assert rules(rendered(story, blobs={empty: b""})) == {"document"}
 
 

@@ -11,6 +11,7 @@ from hansard.domain.conversation import CANCELLED
 from hansard.domain.events import ToolCallRecorded, ToolResultRecorded
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_responses import API
+from hansard.projections.requests.document_tags import PREAMBLE
 from tests.projections.happenings import Story, rules
 from tests.projections.refused import refused
 from tests.projections.responses_happenings import (
@@ -251,7 +252,11 @@ def test_documents_of_a_shell_follow_all_outputs() -> None:
     gives(story, output("call_2"))
     sent = items(story)
     assert kinds(sent)[3:] == ["shell_call_output", "function_call_output", "user"]
-    assert sent[-1]["content"][1]["image_url"] == PNG
+    preamble, tag, picture = sent[-1]["content"]
+    assert preamble["text"] == PREAMBLE
+    assert tag["text"] == '<document tool-name="shell" tool-call-id="call_1" />'
+    assert picture["image_url"] == PNG
+    assert sent[3]["output"][0]["stdout"] == f"see\n{tag['text']}"
 
 
 @pytest.mark.parametrize("given", ["c" * 65, "", "call_0"])
