@@ -35,6 +35,7 @@ from hansard.domain.events import (
 )
 from hansard.domain.head import Head
 from hansard.domain.request_template import Recipe, Template
+from hansard.domain.tools import tools_digest
 from hansard.projections.apis import known_api
 from hansard.projections.continuation import Piece, digest_of
 from hansard.projections.in_force import same_instructions, same_tools
@@ -314,8 +315,15 @@ def _news(
             if not _is_as_rendered(recording, asked, outgoing.body, rendered)
         )
     recordings.append(WIRES[asked.api].said(asked, related.new, _ids(), line))
-    events = tuple(event for said, _ in recordings for event in said)
+    events = tuple(_with_digest(event) for said, _ in recordings for event in said)
     return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
+
+
+def _with_digest(event: Event) -> Event:
+    """Return the event; a declaration of tools with the digest of these."""
+    if isinstance(event, ToolsDeclared):
+        return event.model_copy(update={"sha256": tools_digest(event.tools)})
+    return event
 
 
 def _is_as_rendered(

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from hansard.adapters.capture.spool import Spool
     from hansard.projections.capabilities import Given
+    from hansard.projections.declared_tools import Declared
     from hansard.projections.history import Turn
     from hansard.projections.requests.request import Options, Request
     from hansard.projections.server_tools import Activity
@@ -247,6 +248,15 @@ class Talk:
     def carried(self) -> ToolCallContext:
         """Return what the conversation carries for its tools, as far as it was recorded."""
         return carried_context.carried(self.stream)
+
+    def declared(self, *, at: int | None = None) -> Declared:
+        """Return the tools in force, where they come from, and which version declared them.
+
+        `at` is the version to tell it at. There are none, at version 0, where none were declared.
+        """
+        from hansard.adapters.declarations import declared
+
+        return declared(self.backend, self._main_line(at))
 
     def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
         """Return what tools did that providers ran, in order: what each was asked, and gave.

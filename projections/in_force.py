@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from hansard.domain import events
 from hansard.domain.content import Native, Text
@@ -13,6 +13,8 @@ from hansard.projections.neutral import instructions_of, tool_of
 from hansard.projections.requests.builtin_tools import spelled
 
 _Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
+
+_UNTOLD: Final = {"title": None, "output_schema": None, "annotations": None}
 
 
 def same_instructions(
@@ -53,7 +55,11 @@ def _is_spelled(tool: BuiltinTool, sent: Native) -> bool:
 
 
 def _definition(tool: _Tool) -> ToolDefinition | BuiltinTool | None:
-    return tool_of(tool) if isinstance(tool, Native) else tool
+    """Return what models are told of a tool: no request says the rest, so none says it otherwise."""
+    neutral = tool_of(tool) if isinstance(tool, Native) else tool
+    if isinstance(neutral, ToolDefinition):
+        return neutral.model_copy(update=_UNTOLD)
+    return neutral
 
 
 def _is_same(one: Native, other: Native) -> bool:

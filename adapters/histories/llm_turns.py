@@ -32,7 +32,7 @@ from hansard.domain.events import (
     ToolsDeclared,
 )
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import ToolDefinition, tools_digest
 
 API: Final = "simonw-llm"
 """The name under which blocks stay that have no neutral form."""
@@ -93,7 +93,7 @@ class _Hearing:
         """Take in a turn."""
         if turn.envelope is not None and turn.tools != self._tools:
             self._tools = turn.tools
-            self._tell(ToolsDeclared(tools=turn.tools), turn)
+            self._tell(ToolsDeclared(tools=turn.tools, sha256=tools_digest(turn.tools)), turn)
         for message in turn.said:
             if message.role == "assistant":
                 self._answer((message,), next(self.responses), turn)

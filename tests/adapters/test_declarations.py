@@ -1,0 +1,141 @@
+"""`talk.declared`: the tools in force at any version, and where they come from."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import anthropic
+import pytest
+
+import hansard
+from hansard.adapters.declarations import declarations
+from hansard.adapters.demo.scenes import Answer
+from hansard.adapters.demo.server import DemoServer
+from hansard.domain.content import Native
+from hansard.domain.errors import InvalidContent
+from hansard.domain.tools import ToolDefinition, tools_digest
+
+READ = {"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}
+WRITE = {**READ, "name": "write"}
+LISTED = hansard.mcp_listing(
+    [{"name": "list", "inputSchema": {"type": "object"}}], server={"name": "files", "version": "2"}
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[hansard.Store]:
+    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+        yield store
+
+
+def names(talk: hansard.Talk, at: int | None = None) -> list[str]:
+    return [tool.name for tool in talk.declared(at=at).tools if isinstance(tool, ToolDefinition)]
+
+
+def test_no_tools_are_in_force_where_none_were_declared(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    assert (talk.declared().version, talk.declared().tools) == (0, ())
+    talk.user("Hello")
+    assert (talk.declared().version, talk.declared().sha256) == (0, None)
+
+
+def test_the_last_declaration_is_in_force_and_the_ones_before_were(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    talk.tools([READ])
+    talk.user("Hello")
+    talk.tools([WRITE, LISTED])
+    assert names(talk) == ["write", "list"]
+    assert names(talk, at=3) == ["read"]
+    assert names(talk, at=1) == []
+    declared = talk.declared()
+    assert (declared.version, declared.conversation_id) == (4, talk.conversation_id)
+    assert declared.sources == (LISTED.source,)
+    assert declared.sha256 == tools_digest(declared.tools)
+
+
+def test_no_tools_at_all_is_a_declaration_too(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    talk.tools([READ])
+    talk.tools([])
+    assert (talk.declared().version, names(talk)) == (3, [])
+
+
+def test_there_is_no_version_that_is_not_there(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    talk.tools([READ])
+    with pytest.raises(InvalidContent, match="there is no version 9"):
+        talk.declared(at=9)
+
+
+def test_a_declaration_that_was_redacted_is_not_in_force(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    talk.tools([READ])
+    talk.tools([WRITE])
+    talk.redact(3)
+    assert names(talk) == ["read"]
+
+
+def test_a_fork_has_the_tools_of_what_it_was_forked_from(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    talk.tools([READ])
+    talk.user("Hello")
+    fork = talk.fork("k/other")
+    talk.tools([WRITE])
+    assert names(fork) == ["read"]
+    assert fork.declared().conversation_id == talk.conversation_id
+    fork.tools([WRITE])
+    assert names(fork) == ["write"]
+    assert fork.declared().conversation_id == fork.conversation_id
+
+
+def test_declarations_are_told_without_reading_what_lies_between(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    talk.tools([READ])
+    for _ in range(20):
+        talk.user("Hello")
+    talk.tools([WRITE])
+    fork = talk.fork("k/other")
+    fork.tools([])
+    told = list(declarations(store.backend, fork.stream.lineage(fork.head().version)))
+    assert [event.version for event in told] == [fork.head().version, 23, 2]
+
+
+def test_tools_that_a_program_sends_are_declared_with_their_digest(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    with (
+        DemoServer((Answer(({"type": "text", "text": "Hello."},)),)) as server,
+        anthropic.Anthropic(api_key="demo", base_url=server.url) as client,
+    ):
+        talk.record(client).messages.create(
+            model="claude-sonnet-5",
+            max_tokens=100,
+            messages=[{"role": "user", "content": "Hello"}],
+            tools=[{"name": "read", "input_schema": {"type": "object"}}],
+        )
+    declared = talk.declared()
+    assert isinstance(declared.tools[0], Native)
+    assert declared.sha256 == tools_digest(declared.tools)
+
+
+def test_a_tool_with_a_string_that_was_moved_aside_is_whole(store: hansard.Store) -> None:
+    talk, long = store.conversation("k"), "It reads. " * 200_000
+    with (
+        DemoServer((Answer(({"type": "text", "text": "Hello."},)),)) as server,
+        anthropic.Anthropic(api_key="demo", base_url=server.url) as client,
+    ):
+        talk.record(client).messages.create(
+            model="claude-sonnet-5",
+            max_tokens=100,
+            messages=[{"role": "user", "content": "Hello"}],
+            tools=[{"name": "read", "description": long, "input_schema": {"type": "object"}}],
+        )
+    (tool,) = talk.declared().tools
+    assert isinstance(tool, Native)
+    assert tool.value["description"] == long
+
+
+def test_what_was_forgotten_had_no_tools(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    talk.tools([READ])
+    last = talk.fork("k/other")
+    store.forget("k")
+    assert last.declared().tools == ()
