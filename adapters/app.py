@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from hansard.adapters.arguments import id_given, text_given
+from hansard.adapters.capability_files import matrix_given
 from hansard.adapters.capture.spool import Spool, spool_folder
 from hansard.adapters.settings import settings
 from hansard.adapters.storage.sqlite_url import path_of
@@ -21,7 +23,12 @@ _PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
 """PostgreSQL takes passwords among the parameters too (libpq, "Connection URIs")."""
 
 
-def connect(url: str | None = None, *, tenant: UUID | None = None) -> Store:
+def connect(
+    url: str | None = None,
+    *,
+    tenant: UUID | None = None,
+    capabilities: str | os.PathLike[str] | None = None,
+) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
     `sqlite:///talks.db` is a file in this folder (`sqlite:////var/talks.db` an absolute path),
@@ -30,14 +37,18 @@ def connect(url: str | None = None, *, tenant: UUID | None = None) -> Store:
 
     Where a store serves several parties, `tenant` is the id of the one that this is for: it meets
     no other's conversations. Without it, it is `$HANSARD_TENANT`, else nobody's in particular.
+
+    `capabilities` is a TOML file that says what models take, over what Hansard knows of them
+    (docs/capabilities.md); without it, `$HANSARD_CAPABILITIES`. InvalidInput says what is wrong in it.
     """
     found = settings()
+    matrix = matrix_given(capabilities)
     party = found.tenant if tenant is None else id_given("a tenant", tenant)
     place = found.url if url is None else text_given("a store's URL", url)
     backend = _backend(place)
     shown = _shown(place)
     spool = Spool(spool_folder(shown, backend.digest("spool").hex(), party))
-    return Store(backend, shown, spool=spool, tenant=party, actor=found.actor)
+    return Store(backend, shown, spool=spool, tenant=party, actor=found.actor, matrix=matrix)
 
 
 def is_there(url: str | None = None) -> bool:

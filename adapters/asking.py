@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from hansard.adapters.lineage import Stretch
 from hansard.adapters.reading import blob_among, events_for
 from hansard.domain.errors import InvalidInput
+from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Backend
 from hansard.domain.request_template import Recipe
 from hansard.projections.requests.needs import needed_blobs
@@ -30,10 +31,14 @@ class Asked:
     sources: Callable[[], tuple[Source, ...]]
 
 
-def options_given(**wishes: Any) -> Options:
-    """Return the options of a request; InvalidInput where one is of the wrong kind."""
+def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
+    """Return the options of a request; InvalidInput where one is of the wrong kind.
+
+    Of `matrix`, which says by API what models take, they keep what is said of theirs.
+    """
     try:
-        return Options(**wishes)
+        options = Options(**wishes)
+        return options.model_copy(update={"matrix": matrix.get(options.api)})
     except ValidationError as exc:
         wrong = str(exc.errors(include_url=False, include_input=False)[0]["loc"][0])
     raise InvalidInput(

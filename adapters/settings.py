@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from uuid import UUID
 
@@ -20,12 +21,14 @@ class Settings:
     """What the environment says.
 
     `url` is where the store is (`HANSARD_URL`), `actor` who acts (`HANSARD_ACTOR`; only a keyed
-    digest of it is stored), `tenant` whose conversations these are (`HANSARD_TENANT`, a UUID).
+    digest of it is stored), `tenant` whose conversations these are (`HANSARD_TENANT`, a UUID),
+    `capabilities` a file that says what models take (`HANSARD_CAPABILITIES`).
     """
 
     url: str = DEFAULT_URL
     actor: str | None = None
     tenant: UUID = NO_TENANT
+    capabilities: Path | None = None
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -33,10 +36,12 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
 
     InvalidInput where `HANSARD_TENANT` is no UUID.
     """
+    file = environment.get("HANSARD_CAPABILITIES")
     return Settings(
         url=environment.get("HANSARD_URL") or DEFAULT_URL,
         actor=environment.get("HANSARD_ACTOR") or None,
         tenant=_tenant(environment.get("HANSARD_TENANT")),
+        capabilities=Path(file) if file else None,
     )
 
 

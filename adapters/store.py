@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeVar
@@ -13,9 +13,10 @@ from hansard.adapters.beginning import beginning_of
 from hansard.adapters.capture.spool import Spool
 from hansard.adapters.journals import Journals
 from hansard.adapters.settings import NO_TENANT
-from hansard.adapters.talk import Talk
+from hansard.adapters.talk import NO_MATRIX, Talk
 from hansard.domain.errors import ConversationNotFound, InvalidInput
 from hansard.domain.head import Head
+from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Backend, Cursor, Subscription
 
 if TYPE_CHECKING:
@@ -59,15 +60,18 @@ class Store:
         spool: Spool,
         tenant: UUID = NO_TENANT,
         actor: str | None = None,
+        matrix: Mapping[str, JsonObject] = NO_MATRIX,
     ) -> None:
         """Serve a tenant's conversations from a backend; `actor` is who acts, by name.
 
-        What the backend cannot take after a request was sent waits in the spool.
+        `matrix` is what a file of the caller's says that models take, by API. What the backend
+        cannot take after a request was sent waits in the spool.
         """
         self.backend = backend
         self.url = url
         self.spool = spool
         self.tenant = tenant
+        self._matrix = matrix
         self._actor = None if actor is None else backend.digest(actor).hex()
         self._journals = Journals(
             backend,
@@ -97,6 +101,7 @@ class Store:
             spool=self.spool,
             actor=self._actor,
             journals=self._journals,
+            matrix=self._matrix,
         )
 
     def record(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from hansard.adapters import carried_context, given, surgery
@@ -30,6 +31,7 @@ from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
 from hansard.domain.events import Event
 from hansard.domain.head import Head
+from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Backend, RecordedEvent
 from hansard.domain.tool_context import ToolCallContext
 from hansard.domain.tools import ToolSource
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
 
 ClientT = TypeVar("ClientT")
 
+NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
+"""No file says what models take."""
+
 
 class Talk:
     """One conversation. Cheap to make; safe to share between threads.
@@ -63,8 +68,10 @@ class Talk:
         spool: Spool,
         actor: str | None = None,
         journals: Journals | None = None,
+        matrix: Mapping[str, JsonObject] = NO_MATRIX,
     ) -> None:
         """Hold the conversation of a key; `actor` is a keyed digest in hex, `journals` are shared."""
+        self._matrix = matrix
         self.stream = Stream(backend, key_given(key), tenant=tenant, spool=spool, actor=actor)
         self.key, self.tenant, self.backend = self.stream.key, tenant, backend
         self._spool = spool
@@ -295,6 +302,7 @@ class Talk:
         from hansard.adapters.asking import ask, options_given
 
         options = options_given(
+            self._matrix,
             api=api,
             window=window,
             thinking=thinking,
@@ -365,6 +373,7 @@ class Talk:
             spool=self._spool,
             actor=self._actor,
             journals=self.journals,
+            matrix=self._matrix,
         )
 
     def _main_line(self, at: int | None) -> tuple[Stretch, ...]:

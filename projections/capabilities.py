@@ -7,7 +7,6 @@ lies over what its API says of all models. Nothing known is text alone.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -86,6 +85,8 @@ def capabilities_of(api: str, model: str | None, options: Options) -> Capabiliti
 @cache
 def bundled() -> Mapping[str, JsonObject]:
     """Return what comes with Hansard, by API; not to be changed in place."""
+    import tomllib
+
     return tomllib.loads(Path(__file__).with_name("capabilities.toml").read_text("utf-8"))
 
 

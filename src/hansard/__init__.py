@@ -5,6 +5,7 @@ All errors are `HansardError`; hansard/domain/errors.py shows their tree.
 """
 
 from hansard.adapters.app import connect
+from hansard.adapters.capability_files import capabilities
 from hansard.adapters.capture.spool import RecordingWarning
 from hansard.adapters.request_check import Verdict, check_request
 from hansard.adapters.results import Rejected
@@ -49,6 +50,7 @@ from hansard.domain.errors import (
 )
 from hansard.domain.log import Duplicate, Recorded
 from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+from hansard.projections.capabilities import Capabilities, Given
 from hansard.projections.referee.violation import Violation
 from hansard.projections.server_tools import Activity
 from hansard.projections.window import MessageWindow, Window
@@ -58,6 +60,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Activity",
     "BuiltinTool",
+    "Capabilities",
     "ConversationClosed",
     "ConversationForgotten",
     "ConversationNotFound",
@@ -65,6 +68,7 @@ __all__ = [
     "Document",
     "Duplicate",
     "ForeignDatabase",
+    "Given",
     "HansardError",
     "HeldFile",
     "IdempotencyMismatch",
@@ -109,6 +113,7 @@ __all__ = [
     "Window",
     "__version__",
     "agent_card",
+    "capabilities",
     "check_request",
     "connect",
     "mcp_listing",

@@ -1,0 +1,71 @@
+"""Files in which a caller says what models take, and what is known of one with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hansard.adapters.settings import settings
+from hansard.domain.errors import InvalidInput, UnknownApi
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.apis import MODULES, names
+
+if TYPE_CHECKING:
+    from hansard.projections.capabilities import Capabilities
+
+
+def matrix_given(file: str | os.PathLike[str] | None) -> Mapping[str, JsonObject]:
+    """Return what a file says that models take, by API; without one, `$HANSARD_CAPABILITIES`.
+
+    Nothing where neither names a file. InvalidInput where it cannot be read, or says what no such
+    file may say: the message names the file, the entry and the reason.
+    """
+    found = settings().capabilities if file is None else file
+    return {} if found is None else matrix_in(_path(found))
+
+
+def matrix_in(file: Path) -> Mapping[str, JsonObject]:
+    """Return what a file says that models take, by API; InvalidInput as `matrix_given` has it."""
+    import tomllib
+
+    from hansard.projections.capability_entries import check_tables
+
+    try:
+        tables = tomllib.loads(file.read_text("utf-8"))
+        check_tables(tables, tuple(MODULES))
+    except OSError as exc:
+        raise InvalidInput(f"{file}: cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise InvalidInput(f"{file}: is no UTF-8 at byte {exc.start}") from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise InvalidInput(f"{file}: is no TOML: {exc}") from exc
+    except RecursionError as exc:
+        raise InvalidInput(f"{file}: is nested too deeply") from exc
+    except InvalidInput as exc:
+        raise InvalidInput(f"{file}: {exc}") from exc
+    return tables
+
+
+def capabilities(
+    api: str, model: str | None = None, *, file: str | os.PathLike[str] | None = None
+) -> Capabilities:
+    """Return what a model takes, as a request to it would be made; None: what any of the API takes.
+
+    `file` lies over what comes with Hansard; without one, `$HANSARD_CAPABILITIES`. UnknownApi where
+    the API is none of ours, InvalidInput where the file says what it may not.
+    """
+    from hansard.projections.capabilities import capabilities_of
+    from hansard.projections.requests.request import Options
+
+    if api not in MODULES:
+        raise UnknownApi(f"{api!r} is no API that Hansard speaks: choose one of {names()}")
+    return capabilities_of(api, model, Options(api=api, matrix=matrix_given(file).get(api)))
+
+
+def _path(file: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(file)
+    except TypeError:
+        raise InvalidInput("capabilities is the path of a TOML file") from None
