@@ -1,0 +1,52 @@
+"""What was recorded of a tool's result, for tests: the result, its documents, their bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import hansard
+from hansard.domain.content import Document, Text, ToolCall, ToolResult
+from hansard.domain.events import (
+    DocumentExtracted,
+    Event,
+    ToolCallRecorded,
+    ToolResultRecorded,
+)
+
+
+def call(talk: hansard.Talk, name: str = "look") -> None:
+    made = ToolCall(id="call_1", name=name, arguments={})
+    talk.user("Look it up.")
+    talk.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
+
+
+def recorded(talk: hansard.Talk) -> list[Event]:
+    events = [each.event() for each in talk.read()]
+    return [each for each in events if isinstance(each, ToolResultRecorded | DocumentExtracted)]
+
+
+def result(talk: hansard.Talk) -> ToolResult:
+    (event,) = [each for each in recorded(talk) if isinstance(each, ToolResultRecorded)]
+    assert isinstance(event.content, ToolResult)
+    return event.content
+
+
+def extracted(talk: hansard.Talk) -> list[DocumentExtracted]:
+    return [each for each in recorded(talk) if isinstance(each, DocumentExtracted)]
+
+
+def text(talk: hansard.Talk) -> Any:
+    first = result(talk).content[0]
+    assert isinstance(first, Text)
+    return json.loads(first.text)
+
+
+def short(document: Document) -> str:
+    assert document.blob is not None
+    return document.blob.sha256[:8]
+
+
+def blob(talk: hansard.Talk, document: Document) -> list[bytes]:
+    assert document.blob is not None
+    return list(talk.backend.get_blob(talk.conversation_id, document.blob))
