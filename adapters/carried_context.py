@@ -6,10 +6,11 @@ an allow list, and no name of a credential. No error here shows a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from hansard.adapters.arguments import kind_of, several, text_given
+from hansard.adapters.backwards import backwards
 from hansard.adapters.capture.secret_names import is_secret
 from hansard.adapters.lineage import Lineages
 from hansard.adapters.writing import Done
@@ -17,7 +18,7 @@ from hansard.domain import conversation
 from hansard.domain.errors import InvalidContent
 from hansard.domain.events import ContextCarried, Event
 from hansard.domain.head import Head
-from hansard.domain.log import Backend, RecordedEvent
+from hansard.domain.log import Backend
 from hansard.domain.registry import name_of
 from hansard.domain.tool_context import EMPTY, ToolCallContext
 
@@ -28,7 +29,6 @@ LONGEST: Final = 256
 """How many characters a value may have; a name has at most a quarter of that."""
 
 _CARRIED: Final = name_of(ContextCarried())
-_A_PAGE: Final = 256
 
 
 class Conversation(Protocol):
@@ -68,13 +68,17 @@ def carried(talk: Conversation) -> ToolCallContext:
 
     Read from its end: the longer ago it was said, the more is read.
     """
-    head = talk.head()
-    if not head.version:
-        return EMPTY
-    for recorded in _backwards(talk, head.version):
+    return carried_since(talk, 0, talk.head().version) or EMPTY
+
+
+def carried_since(talk: Conversation, after: int, until: int) -> ToolCallContext | None:
+    """Return what was last said to be carried after < version <= until; None if nothing was."""
+    if until <= after:
+        return None
+    for recorded in backwards(talk.backend, talk.lineages().whole(until), after):
         if recorded.type == _CARRIED:
             return ToolCallContext.of(recorded.client_header().metadata)
-    return EMPTY
+    return None
 
 
 def kept(context: ToolCallContext, persist: object) -> dict[str, str]:
@@ -114,17 +118,3 @@ def _value(name: str, given: object) -> str:
             f"{name!r} has {len(given)} characters, and at most {LONGEST} are kept: keep an id"
         )
     return text_given(repr(name), given)
-
-
-def _backwards(talk: Conversation, version: int) -> Iterator[RecordedEvent]:
-    """Yield the events up to a version, the last one first; those of what it was forked from last."""
-    log = talk.backend
-    for stretch in reversed(talk.lineages().whole(version)):
-        until = stretch.until
-        while until > stretch.after:
-            after = max(stretch.after, until - _A_PAGE)
-            read: Iterable[RecordedEvent] = log.read(
-                stretch.conversation_id, after=after, until=until
-            )
-            yield from reversed(list(read))
-            until = after

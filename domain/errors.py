@@ -20,6 +20,8 @@
     ├── RoundOpen                   calls await their results, and the request was not to go without
     ├── IdempotencyMismatch         the same id was recorded before, with other content
     ├── NotInstalled                a library is missing that an extra of Hansard brings
+    ├── UnknownTool                 the model calls tools that there are not, again and again
+    ├── TooManyModelCalls           the model was asked as often as it may be, and still calls tools
     ├── NotRecorded                 the prompt could not be made durable, so no call was made
     └── StorageError                the store cannot do it
         ├── StorageBusy             another process holds the lock for too long
@@ -202,6 +204,38 @@ class NotInstalled(HansardError, ImportError):
     def __init__(self, what: str, library: str | None, extra: str) -> None:
         """Say what to install."""
         super().__init__(f"{what} needs {library}: pip install 'hansard[{extra}]'")
+
+
+class UnknownTool(HansardError):
+    """The model called tools that there are not, one behind the other; each call has its result.
+
+    `names` are those that it called last.
+    """
+
+    def __init__(self, names: tuple[str, ...], in_a_row: int) -> None:
+        """Say what to do."""
+        self.names = names
+        super().__init__(
+            f"{in_a_row} calls in a row named no tool that there is, the last {names[-1]!r}: "
+            "declare what you run (runner.declare()), or tell the model otherwise"
+        )
+
+
+class TooManyModelCalls(HansardError):
+    """The model was asked as often as it may be since the last prompt, and still calls tools.
+
+    `code` is what Camunda's agents call it.
+    """
+
+    code = "MAXIMUM_NUMBER_OF_MODEL_CALLS_REACHED"
+
+    def __init__(self, model_calls: int, limit: int) -> None:
+        """Say how often, and how often it may be."""
+        self.model_calls = model_calls
+        self.limit = limit
+        super().__init__(
+            f"Maximum number of model calls reached (modelCalls: {model_calls}, limit: {limit})"
+        )
 
 
 class NotRecorded(HansardError):

@@ -73,7 +73,7 @@ def tool(
         description=_first_paragraph(function) if description is None else description,
         input_schema=called.schema(),
     )
-    return Tool(definition, called)
+    return Tool(definition, called, is_async=_is_async(function))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +142,11 @@ class _Schema(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         """Set none."""
         return False
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    called = function if inspect.isroutine(function) else type(function).__call__
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 def _signature(function: Callable[..., object], name: str) -> inspect.Signature:

@@ -36,11 +36,15 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that a `ToolRunner` can call: its definition, what it does, where it comes from."""
+    """A tool that a `ToolRunner` can call: its definition, what it does, where it comes from.
+
+    `is_async` says that calling it gives something to await at once, and so blocks no loop.
+    """
 
     definition: ToolDefinition
     call: ToolCallable
     source: ToolSource = PYTHON
+    is_async: bool = False
 
     @property
     def name(self) -> str:

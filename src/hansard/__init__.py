@@ -13,6 +13,11 @@ from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
 from hansard.adapters.tools.a2a_cards import agent_card
 from hansard.adapters.tools.mcp_listing import mcp_listing
+from hansard.adapters.tools.mcp_meta import allow, deny
+from hansard.adapters.tools.mcp_session import mcp_tools
+from hansard.adapters.tools.python_tools import tool
+from hansard.adapters.tools.runner import ToolRun, ToolRunner
+from hansard.adapters.tools.tool import Failed, Tool
 from hansard.adapters.tools.toolset import Toolset
 from hansard.domain.content import Document, HeldFile, Native, Text, Url
 from hansard.domain.errors import (
@@ -42,6 +47,7 @@ from hansard.domain.errors import (
     StorageReadOnly,
     StorageUnavailable,
     UnknownApi,
+    UnknownTool,
     UnsupportedClient,
     UnsupportedDocument,
     UnsupportedFilesystem,
@@ -49,6 +55,7 @@ from hansard.domain.errors import (
     VersionConflict,
 )
 from hansard.domain.log import Duplicate, Recorded
+from hansard.domain.tool_context import ToolCallContext
 from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 from hansard.projections.capabilities import Capabilities, Given
 from hansard.projections.referee.violation import Violation
@@ -67,6 +74,7 @@ __all__ = [
     "CorruptRecord",
     "Document",
     "Duplicate",
+    "Failed",
     "ForeignDatabase",
     "Given",
     "HansardError",
@@ -98,10 +106,15 @@ __all__ = [
     "Store",
     "Talk",
     "Text",
+    "Tool",
+    "ToolCallContext",
     "ToolDefinition",
+    "ToolRun",
+    "ToolRunner",
     "ToolSource",
     "Toolset",
     "UnknownApi",
+    "UnknownTool",
     "UnsupportedClient",
     "UnsupportedDocument",
     "UnsupportedFilesystem",
@@ -113,8 +126,12 @@ __all__ = [
     "Window",
     "__version__",
     "agent_card",
+    "allow",
     "capabilities",
     "check_request",
     "connect",
+    "deny",
     "mcp_listing",
+    "mcp_tools",
+    "tool",
 ]

@@ -1,0 +1,77 @@
+"""Calls of tools that are awaited: the part of making calls that needs a loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Coroutine
+from functools import partial
+from inspect import isawaitable
+from typing import Any, cast
+
+from hansard.adapters.tools.calling import Outcome, Work, begin, failure, outcome, timed_out
+from hansard.adapters.tools.threads import in_thread
+from hansard.domain.errors import InvalidInput
+
+
+def settled_here(work: Work, given: Awaitable[object]) -> Outcome:
+    """Return what a call gives that is to be awaited, in a loop of its own.
+
+    InvalidInput where a loop runs in this thread already.
+    """
+    if not _loop_runs():
+        return asyncio.run(_settled(work, given))
+    if isinstance(given, Coroutine):
+        cast("Coroutine[Any, Any, Any]", given).close()
+    raise InvalidInput(
+        f"the tool {work.tool.name!r} is asynchronous and a loop runs in this thread: "
+        "write `await runner.run_async()`"
+    )
+
+
+async def call_async(work: Work) -> Outcome:
+    """Make a call without blocking the loop: what is not asynchronous runs in a thread."""
+    return await _settled(work, _begun(work))
+
+
+async def outcomes(work: tuple[Work, ...], *, parallel: bool) -> AsyncGenerator[Outcome]:
+    """Yield what calls give, in their order; one by one, or all begun together."""
+    tasks = [asyncio.ensure_future(call_async(each)) for each in work if parallel]
+    try:
+        for at, each in enumerate(work):
+            yield await (tasks[at] if parallel else call_async(each))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _begun(work: Work) -> object:
+    if work.tool.is_async:
+        given = begin(work)
+    else:
+        given = await asyncio.wrap_future(in_thread(partial(begin, work)))
+    return await given if isawaitable(given) else given
+
+
+async def _settled(work: Work, given: Awaitable[object]) -> Outcome:
+    limit = asyncio.timeout(work.timeout)
+    try:
+        async with limit:
+            return outcome(await given)
+    except TimeoutError as exc:
+        return timed_out(work) if limit.expired() else failure(work, exc)
+    except asyncio.CancelledError as exc:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return failure(work, exc)  # Nobody cancelled us: what the tool relies on is gone.
+    except Exception as exc:  # noqa: BLE001 - it is the result of the call
+        return failure(work, exc)
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""Calls of tools: what is to be called, and that whatever becomes of it is a result.
+
+Only what ends a program, or a task, gets through: `KeyboardInterrupt`, `SystemExit`, the
+cancellation of the task that runs the tools. Then nothing is a result yet.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from hansard.adapters.arguments import kind_of
+from hansard.adapters.tools.context_values import without_values
+from hansard.adapters.tools.tool import Failed, Tool
+from hansard.domain.content import ToolCall
+from hansard.domain.errors import InvalidInput
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tool_context import ToolCallContext
+
+logger = logging.getLogger("hansard")
+
+TIMED_OUT: Final = "Error: Tool execution timed out"
+"""What a model is told of a call that took too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool gave, or why it gave nothing."""
+
+    given: object
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A call to be made: of which tool, what it is told besides, and what its result's header keeps.
+
+    `timeout` is in seconds. A call that names no tool has one that says so, and is not known.
+    """
+
+    call: ToolCall
+    tool: Tool
+    context: ToolCallContext
+    metadata: Mapping[str, str]
+    timeout: float | None = None
+    is_known: bool = True
+
+
+def begin(work: Work) -> object:
+    """Call the tool; return what it gives, or what is to be awaited for it."""
+    return work.tool.call(_arguments(work.call), work.context)
+
+
+def timed_out(work: Work) -> Outcome:
+    """Return the result of a call that took too long."""
+    logger.info("the tool %r timed out", work.tool.name)
+    return Outcome(TIMED_OUT, is_error=True)
+
+
+def failure(work: Work, exc: BaseException) -> Outcome:
+    """Return the result of a call that failed; no value of its context is in the message."""
+    cause = _alone(exc)
+    # No traceback: it may quote what the context holds.
+    logger.info("the tool %r failed: %s", work.tool.name, type(cause).__name__)
+    message = without_values(str(cause).strip() or type(cause).__name__, work.context)
+    return Outcome(f"Error: {message}", is_error=True)
+
+
+def _alone(exc: BaseException) -> BaseException:
+    """Return the one exception that a group is of: task groups wrap even a single one."""
+    if not isinstance(exc, BaseExceptionGroup):
+        return exc
+    group = cast("BaseExceptionGroup[BaseException]", exc)
+    return _alone(group.exceptions[0]) if len(group.exceptions) == 1 else group
+
+
+def outcome(given: object) -> Outcome:
+    """Return what a tool gave, as a result."""
+    if isinstance(given, Failed):
+        return Outcome(given.content, is_error=True)
+    return Outcome(given)
+
+
+def _arguments(call: ToolCall) -> JsonObject:
+    """Return the arguments; a model that gives none may say so in several ways."""
+    given: object = call.arguments
+    if given is None or given == "":
+        return {}
+    if isinstance(given, dict):
+        return cast("JsonObject", given)
+    raise InvalidInput(f"the arguments are no JSON object but {kind_of(given)}")

@@ -1,0 +1,62 @@
+"""The values of a context, cut out of what is about to be recorded as an error."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, cast
+from urllib.parse import quote, quote_plus
+
+from hansard.domain.tool_context import HIDDEN, ToolCallContext
+
+_SHORTEST: Final = 4
+"""How long a value must be to be looked for: a shorter one stands in words that mean no value."""
+
+
+def without_values(text: str, context: ToolCallContext) -> str:
+    """Return a text in which nothing stands any more that the context holds, however it is spelled.
+
+    Exceptions quote what they failed with, and a tool may have failed with its token.
+    """
+    spellings = {spelled for value in _texts(context.values()) for spelled in _spellings(value)}
+    for spelled in sorted(spellings, key=len, reverse=True):
+        text = text.replace(spelled, HIDDEN)
+    return text
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts that a value holds, at any depth."""
+    match value:
+        case None | bool():
+            return
+        case str():
+            yield value
+        case bytes():
+            yield value.decode("utf-8", "replace")
+        case Mapping():
+            for held in cast("Mapping[object, object]", value).values():
+                yield from _texts(held)
+        case Sequence() | AbstractSet():
+            for held in cast("Sequence[object]", value):
+                yield from _texts(held)
+        case _ if hasattr(value, "get_secret_value"):  # pydantic's SecretStr and SecretBytes
+            yield from _texts(cast("Any", value).get_secret_value())
+        case _:
+            yield str(value)
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """Yield a value as it is, as Python, JSON and URLs spell it, and as basic credentials do."""
+    encoded = value.encode("utf-8", "surrogatepass")
+    spelled = (
+        value,
+        repr(value)[1:-1],
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        quote(encoded, safe=""),
+        quote_plus(encoded),
+        base64.b64encode(encoded).decode(),
+    )
+    return (each for each in spelled if len(each) >= _SHORTEST and len(value) >= _SHORTEST)

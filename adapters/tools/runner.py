@@ -1,0 +1,229 @@
+"""Runs the calls that await a result, each once, and records what each one gave.
+
+A result is durable before the next call is made, so that a process that dies repeats no call that
+was finished, and loses none: what has no result yet is run by whoever runs next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from hansard.adapters.arguments import several
+from hansard.adapters.backwards import backwards
+from hansard.adapters.carried_context import carried_since, kept
+from hansard.adapters.results import Rejected
+from hansard.adapters.talk import Talk
+from hansard.adapters.tool_results import give_result
+from hansard.adapters.tools import waiting
+from hansard.adapters.tools.calling import Outcome, Work, failure
+from hansard.adapters.tools.python_tools import tool
+from hansard.adapters.tools.tool import Failed, Tool
+from hansard.adapters.tools.unknown_tools import MOST_IN_A_ROW, last_in_a_row, no_such_tool
+from hansard.adapters.writing import Done
+from hansard.domain.content import ToolCall
+from hansard.domain.errors import InvalidContent, InvalidInput, UnknownTool
+from hansard.domain.tool_context import EMPTY, ToolCallContext
+from hansard.domain.tools import ToolDefinition, ToolSource, tools_digest
+
+RunnableTool: TypeAlias = Tool | Callable[..., object] | Iterable[Tool]
+"""A tool as a runner takes it: a Python callable, a `Tool`, or several, such as a server's."""
+
+Entries: TypeAlias = Mapping[str, Any] | ToolCallContext
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """A call that was run: what the tool gave, whether that is an error, what recording it said."""
+
+    call: ToolCall
+    given: object
+    is_error: bool
+    done: Done | Rejected
+
+
+class ToolRunner:
+    """Runs the calls of one conversation by these tools; one thread, or task, at a time.
+
+    `context` is what the tools are told in each call, over what the conversation carries; `persist`
+    names what of it is kept, in the header of each result. `parallel` runs the calls of a round
+    together; `timeout` is in seconds, for each call. A call that takes longer has failed; if it
+    runs in a thread it goes on there, and what it gives is dropped.
+    """
+
+    def __init__(
+        self,
+        talk: Talk,
+        tools: Iterable[RunnableTool],
+        *,
+        context: Entries = EMPTY,
+        persist: Iterable[str] = (),
+        parallel: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Hold the tools; InvalidContent for two of one name, and for what is no tool."""
+        self.talk = talk
+        self.tools = _by_name(_tools(tools))
+        self._context = ToolCallContext.of(context)
+        self._persist = tuple(several("persist", persist))
+        self._parallel = parallel
+        self._timeout = _seconds(timeout)
+        self._carried = EMPTY
+        self._seen = 0
+        kept(self._context, self._persist)
+
+    def declare(self) -> Done:
+        """Put the tools in force, with where they come from: requests tell models of them."""
+        definitions = [each.definition for each in self.tools.values()]
+        return self.talk.tools(definitions, sources=_sources(self.tools.values()))
+
+    def run(self, context: Entries = EMPTY) -> tuple[ToolRun, ...]:
+        """Run each call that awaits a result, record what it gave, in the order of the calls.
+
+        `context` is for these calls alone, and wins. Whatever a tool raises is a result. UnknownTool
+        once the model has called tools that there are not too often, one behind the other.
+        """
+        begun = self._round(context)
+        given = waiting.outcomes(begun.work, parallel=self._parallel)
+        runs = [self._record(work, each) for work, each in zip(begun.work, given, strict=True)]
+        _must_be_known(begun)
+        return tuple(runs)
+
+    async def run_async(self, context: Entries = EMPTY) -> tuple[ToolRun, ...]:
+        """Do as `run` without blocking the loop: asynchronous tools run in it, others in threads."""
+        # The loop takes a while to import, and most programs run no tools.
+        import asyncio
+
+        from hansard.adapters.tools.awaiting import outcomes
+
+        begun = await asyncio.to_thread(self._round, context)
+        runs: list[ToolRun] = []
+        async with aclosing(outcomes(begun.work, parallel=self._parallel)) as given:
+            async for outcome in given:
+                work = begun.work[len(runs)]
+                runs.append(await asyncio.to_thread(self._record, work, outcome))
+        _must_be_known(begun)
+        return tuple(runs)
+
+    # -- within ------------------------------------------------------------------------------
+
+    def _round(self, context: Entries) -> _Round:
+        """Return the calls to be made; InvalidContent where what is to be kept cannot be."""
+        level = self._conversation_level()
+        told = level.merge(self._context).merge(context)
+        metadata = kept(told, (*level, *self._persist))
+        work = [self._work(call, told, metadata) for call in self.talk.open_calls()]
+        if not work or work[0].is_known:
+            return _Round(tuple(work), 0)
+        stream, head = self.talk.stream, self.talk.head()
+        read = backwards(self.talk.backend, stream.lineage(head.version, head))
+        return _Round(tuple(work), last_in_a_row(read))
+
+    def _conversation_level(self) -> ToolCallContext:
+        """Return what the conversation carries; only what is new of it is read."""
+        until = self.talk.head().version
+        said = carried_since(self.talk.stream, self._seen, until)
+        self._carried = self._carried if said is None else said
+        self._seen = max(until, self._seen)
+        return self._carried
+
+    def _work(self, call: ToolCall, told: ToolCallContext, metadata: Mapping[str, str]) -> Work:
+        called = self.tools.get(call.name)
+        is_known = called is not None
+        if called is None:
+            called = _missing(call.name, tuple(self.tools))
+        return Work(call, called, told, metadata, self._timeout, is_known=is_known)
+
+    def _record(self, work: Work, outcome: Outcome) -> ToolRun:
+        """Record a result; what no record can hold is an error of the tool."""
+        try:
+            done = self._put(work, outcome)
+        except InvalidInput as exc:
+            outcome = failure(work, exc)
+            done = self._put(work, outcome)
+        return ToolRun(work.call, outcome.given, outcome.is_error, done)
+
+    def _put(self, work: Work, outcome: Outcome) -> Done | Rejected:
+        return give_result(
+            self.talk.stream,
+            work.call.id,
+            outcome.given,
+            is_error=outcome.is_error,
+            metadata=work.metadata,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """The calls that await a result; before them so many in a row named no tool that there is."""
+
+    work: tuple[Work, ...]
+    unknown_before: int
+
+
+def _must_be_known(done: _Round) -> None:
+    """Raise UnknownTool where too many calls in a row named none of the tools."""
+    in_a_row, named = done.unknown_before, list[str]()
+    for work in done.work:
+        if work.is_known:
+            in_a_row, named = 0, []
+            continue
+        in_a_row += 1
+        named.append(work.call.name)
+        if in_a_row >= MOST_IN_A_ROW:
+            raise UnknownTool(tuple(named), in_a_row)
+
+
+def _missing(name: str, tools: tuple[str, ...]) -> Tool:
+    """Return what stands in for a tool that there is not: it says which there are."""
+    told = Failed(no_such_tool(name, tools))
+    definition = ToolDefinition(name=name, input_schema={"type": "object"})
+    return Tool(definition, lambda _arguments, _context: told)
+
+
+def _tools(given: object) -> Iterator[Tool]:
+    for each in several("tools", given):
+        match each:
+            case Tool():
+                yield each
+            case list() | tuple():
+                yield from _tools(cast("object", each))
+            case _:
+                yield tool(cast("Callable[..., object]", each))
+
+
+def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
+    named: dict[str, Tool] = {}
+    for each in tools:
+        if named.setdefault(each.name, each) is not each:
+            raise InvalidContent(
+                f"two tools are named {each.name!r}: rename one, tool.renamed(...), "
+                "or give a server's tools a prefix"
+            )
+    return named
+
+
+def _sources(tools: Iterable[Tool]) -> tuple[ToolSource, ...]:
+    """Return where tools come from, each place with the names of its tools."""
+    places: dict[ToolSource, list[ToolDefinition]] = {}
+    for each in tools:
+        places.setdefault(each.source, []).append(each.definition)
+    return tuple(
+        source.model_copy(
+            update={
+                "tools": tuple(each.name for each in listed),
+                "sha256": source.sha256 or tools_digest(listed),
+            }
+        )
+        for source, listed in places.items()
+    )
+
+
+def _seconds(given: object) -> float | None:
+    if given is None or (
+        isinstance(given, int | float) and not isinstance(given, bool) and given > 0
+    ):
+        return given
+    raise InvalidContent("a time-out is a number of seconds above 0")

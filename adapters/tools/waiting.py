@@ -1,0 +1,57 @@
+"""Calls of tools that are waited for: in this thread, or in threads of their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from functools import partial
+from inspect import isawaitable
+
+from hansard.adapters.tools.calling import Outcome, Work, begin, failure, outcome, timed_out
+from hansard.adapters.tools.threads import in_thread
+
+
+def outcomes(work: tuple[Work, ...], *, parallel: bool) -> Iterator[Outcome]:
+    """Yield what calls give, in their order; one by one, or all begun together.
+
+    One by one and without a time-out they are made in this thread.
+    """
+    if parallel:
+        futures = [in_thread(partial(call_here, each)) for each in work]
+        begun = time.monotonic()
+        for each, future in zip(work, futures, strict=True):
+            yield _waited_for(each, future, begun)
+        return
+    for each in work:
+        if each.timeout is None:
+            yield call_here(each)
+        else:
+            yield _waited_for(each, in_thread(partial(call_here, each)), time.monotonic())
+
+
+def call_here(work: Work) -> Outcome:
+    """Make a call in this thread, and wait for it; asynchronous ones get a loop of their own.
+
+    InvalidInput for an asynchronous tool where a loop runs already.
+    """
+    try:
+        given = begin(work)
+    except Exception as exc:  # noqa: BLE001 - it is the result of the call
+        return failure(work, exc)
+    if not isawaitable(given):
+        return outcome(given)
+    # The loop takes a while to import, and most tools need none.
+    from hansard.adapters.tools.awaiting import settled_here
+
+    return settled_here(work, given)
+
+
+def _waited_for(work: Work, future: Future[Outcome], begun: float) -> Outcome:
+    """Return what a call in a thread gives, or that it takes too long."""
+    if work.timeout is None:
+        return future.result()
+    try:
+        return future.result(max(0.0, begun + work.timeout - time.monotonic()))
+    except TimeoutError:
+        return timed_out(work)
