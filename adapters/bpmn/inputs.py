@@ -62,15 +62,12 @@ def _given(entry: object, where: str) -> Given:
 
 
 def _properties(members: Mapping[str, Any], where: str) -> JsonObject:
-    match members.get("properties"):
-        case None:
-            return {}
-        case Mapping() as found:
-            return dict(cast("Mapping[str, Any]", found))
-        case other:
-            raise InvalidContent(
-                f"properties of {where} are {_kind(other)}: they must be an object"
-            )
+    found: object = members.get("properties")
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise InvalidContent(f"properties of {where} are {_kind(found)}: they must be an object")
+    return dict(cast("Mapping[str, Any]", found))
 
 
 def _text(members: Mapping[str, Any], name: str, where: str) -> str | None:

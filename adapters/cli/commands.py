@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from hansard.adapters.cli import history_commands, keeping_commands, looking_commands
+from hansard.adapters.cli import (
+    history_commands,
+    keeping_commands,
+    looking_commands,
+    model_commands,
+    tool_commands,
+)
 from hansard.adapters.cli.options import (
     AnthropicModel,
     AsJson,
@@ -60,11 +66,14 @@ app.command()(looking_commands.request)
 app.command(name="check-request")(looking_commands.check_request)
 app.command()(looking_commands.replay)
 app.command()(looking_commands.tail)
+app.command()(tool_commands.tools)
+app.command()(tool_commands.capabilities)
 app.command()(history_commands.fork)
 app.command()(history_commands.regenerate)
 app.command()(history_commands.edit)
 app.command()(history_commands.compact)
 app.command()(history_commands.redact)
+app.command()(model_commands.bpmn)
 app.command()(keeping_commands.forget)
 app.command()(keeping_commands.verify)
 app.command()(keeping_commands.sweep)

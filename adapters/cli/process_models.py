@@ -1,0 +1,137 @@
+"""`hansard bpmn`: the tools of a process model, or what is wrong with how it declares them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from hansard.adapters.bpmn.lint import Finding, lint
+from hansard.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_of
+from hansard.adapters.bpmn.wiring import Wiring, Writing, wiring_of
+from hansard.adapters.bpmn.xml_tree import LARGEST
+from hansard.adapters.cli import output
+from hansard.adapters.cli.quantities import counted
+from hansard.domain.errors import InvalidModel
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.declared_tools import parameters
+
+_STANDARD_INPUT: Final = Path("-")
+
+
+def show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: bool) -> None:
+    """Write the tools and gateways of an ad-hoc sub-process; warnings go beside them."""
+    with _printable_errors():
+        model = _model(file)
+        resolved = tools_of(model, sub_process_id, flavour=flavour)
+        wiring = wiring_of(model, sub_process_id, flavour=flavour)
+    if as_json:
+        output.json_line(_document(resolved, wiring))
+        return
+    if output.is_drawn():
+        _draw(resolved, wiring)
+    else:
+        for columns in _columns(resolved, wiring):
+            output.plain(*columns)
+    for warning in resolved.warnings:
+        output.told(f"hansard: {output.escaped(warning)}")
+
+
+def check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
+    """Write what is wrong with the calls of `fromAi` in a model; whether nothing is."""
+    with _printable_errors():
+        findings = lint(_model(file), flavour=flavour)
+    if as_json:
+        output.json_line({"findings": [asdict(finding) for finding in findings]})
+    elif findings:
+        _tell(findings)
+        output.told(f"hansard: {counted(len(findings), 'finding')}")
+    else:
+        sys.stdout.write("All that it declares for an agent is well declared.\n")
+    return not findings
+
+
+@contextmanager
+def _printable_errors() -> Generator[None]:
+    """Escape what errors show of a model: it is anyone's, and may hold control codes."""
+    try:
+        yield
+    except InvalidModel as exc:
+        raise InvalidModel(output.escaped(str(exc)), exc.code) from exc
+
+
+def _model(file: Path) -> Path | bytes:
+    """Return the file, or what standard input holds, no more than it takes to be too large."""
+    return sys.stdin.buffer.read(LARGEST + 1) if file == _STANDARD_INPUT else file
+
+
+def _columns(resolved: ResolvedTools, wiring: Wiring) -> Iterator[tuple[str | None, ...]]:
+    writings = dict(wiring.writings)
+    for tool in resolved.tools:
+        written = ", ".join(map(_said, writings[tool.name]))
+        yield "tool", tool.name, _takes(tool), written, tool.description
+    for gateway in resolved.gateways:
+        written = ", ".join(map(_said, writings[gateway.name]))
+        yield gateway.type, gateway.name, None, written, gateway.description
+
+
+def _takes(tool: ToolDefinition) -> str:
+    return ", ".join(map(str, parameters(tool)))
+
+
+def _said(writing: Writing) -> str:
+    return f"{writing.way} of {writing.element}"
+
+
+def _draw(resolved: ResolvedTools, wiring: Wiring) -> None:
+    """Draw each tool: its name and description, what it takes, who writes its result."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = output.console()
+    writings = dict(wiring.writings)
+    console.print(Text(output.flat(resolved.source.name or ""), "bold"))
+    offered: tuple[ToolDefinition | Gateway, ...] = (*resolved.tools, *resolved.gateways)
+    for each in offered:
+        kind = "" if isinstance(each, ToolDefinition) else f"  {output.flat(each.type)}"
+        console.print(Text.assemble((f"\n{output.flat(each.name)}", "bold yellow"), (kind, "dim")))
+        if each.description:
+            console.print(Padding(Text(output.flat(each.description)), (0, 0, 0, 2)))
+        for parameter in parameters(each) if isinstance(each, ToolDefinition) else ():
+            about = f"  {output.flat(parameter.description)}" if parameter.description else ""
+            line = Text.assemble((output.flat(str(parameter)), "cyan"), (about, "dim"))
+            console.print(Padding(line, (0, 0, 0, 4)))
+        for writing in writings[each.name]:
+            line = Text(f"result by the {output.flat(_said(writing))}", "dim")
+            console.print(Padding(line, (0, 0, 0, 2)))
+
+
+def _tell(findings: tuple[Finding, ...]) -> None:
+    if not output.is_drawn():
+        for finding in findings:
+            output.plain(finding.element, finding.rule, finding.message)
+        return
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = output.console()
+    for finding in findings:
+        where = output.flat(finding.element)
+        console.print(Text.assemble((where, "bold"), "  ", (finding.rule, "dim")))
+        console.print(Padding(Text(f"→ {output.flat(finding.message)}"), (0, 0, 1, 2)))
+
+
+def _document(resolved: ResolvedTools, wiring: Wiring) -> dict[str, object]:
+    return {
+        "source": resolved.source.model_dump(mode="json"),
+        "tools": [tool.model_dump(mode="json", exclude_defaults=True) for tool in resolved.tools],
+        "gateways": [asdict(gateway) for gateway in resolved.gateways],
+        "collecting": asdict(wiring.collecting),
+        "results": {
+            tool: [asdict(writing) for writing in writings] for tool, writings in wiring.writings
+        },
+        "warnings": list(resolved.warnings),
+    }

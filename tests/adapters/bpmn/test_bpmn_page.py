@@ -1,0 +1,50 @@
+"""What docs/bpmn.md shows is run, in its order, as one program, beside the model that it shows."""
+
+import contextlib
+import io
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hansard.adapters.bpmn import tools
+from hansard.domain.errors import InvalidModel
+from tests.adapters.command import in_process
+from tests.test_docs import ROOT, fences
+
+PAGE = ROOT / "docs" / "bpmn.md"
+
+
+def test_the_page_does_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hansard = in_process(monkeypatch, capsys)
+    program: dict[str, Any] = {}
+    kinds: list[str] = []
+    for fence in fences(PAGE):
+        kinds.append(fence.language)
+        match fence.language:
+            case "xml":
+                Path("desk.bpmn").write_text(fence.text, encoding="utf-8")
+            case "console":
+                assert hansard(*shlex.split(fence.text.removeprefix("$ "))[1:]).out == fence.output
+            case "python":
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec(compile(fence.text, PAGE.name, "exec"), program)  # noqa: S102 - it is ours
+                assert printed.getvalue() == fence.output
+            case _:
+                assert fence.language == "text"
+    program["store"].close()
+    assert (kinds.count("xml"), kinds.count("console"), kinds.count("python")) == (1, 1, 3)
+
+
+def test_every_code_that_an_error_has_stands_on_the_page() -> None:
+    page = PAGE.read_text("utf-8")
+    with pytest.raises(InvalidModel) as caught:
+        tools.tools_of(b"<a/>")
+    assert caught.value.code is None
+    for code in (tools.NOT_FOUND, tools.INVALID_DEFINITION):
+        assert f"| `{code}` |" in page
