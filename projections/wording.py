@@ -185,7 +185,11 @@ def tool_name(tool: ToolDefinition | BuiltinTool | Native) -> str:
     match tool:
         case Native(value=value):
             read = tool_of(tool)
-            return read.name if read else str(value.get("name") or value.get("type") or "unnamed")
+            if read is not None:
+                return read.name
+            # Gemini and Bedrock name a tool by the member that holds it.
+            named = value.get("name") or value.get("type") or next(iter(value), "unnamed")
+            return str(named)
         case ToolDefinition() | BuiltinTool():
             return tool.name
 

@@ -1,0 +1,86 @@
+"""The commands about what surrounds a tool's call: their arguments and their help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hansard.adapters.cli.options import AsJson, At, Key, Url, readable, spoken
+from hansard.adapters.cli.program import opened
+
+
+def _spoken(name: str | None) -> str | None:
+    return None if name is None else spoken(name)
+
+
+def tools(
+    context: typer.Context,
+    key: Key,
+    at: At = None,
+    api: Annotated[
+        str | None,
+        typer.Option(
+            metavar="API",
+            callback=_spoken,
+            help="The JSON that tells this API of them.",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every declaration, the first one first.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tools in force: what each takes, where it comes from, since which version.
+
+    Piped: name, what it takes, description, origin, name and version of its source, digest of that,
+    version of the declaration. With `--all` version, time, digest, sources, tools.
+
+    Example: `hansard tools support/4711 --api gemini`
+    """
+    from hansard.adapters.cli.tools import history, tools
+
+    with opened(context, url) as store:
+        if everything:
+            history(store, key, at, as_json=as_json)
+        else:
+            tools(store, key, at, api=api, as_json=as_json)
+
+
+def capabilities(
+    api: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="API",
+            callback=_spoken,
+            help="The wire format.",
+            show_default="all",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="Whom it is about.", show_default="every entry"),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            callback=lambda path: None if path is None else readable(path),
+            help="What lies over the entries that come with Hansard.",
+            show_default="$HANSARD_CAPABILITIES",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which documents an API and a model take, where and how large, and which entry says so.
+
+    Piped: API, entry, kinds of documents in messages, in results, the most bytes of a kind, what else
+    it does, tokens it reads, tokens it writes.
+
+    Example: `hansard capabilities openai-chat gpt-4o-mini`
+    """
+    from hansard.adapters.cli.capabilities import show
+
+    show(api, model, file, as_json=as_json)
