@@ -24,6 +24,19 @@ def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) 
     A fork still awaits those of its origin, as long as it sent no request itself. A call has the
     name that the caller gave its tool, under whatever name the model was told of it.
     """
+    calls = [_call(backend, stretches, event) for event in calls_open(backend, stretches, head)]
+    if not any(is_spelled_anew(call.name) for call in calls):
+        return calls
+    defined = in_force(backend, stretches, "tools")
+    tools = defined.event() if defined else None
+    names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
+    return [call.model_copy(update={"name": names.get(call.name, call.name)}) for call in calls]
+
+
+def calls_open(
+    backend: Backend, stretches: tuple[Stretch, ...], head: Head
+) -> list[ToolCallRecorded]:
+    """Return the events of the calls that await a result, in the order in which they were made."""
     own = stretches[-1].conversation_id
     made = [] if head.request else _of_origin(backend, stretches)
     versions = sorted(head.open_calls.values())
@@ -31,13 +44,7 @@ def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) 
         recorded = backend.read(own, after=versions[0] - 1, until=versions[-1])
         found = (event.event() for event in recorded if event.version in versions)
         made += [event for event in found if isinstance(event, ToolCallRecorded)]
-    calls = [_call(backend, stretches, event) for event in made]
-    if not any(is_spelled_anew(call.name) for call in calls):
-        return calls
-    defined = in_force(backend, stretches, "tools")
-    tools = defined.event() if defined else None
-    names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
-    return [call.model_copy(update={"name": names.get(call.name, call.name)}) for call in calls]
+    return made
 
 
 def _of_origin(backend: Backend, stretches: tuple[Stretch, ...]) -> list[ToolCallRecorded]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hansard.projections.history import Turn
     from hansard.projections.requests.request import Options, Request
     from hansard.projections.server_tools import Activity
+    from hansard.projections.turn_input import NextInput
 
 ClientT = TypeVar("ClientT")
 
@@ -106,6 +107,37 @@ class Talk:
         decided = conversation.say(self.stream.known_head(), said, message_id=named)
         return self.append(*decided, expected_version=version)
 
+    def signal(
+        self,
+        content: Any = None,
+        *,
+        name: str | None = None,
+        interrupts: bool = False,
+        documents: Iterable[GivenDocument] = (),
+        message_id: str | None = None,
+    ) -> Done:
+        """Record a message from outside, no user's and no tool's: a timer, a webhook.
+
+        It waits for the results of open calls, or `interrupts`: these are given up with it.
+        """
+        from hansard.adapters.signals import record_signal
+
+        return record_signal(self.stream, content, documents, name, interrupts, message_id)
+
+    def take(
+        self, inputs: Iterable[Any], *, behaviour: Literal["wait", "interrupt"] = "wait"
+    ) -> NextInput:
+        """Record what a process engine hands over at once (docs/signals.md); return `next_input`."""
+        from hansard.adapters.taking import take
+
+        return take(self.stream, inputs, behaviour)
+
+    def next_input(self) -> NextInput:
+        """Return "ready" to ask the model, "deferred" while results are awaited, else "nothing"."""
+        from hansard.adapters.taking import next_input_of
+
+        return next_input_of(self.stream)
+
     def instruct(self, text: str) -> Done:
         """Put other instructions (a system prompt) in force."""
         said = text_given("an instruction", text)
@@ -120,9 +152,7 @@ class Talk:
         decided = given_tools(tools, sources)
         return self.append(*conversation.declare_tools(self.stream.known_head(), *decided))
 
-    def tool_result(
-        self, call_id: str, content: Any, *, is_error: bool = False
-    ) -> Done | Rejected:
+    def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done | Rejected:
         """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.
 
         Durable when it returns. A call has one result: giving it again changes nothing, another is
@@ -177,9 +207,8 @@ class Talk:
         """
         at, expected = version_if_given(until), version_if_given(expected_version)
         said = text_given("a summary", summary)
-        return surgery.retell(
-            self.stream, partial(surgery.compacted, summary=said, until=at), expected
-        )
+        decide = partial(surgery.compacted, summary=said, until=at)
+        return surgery.retell(self.stream, decide, expected)
 
     def carry(
         self, context: Mapping[str, Any] | ToolCallContext, *, persist: Iterable[str]
@@ -203,10 +232,7 @@ class Talk:
         return done
 
     def append(
-        self,
-        *said: Event,
-        expected_version: int | None = None,
-        causation_id: UUID | None = None,
+        self, *said: Event, expected_version: int | None = None, causation_id: UUID | None = None
     ) -> Done:
         """Record events, all or none, as one durable commit.
 
@@ -230,8 +256,8 @@ class Talk:
     def turns(self, *, since: int = 0, at: int | None = None) -> tuple[Turn, ...]:
         """Return what the history says, by turns: all, or only what is new since a version.
 
-        All results of a round are in one turn of the user's, in the order of their calls. `at` is
-        the version to tell it at. Each block has its `content`, as it came, and its `version`.
+        All results of a round are in one turn of the user's, in the order of their calls, told at
+        version `at`. Each block has its `content`, as it came, and its `version`.
         """
         from hansard.adapters.news import turns_since
 
@@ -252,18 +278,18 @@ class Talk:
         head = self.head()
         return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)
 
-    def carried(self) -> ToolCallContext:
-        """Return what the conversation carries for its tools, as far as it was recorded."""
-        return carried_context.carried(self.stream)
-
     def declared(self, *, at: int | None = None) -> Declared:
         """Return the tools in force, where they come from, and which version declared them.
 
-        `at` is the version to tell it at. There are none, at version 0, where none were declared.
+        It is told at version `at`: none, at version 0, where none were declared by then.
         """
         from hansard.adapters.declarations import declared
 
         return declared(self.backend, self._main_line(at))
+
+    def carried(self) -> ToolCallContext:
+        """Return what the conversation carries for its tools, as far as it was recorded."""
+        return carried_context.carried(self.stream)
 
     def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
         """Return what tools did that providers ran, in order: what each was asked, and gave.
@@ -289,13 +315,12 @@ class Talk:
     ) -> Request:
         """Return what the API accepts as this conversation's history: `create(**request, ...)`.
 
-        `at` is the version to render it at (what would have been sent then), `window` says which
-        exchanges it keeps, `thinking="drop"` leaves out signed reasoning, `cache` places cache
-        marks, `model` is whom the request is for, if not the model that answered before. `missing`
-        is what becomes of calls without a result (docs/signals.md), `tags` and `capabilities` say
-        how documents go (docs/documents.md). What is
-        bound to another key than that of the client recorded here is left out. Its `.report` says
-        what was repaired, left out, moved or translated.
+        `at` is the version to render it at (what would have been sent then), `window` what it
+        keeps (docs/windows.md), `thinking="drop"` leaves out signed reasoning, `cache` places cache
+        marks, `model` is whom it is for, if not the model that answered before. `missing` is what
+        becomes of calls without a result (docs/signals.md), `tags` and `capabilities` say how
+        documents go (docs/documents.md). What is bound to another key than that of the client
+        recorded here is left out. Its `.report` says what was repaired, left out or translated.
         """
         head = self.head()
         version = version_asked(head, at)
@@ -334,31 +359,24 @@ class Talk:
     def record(self, client: ClientT, *, after: int | None = None, splice: bool = False) -> ClientT:
         """Return a client of the same type; all that crosses its wire is recorded here.
 
-        It shares its connections with the client that was given. A call's own `headers` bind it
-        elsewhere; a scope does not. What a request goes on from is told from its messages; where
-        you know it, `after` is the version that the first one goes on from, and what came after
-        that is history no more. `splice` has what was rendered here sent byte for byte, though the
-        SDK spells it otherwise. Raises UnsupportedClient for anything but a client of the
-        `anthropic`, `openai`, `google-genai`, `ollama` or `boto3` SDK, sync or async.
+        It shares its connections with the client given. A call's own `headers` bind it elsewhere; a
+        scope does not. `after` is the version that the first request goes on from: what came after
+        it is history no more. `splice` has what was rendered here sent byte for byte. Raises
+        UnsupportedClient for what is no client of the SDKs that docs/recording.md names.
         """
         version = None if after is None else version_asked(self.head(), after)
         return self._wire.record(client, version, splice=bool(splice))
 
     @property
     def headers(self) -> dict[str, str]:
-        """What binds one call of a recorded client to this conversation, whatever else does.
-
-        Give it as the call's `extra_headers`. It is taken out before anything is sent.
-        """
+        """What binds one call here, as its `extra_headers`: taken out before anything is sent."""
         return self._wire.headers()
 
     def recording(self) -> AbstractContextManager[None]:
         """Return a scope: `with talk.recording():` records here what is called within.
 
-        That is the calls of clients that nobody recorded, such as a framework makes its own, and
-        those of `store.record(client)`; not those of a client that was recorded for a conversation.
-        Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads do
-        where they run in `contextvars.copy_context()`. In a generator it holds while that runs.
+        That is the calls of clients that nobody recorded, and of `store.record(client)`. Scopes nest,
+        the innermost holds. Tasks take them along; threads do in `contextvars.copy_context()`.
         """
         return self._wire.scope()
 

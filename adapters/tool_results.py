@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hansard.adapters.given_results import Stored, given_result
@@ -12,7 +12,12 @@ from hansard.adapters.results import NO_METADATA, Rejected, backwards, record_re
 from hansard.adapters.stream import Stream
 from hansard.adapters.writing import Done
 from hansard.domain import conversation
-from hansard.domain.events import DocumentExtracted, ToolCallRecorded, ToolsDeclared
+from hansard.domain.events import (
+    DocumentExtracted,
+    ToolCallRecorded,
+    ToolResultRecorded,
+    ToolsDeclared,
+)
 from hansard.domain.log import Recorded
 
 logger = logging.getLogger("hansard")
@@ -32,15 +37,23 @@ def give_result(
 
     InvalidInput where no record can hold it: then nothing is stored.
     """
+    result, extracted = stored_result(talk, call_id, content, is_error=is_error)
+    done = record_result(talk, result, extracted, metadata=metadata)
+    if isinstance(done, Recorded):
+        summarise(call_id, extracted)
+    return done
+
+
+def stored_result(
+    talk: Stream, call_id: str, content: object, *, is_error: bool = False
+) -> tuple[ToolResultRecorded, tuple[DocumentExtracted, ...]]:
+    """Return what a tool gave as events, its documents stored; errors as `give_result`."""
     given = given_result(content)
     is_error = is_error or given.is_error
     conversation.give_result(talk.known_head(), call_id, ())
     kept = given.stored(talk.put)
     (result,) = conversation.give_result(talk.known_head(), call_id, kept.parts, is_error=is_error)
-    done = record_result(talk, result, _extracted(talk, call_id, kept), metadata=metadata)
-    if kept.documents and isinstance(done, Recorded):
-        _summarise(call_id, kept)
-    return done
+    return result, _extracted(talk, call_id, kept)
 
 
 def _extracted(talk: Stream, call_id: str, kept: Stored) -> tuple[DocumentExtracted, ...]:
@@ -80,11 +93,14 @@ def _called_name(talk: Stream, call_id: str) -> str | None:
     return None
 
 
-def _summarise(call_id: str, kept: Stored) -> None:
-    types = Counter(placed.document.media_type for placed in kept.documents)
+def summarise(call_id: str, extracted: Sequence[DocumentExtracted]) -> None:
+    """Log how many documents of which types a result held, if any."""
+    if not extracted:
+        return
+    types = Counter(found.document.media_type for found in extracted)
     logger.info(
         "%d documents were found in the result of call %s: %s",
-        len(kept.documents),
+        len(extracted),
         call_id,
         ", ".join(f"{count} of {media_type}" for media_type, count in sorted(types.items())),
     )

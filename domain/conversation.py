@@ -92,6 +92,21 @@ def cancel_call(head: Head, call_id: str) -> tuple[events.ToolResultRecorded]:
     )
 
 
+def receive(
+    head: Head,
+    signals: Iterable[events.SignalReceived],
+    given_up: Iterable[events.ToolResultRecorded] = (),
+) -> tuple[Event, ...]:
+    """Record signals behind the cancelled results of the calls that they interrupt.
+
+    Where there are none they are such as wait, and open an exchange as a prompt does.
+    """
+    _must_be_open(head)
+    results = tuple(given_up)
+    told = (signal.model_copy(update={"interrupts": bool(results)}) for signal in signals)
+    return (*results, *told)
+
+
 def go_back(head: Head, after: int, as_of: int | None = None) -> tuple[Event, ...]:
     """Let the main line go on from what it was up to a version, as it stood at another."""
     _must_be_open(head)

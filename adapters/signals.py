@@ -1,0 +1,149 @@
+"""Signals on their way into the log: those that wait for a round, and those that interrupt it.
+
+One that interrupts is recorded with the cancelled results of the calls that were open, all or none.
+What comes meanwhile makes it look again: a result that was quicker stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from hansard.adapters.arguments import several, text_if_given
+from hansard.adapters.calls import calls_open
+from hansard.adapters.given_documents import PutBlob, described, stored
+from hansard.adapters.given_results import given_result
+from hansard.adapters.known_facts import knowledge_of
+from hansard.adapters.stream import Stream
+from hansard.adapters.writing import Done
+from hansard.domain import conversation
+from hansard.domain.content import Document, Text
+from hansard.domain.errors import IdempotencyMismatch, VersionConflict
+from hansard.domain.events import Event, SignalReceived, ToolResultRecorded
+from hansard.domain.head import Head
+from hansard.domain.log import Duplicate
+
+_TRIES: Final = 32
+
+
+Decide: TypeAlias = Callable[[Head], tuple[Event, ...]]
+"""Decides, from where a conversation stands, what to record."""
+
+
+class Settled(NamedTuple):
+    """What the log said, and the events that it said it of; nothing was left to record of none."""
+
+    done: Done
+    events: tuple[Event, ...]
+
+
+def signal_given(
+    content: object, documents: object, put: PutBlob, name: object, message_id: object
+) -> SignalReceived:
+    """Return the signal that a caller gives.
+
+    A string is text, anything else its JSON; None, a blank text, an empty list or mapping is no
+    content, 0 and False are. InvalidContent for what no record can hold: then nothing is stored.
+    """
+    named = text_if_given("the name of a signal", name)
+    once = text_if_given("message_id", message_id)
+    given = None if is_empty(content) else given_result(content)
+    attached = [described(document) for document in several("documents", documents)]
+    said = given.stored(put).parts if given else ()
+    texts = [part for part in said if isinstance(part, Text)]
+    found = [part for part in said if isinstance(part, Document)]
+    held = (*found, *(stored(document, put) for document in attached))
+    return SignalReceived(content=(*texts, *dict.fromkeys(held)), name=named, message_id=once)
+
+
+def is_empty(content: object) -> bool:
+    """Whether a signal with this content has none: what is null, blank, or an empty collection."""
+    match content:
+        case None:
+            return True
+        case str():
+            return not content.strip()
+        case Mapping() | list() | tuple():
+            return not cast("Sequence[object]", content)
+        case _:
+            return False
+
+
+def record_signal(
+    talk: Stream,
+    content: object,
+    documents: object,
+    name: object,
+    interrupts: object,
+    message_id: object,
+) -> Done:
+    """Record a signal; `interrupts` gives up the calls that are open in the same commit.
+
+    The same message again changes nothing. VersionConflict where the conversation moves on
+    whenever its open calls are to be given up.
+    """
+    received = signal_given(content, documents, talk.put, name, message_id)
+    if not interrupts:
+        return talk.append(*conversation.receive(talk.known_head(), (received,)))
+    return settle(talk, lambda head: _interrupting(talk, head, received)).done
+
+
+def settle(talk: Stream, decide: Decide) -> Settled:
+    """Record what is decided, if the conversation stands still meanwhile; else decide again."""
+    for tries_left in reversed(range(_TRIES)):
+        head = talk.head()
+        decided = decide(head)
+        if not decided:
+            return Settled(Duplicate(head.version, head.version), ())
+        try:
+            return Settled(talk.append(*decided, expected_version=head.version), decided)
+        except (VersionConflict, IdempotencyMismatch):
+            if not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def given_up(talk: Stream, head: Head) -> list[ToolResultRecorded]:
+    """Return the cancelled results of the calls that are open, in the order of the calls."""
+    if not head.version:
+        return []
+    awaited = calls_open(talk.backend, talk.lineage(head.version, head), head)
+    return [
+        told_from_earlier(talk, head, *conversation.cancel_call(head, call.call_id))
+        for call in awaited
+    ]
+
+
+def told_from_earlier(talk: Stream, head: Head, result: ToolResultRecorded) -> ToolResultRecorded:
+    """Return the result of an open call, with its version where an earlier call had its id."""
+    if knowledge_of(talk, result) == "new":
+        return result
+    return result.model_copy(update={"call": head.open_calls.get(result.call_id)})
+
+
+def as_recorded(talk: Stream, head: Head, received: SignalReceived) -> SignalReceived | None:
+    """Return a signal as it was recorded before under its message id; None where it is new.
+
+    IdempotencyMismatch where that stands for another message.
+    """
+    if received.message_id is None or not head.version:
+        return None
+    for interrupts in (True, False):
+        told = received.model_copy(update={"interrupts": interrupts})
+        match knowledge_of(talk, told):
+            case "new":
+                return None
+            case "same":
+                return told
+            case "other":
+                continue
+    raise IdempotencyMismatch(
+        "a signal of the same message id was recorded before, with other content: use a new id "
+        "for a new fact"
+    )
+
+
+def _interrupting(talk: Stream, head: Head, received: SignalReceived) -> tuple[Event, ...]:
+    if (before := as_recorded(talk, head, received)) is not None:
+        return (before,)
+    return conversation.receive(head, (received,), given_up(talk, head))

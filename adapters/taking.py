@@ -1,0 +1,164 @@
+"""What happened since an agent was last asked, taken in as one: results of its calls, and signals.
+
+So process engines hand it over: a list of entries with an `id` (the call's; none: a signal), a
+`name` and a `content`. All that calls still await is recorded in one commit with the signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+
+from hansard.adapters.arguments import kind_of, several, text_given, text_if_given
+from hansard.adapters.calls import calls_open
+from hansard.adapters.results import record_result
+from hansard.adapters.signals import as_recorded, given_up, settle, signal_given, told_from_earlier
+from hansard.adapters.stream import Stream
+from hansard.adapters.tails import tail_of
+from hansard.adapters.tool_results import stored_result, summarise
+from hansard.domain import conversation
+from hansard.domain.conversation import CANCELLED
+from hansard.domain.errors import InvalidContent, ResultsWithoutConversation
+from hansard.domain.events import DocumentExtracted, Event, SignalReceived, ToolResultRecorded
+from hansard.domain.head import Head
+from hansard.projections.turn_input import NextInput, next_input
+
+Behaviour: TypeAlias = Literal["wait", "interrupt"]
+"""What signals do amid a round: they wait for the results, or the calls are given up for them."""
+
+_MEMBERS: Final = ("id", "name", "content", "properties")
+
+
+class _Entry(NamedTuple):
+    """An entry as it was handed over; `interrupted` says that its call was given up."""
+
+    id: str | None
+    name: str | None
+    content: Any
+    interrupted: bool
+    message_id: str | None
+
+
+class _Result(NamedTuple):
+    """A result that may be recorded, and the documents that were found in it."""
+
+    event: ToolResultRecorded
+    documents: tuple[DocumentExtracted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What is to be recorded, as far as a conversation still awaits it."""
+
+    talk: Stream
+    results: Sequence[_Result]
+    signals: Sequence[SignalReceived]
+    interrupts: bool
+
+    def decide(self, head: Head) -> tuple[Event, ...]:
+        """Return what goes in one commit: results of open calls, those given up, the signals."""
+        answers = self._answers(head)
+        new = [each for each in self.signals if as_recorded(self.talk, head, each) is None]
+        open_calls = given_up(self.talk, head) if new and self.interrupts else ()
+        left = [result for result in open_calls if result.call_id not in answers]
+        told: list[Event] = []
+        for result in answers.values():
+            told += (result.event, *result.documents)
+        return (*told, *conversation.receive(head, new, left))
+
+    def _answers(self, head: Head) -> dict[str, _Result]:
+        """Return the first result of each call that is open."""
+        if not self.results or not head.version:
+            return {}
+        talk = self.talk
+        opened = calls_open(talk.backend, talk.lineage(head.version, head), head)
+        awaited = {call.call_id for call in opened}
+        answers: dict[str, _Result] = {}
+        for result in self.results:
+            if result.event.call_id in awaited:
+                answers.setdefault(result.event.call_id, result)
+        return {
+            call_id: result._replace(event=told_from_earlier(talk, head, result.event))
+            for call_id, result in answers.items()
+        }
+
+
+def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
+    """Record entries, and return whether the model is to be asked now.
+
+    Results that no open call awaits are recorded for themselves: late ones, those of no call, and
+    those that came twice. ResultsWithoutConversation where nothing was said yet; InvalidContent
+    for what is no entry; then nothing is recorded.
+    """
+    if behaviour not in ("wait", "interrupt"):
+        raise InvalidContent('the behaviour of signals is "wait" or "interrupt"')
+    entries = [_entry(given, at) for at, given in enumerate(several("inputs", inputs))]
+    given = [entry for entry in entries if entry.id is not None]
+    if given and talk.head().version == 0:
+        raise ResultsWithoutConversation
+    taken = _Taken(
+        talk,
+        [_result(talk, entry) for entry in given],
+        [_signal(talk, entry) for entry in entries if entry.id is None],
+        behaviour == "interrupt",
+    )
+    recorded = settle(talk, taken.decide).events
+    answered = {event.call_id for event in recorded if isinstance(event, ToolResultRecorded)}
+    for result in taken.results:
+        if result.event.call_id in answered:
+            answered.remove(result.event.call_id)
+            summarise(result.event.call_id, result.documents)
+        else:
+            record_result(talk, result.event, result.documents)
+    return next_input_of(talk)
+
+
+def next_input_of(talk: Stream) -> NextInput:
+    """Return whether the model is to be asked now, or what is waited for."""
+    head = talk.head()
+    if not head.version:
+        return "nothing"
+    tail = tail_of(talk.backend, talk.lineage(head.version, head))
+    is_said = tail.prompt is not None or tail.unanswered is not None or tail.answer is not None
+    return next_input(awaited=len(tail.open_calls), unanswered=is_said and not tail.is_over)
+
+
+def _result(talk: Stream, entry: _Entry) -> _Result:
+    call_id = entry.id or ""
+    if entry.interrupted and entry.content in (None, "", CANCELLED):
+        return _Result(*conversation.cancel_call(talk.known_head(), call_id), ())
+    event, found = stored_result(talk, call_id, entry.content, is_error=entry.interrupted)
+    return _Result(event.model_copy(update={"cancelled": entry.interrupted}), found)
+
+
+def _signal(talk: Stream, entry: _Entry) -> SignalReceived:
+    return signal_given(entry.content, (), talk.put, entry.name, entry.message_id)
+
+
+def _entry(given: object, at: int) -> _Entry:
+    """Return an entry; InvalidContent, which says what is wrong and where, for anything else."""
+    where = f"entry {at} of the inputs"
+    told = _members(given, where)
+    properties = told.get("properties")
+    others = cast("Mapping[str, Any]", properties) if isinstance(properties, Mapping) else {}
+    members = {**told, **others}
+    call_id = told.get("id")
+    return _Entry(
+        id=None if call_id is None else text_given(f"the id of {where}", call_id),
+        name=text_if_given(f"the name of {where}", told.get("name")),
+        content=told.get("content"),
+        interrupted=members.get("interrupted") is True,
+        message_id=text_if_given(f"the message_id of {where}", members.get("message_id")),
+    )
+
+
+def _members(given: object, where: str) -> Mapping[str, Any]:
+    if isinstance(given, Mapping):
+        return cast("Mapping[str, Any]", given)
+    if hasattr(given, "id") and hasattr(given, "content"):
+        return {name: getattr(given, name, None) for name in _MEMBERS}
+    raise InvalidContent(
+        f'{where} is a mapping such as {{"id": ..., "name": ..., "content": ...}}, '
+        f"not {kind_of(given)}"
+    )

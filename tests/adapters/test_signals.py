@@ -1,0 +1,374 @@
+"""Signals as callers give them: what is recorded, and what becomes of the calls that are open."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+import hansard
+from hansard.domain import events
+from hansard.domain.content import Document, Text, ToolCall, ToolResult
+from hansard.domain.conversation import CANCELLED
+from hansard.domain.log import Duplicate
+from tests.projections.happenings import words
+
+CANCELS = ToolResult(call_id="toolu_1", content=(), is_error=True)
+
+
+@pytest.fixture
+def store() -> hansard.Store:
+    return hansard.connect("memory://")
+
+
+@pytest.fixture
+def talk(store: hansard.Store) -> hansard.Talk:
+    return store.conversation("support/4711")
+
+
+def asks(talk: hansard.Talk, *call_ids: str) -> None:
+    talk.user("Look")
+    calls(talk, *call_ids)
+
+
+def calls(talk: hansard.Talk, *call_ids: str) -> None:
+    for call_id in call_ids:
+        call = ToolCall(id=call_id, name="look", arguments={})
+        talk.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
+
+
+def types(talk: hansard.Talk, since: int = 0) -> list[str]:
+    return [recorded.type for recorded in talk.since(since)]
+
+
+def received(talk: hansard.Talk) -> events.SignalReceived:
+    [event] = [
+        event
+        for recorded in talk.since(0)
+        if isinstance(event := recorded.event(), events.SignalReceived)
+    ]
+    return event
+
+
+def last_turn(talk: hansard.Talk) -> list[str]:
+    return [words(block) for block in talk.turns()[-1].blocks]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a bell rang", ("a bell rang",)),
+        ({"order": 4711}, ('{"order":4711}',)),
+        ([1, "two"], ('[1,"two"]',)),
+        (0, ("0",)),
+        (False, ("false",)),
+        (0.0, ("0.0",)),
+        (None, ()),
+        ("", ()),
+        (" \n", ()),
+        ([], ()),
+        ({}, ()),
+        ((), ()),
+    ],
+)
+def test_what_is_empty_is_no_content_and_zero_and_false_are(
+    talk: hansard.Talk, content: object, said: tuple[str, ...]
+) -> None:
+    talk.signal(content)
+    assert received(talk).content == tuple(Text(text=each) for each in said)
+
+
+def test_no_words_for_an_empty_signal_are_stored(talk: hansard.Talk) -> None:
+    talk.signal(interrupts=True)
+    assert received(talk) == events.SignalReceived()
+
+
+def test_documents_stand_behind_the_text_wherever_they_are_given(
+    talk: hansard.Talk, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.pdf"
+    report.write_bytes(b"%PDF-1.7 the report")
+    talk.signal({"see": {"this": report}}, documents=[b"%PDF-1.7 another"], name="mail")
+    text, first, second = received(talk).content
+    assert isinstance(text, Text)
+    assert isinstance(first, Document)
+    assert isinstance(second, Document)
+    assert first.name == "report.pdf"
+    assert first.blob is not None
+    assert first.blob.sha256[:8] in text.text
+    assert received(talk).name == "mail"
+
+
+def test_a_document_that_a_signal_shows_twice_is_there_once(talk: hansard.Talk) -> None:
+    talk.signal([b"%PDF-1.7 same"], documents=[b"%PDF-1.7 same", b"%PDF-1.7 same"])
+    documents = [part for part in received(talk).content if isinstance(part, Document)]
+    assert len(documents) == 1
+
+
+@pytest.mark.parametrize("how", [{"name": 4}, {"message_id": 4}, {"documents": "report.pdf"}])
+def test_a_signal_that_is_none_is_refused_and_nothing_recorded(
+    talk: hansard.Talk, how: dict[str, Any]
+) -> None:
+    with pytest.raises(hansard.InvalidContent):
+        talk.signal("a bell rang", **how)
+    assert talk.head().version == 0
+
+
+def test_a_signal_may_begin_a_conversation(talk: hansard.Talk) -> None:
+    talk.signal("a bell rang", interrupts=True)
+    assert types(talk) == ["conversation.started", "signal.received"]
+    assert talk.request("openai-chat")["messages"] == [{"role": "user", "content": "a bell rang"}]
+
+
+def test_a_signal_waits_for_the_round_and_is_durable_at_once(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.signal("a bell rang")
+    assert types(talk)[-1] == "signal.received"
+    assert [call.id for call in talk.open_calls()] == ["toolu_1"]
+    talk.tool_result("toolu_1", "seen")
+    assert last_turn(talk) == ["toolu_1: seen", "a bell rang"]
+
+
+def test_a_signal_that_interrupts_gives_up_the_open_calls_in_their_order_in_one_commit(
+    talk: hansard.Talk,
+) -> None:
+    asks(talk, "toolu_1", "toolu_2", "toolu_3")
+    talk.tool_result("toolu_2", "seen")
+    before = talk.head().version
+    done = talk.signal("a bell rang", interrupts=True)
+    assert (done.first, done.last) == (before + 1, before + 3)
+    first, third, signal = (recorded.event() for recorded in talk.since(before))
+    assert first == events.ToolResultRecorded(
+        call_id="toolu_1", content=CANCELS, is_error=True, cancelled=True
+    )
+    assert isinstance(third, events.ToolResultRecorded)
+    assert third.call_id == "toolu_3"
+    assert isinstance(signal, events.SignalReceived)
+    assert signal.interrupts
+    assert talk.open_calls() == []
+    assert last_turn(talk) == [
+        f"toolu_1: {CANCELLED}",
+        "toolu_2: seen",
+        f"toolu_3: {CANCELLED}",
+        "a bell rang",
+    ]
+
+
+def test_the_words_for_a_cancelled_result_are_not_stored(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.cancel("toolu_1")
+    assert not any(CANCELLED.encode() in (recorded.body or b"") for recorded in talk.since(0))
+    assert last_turn(talk) == [f"toolu_1: {CANCELLED}"]
+
+
+def test_a_signal_that_interrupts_nothing_is_one_that_waits(talk: hansard.Talk) -> None:
+    """So it opens an exchange, as a prompt does."""
+    talk.user("Hello")
+    exchange = talk.head().exchange
+    talk.signal("a bell rang", interrupts=True)
+    assert received(talk).interrupts is False
+    assert talk.head().exchange == exchange + 1
+
+
+def test_a_signal_that_interrupts_stays_in_the_exchange_of_its_round(talk: hansard.Talk) -> None:
+    """A window never drops the question whose calls were given up."""
+    asks(talk, "toolu_1")
+    exchange = talk.head().exchange
+    talk.signal("a bell rang", interrupts=True)
+    assert talk.head().exchange == exchange
+    request = talk.request("openai-chat", window=hansard.Window(exchanges=1, step=1))
+    assert request["messages"][0]["content"] == "Look"
+
+
+def test_calls_of_an_earlier_round_are_not_given_up_again(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.signal(interrupts=True)
+    calls(talk, "toolu_2")
+    before = talk.head().version
+    talk.signal(interrupts=True)
+    assert types(talk, before) == ["tool_result.recorded", "signal.received"]
+
+
+def test_an_id_that_is_used_again_is_given_up_again(talk: hansard.Talk) -> None:
+    """Servers exist that number the calls of each answer from 0."""
+    asks(talk, "0")
+    talk.signal("one", interrupts=True)
+    calls(talk, "0")
+    talk.signal("two", interrupts=True)
+    assert talk.open_calls() == []
+    assert types(talk).count("tool_result.recorded") == 2
+
+
+def test_a_fork_gives_up_the_calls_that_its_origin_left_open(
+    store: hansard.Store, talk: hansard.Talk
+) -> None:
+    asks(talk, "toolu_1")
+    fork = talk.fork("support/4711-b")
+    fork.signal("a bell rang", interrupts=True)
+    assert fork.open_calls() == []
+    assert [call.id for call in talk.open_calls()] == ["toolu_1"]
+
+
+@pytest.mark.parametrize("interrupts", [False, True])
+def test_a_signal_with_an_id_is_recorded_once(talk: hansard.Talk, interrupts: bool) -> None:
+    asks(talk, "toolu_1")
+    talk.signal("a bell rang", interrupts=interrupts, message_id="s1")
+    version = talk.head().version
+    done = talk.signal("a bell rang", interrupts=interrupts, message_id="s1")
+    assert isinstance(done, Duplicate)
+    calls(talk, "toolu_2")
+    assert isinstance(talk.signal("a bell rang", interrupts=interrupts, message_id="s1"), Duplicate)
+    assert talk.head().version == version + 1
+
+
+def test_a_signal_that_comes_again_gives_up_no_later_call(talk: hansard.Talk) -> None:
+    talk.user("Look")
+    talk.signal("a bell rang", interrupts=True, message_id="s1")
+    calls(talk, "toolu_1")
+    talk.signal("a bell rang", interrupts=True, message_id="s1")
+    assert [call.id for call in talk.open_calls()] == ["toolu_1"]
+
+
+def test_the_same_id_with_another_message_is_an_error(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.signal("a bell rang", message_id="s1")
+    for interrupts in (False, True):
+        with pytest.raises(hansard.IdempotencyMismatch, match="use a new id"):
+            talk.signal("two bells rang", interrupts=interrupts, message_id="s1")
+    assert [call.id for call in talk.open_calls()] == ["toolu_1"]
+
+
+def test_a_closed_conversation_takes_no_signal(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.close()
+    for interrupts in (False, True):
+        with pytest.raises(hansard.ConversationClosed):
+            talk.signal("a bell rang", interrupts=interrupts)
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite"])
+def test_a_result_that_is_quicker_stands_and_each_call_has_one(url: str, tmp_path: Path) -> None:
+    where = "memory://" if url == "memory://" else f"sqlite:///{tmp_path / 'talks.db'}"
+    store = hansard.connect(where)
+    talk = store.conversation("race")
+    call_ids = [f"toolu_{number}" for number in range(24)]
+    asks(talk, *call_ids)
+    begin = threading.Barrier(3)
+
+    def give(mine: list[str]) -> None:
+        other = store.conversation("race")
+        begin.wait()
+        for call_id in mine:
+            other.tool_result(call_id, f"{call_id} found")
+
+    givers = [threading.Thread(target=give, args=(call_ids[at::2],)) for at in range(2)]
+    for giver in givers:
+        giver.start()
+    begin.wait()
+    talk.signal("a bell rang", interrupts=True)
+    for giver in givers:
+        giver.join()
+    recorded = [event.event() for event in talk.since(0)]
+    results = [event for event in recorded if isinstance(event, events.ToolResultRecorded)]
+    assert sorted(result.call_id for result in results) == sorted(call_ids)
+    place = next(
+        at for at, event in enumerate(recorded) if isinstance(event, events.SignalReceived)
+    )
+    # No half of it: what was given up stands right before the signal.
+    cancelled = [at for at, event in enumerate(recorded) if event in results and is_given_up(event)]
+    assert cancelled == list(range(place - len(cancelled), place))
+    assert talk.open_calls() == []
+    store.close()
+
+
+def is_given_up(event: object) -> bool:
+    return isinstance(event, events.ToolResultRecorded) and event.cancelled
+
+
+# A round that is open.
+
+
+def test_a_request_that_refuses_an_open_round_says_which_calls_are_awaited(
+    talk: hansard.Talk,
+) -> None:
+    asks(talk, "toolu_1", "toolu_2", "toolu_3")
+    talk.tool_result("toolu_2", "the secret")
+    talk.signal("another secret")
+    with pytest.raises(hansard.RoundOpen) as caught:
+        talk.request("anthropic-messages", missing="refuse")
+    assert caught.value.awaited == ("toolu_1", "toolu_3")
+    assert str(caught.value).startswith("2 calls await their results (toolu_1, toolu_3): ")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_request_goes_when_the_round_is_closed(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.signal("a bell rang")
+    talk.tool_result("toolu_1", "seen")
+    request = talk.request("openai-chat", missing="refuse")
+    assert request["messages"][-1] == {"role": "user", "content": "a bell rang"}
+
+
+def test_a_request_that_drops_calls_keeps_what_was_said_beside_them(talk: hansard.Talk) -> None:
+    talk.user("Look")
+    talk.append(
+        events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
+    )
+    calls(talk, "toolu_1")
+    talk.signal("a bell rang")
+    request = talk.request("openai-chat", missing="drop")
+    assert [message["content"] for message in request["messages"]] == [
+        "Look",
+        "One moment.",
+        "a bell rang",
+    ]
+    assert [note.rule for note in request.report] == ["missing"]
+
+
+@pytest.mark.parametrize("missing", ["cancel", "drop"])
+def test_what_was_asked_so_is_made_again_byte_for_byte(
+    talk: hansard.Talk, missing: Literal["cancel", "drop"]
+) -> None:
+    asks(talk, "toolu_1")
+    made = talk.request("anthropic-messages", missing=missing)
+    again = talk.render(talk.head().version, made.options)
+    assert again.body_parts() == made.body_parts()
+
+
+# What comes next.
+
+
+def test_nothing_comes_next_where_nothing_was_said(talk: hansard.Talk) -> None:
+    assert talk.next_input() == "nothing"
+    talk.instruct("Be kind.")
+    assert talk.next_input() == "nothing"
+
+
+def test_a_prompt_is_answered_next(talk: hansard.Talk) -> None:
+    talk.user("Hello")
+    assert talk.next_input() == "ready"
+
+
+def test_results_are_awaited_until_all_are_there(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1", "toolu_2")
+    talk.tool_result("toolu_1", "one")
+    talk.signal("a bell rang")
+    assert talk.next_input() == "deferred"
+    talk.tool_result("toolu_2", "two")
+    assert talk.next_input() == "ready"
+
+
+def test_an_answer_leaves_nothing_to_ask_until_a_signal_comes(talk: hansard.Talk) -> None:
+    talk.user("Hello")
+    talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
+    assert talk.next_input() == "nothing"
+    talk.signal("a bell rang")
+    assert talk.next_input() == "ready"
+
+
+def test_a_signal_that_interrupts_is_answered_next(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.signal(interrupts=True)
+    assert talk.next_input() == "ready"
