@@ -18,6 +18,7 @@ from hansard.adapters.tools.mcp_session import mcp_tools
 from hansard.adapters.tools.python_tools import tool
 from hansard.adapters.tools.runner import ToolRun, ToolRunner
 from hansard.adapters.tools.tool import Failed, Tool
+from hansard.adapters.tools.tool_loop import run_until_answered
 from hansard.adapters.tools.toolset import Toolset
 from hansard.domain.content import Document, HeldFile, Native, Text, Url
 from hansard.domain.errors import (
@@ -46,6 +47,7 @@ from hansard.domain.errors import (
     StorageFull,
     StorageReadOnly,
     StorageUnavailable,
+    TooManyModelCalls,
     UnknownApi,
     UnknownTool,
     UnsupportedClient,
@@ -106,6 +108,7 @@ __all__ = [
     "Store",
     "Talk",
     "Text",
+    "TooManyModelCalls",
     "Tool",
     "ToolCallContext",
     "ToolDefinition",
@@ -133,5 +136,6 @@ __all__ = [
     "deny",
     "mcp_listing",
     "mcp_tools",
+    "run_until_answered",
     "tool",
 ]

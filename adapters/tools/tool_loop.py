@@ -1,0 +1,64 @@
+"""The loop of an agent: ask the model, run what it calls, ask again, until it calls nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from hansard.adapters.backwards import backwards
+from hansard.adapters.talk import Talk
+from hansard.adapters.tools.runner import Entries, ToolRun, ToolRunner
+from hansard.domain.errors import TooManyModelCalls
+from hansard.domain.events import Event, RequestSent, ResponseCompleted
+from hansard.domain.registry import Erased, Unrecognised
+from hansard.domain.tool_context import EMPTY
+
+LIMIT: Final = 10
+"""How often a model is asked within one exchange, unless somebody says otherwise."""
+
+_PAUSED: Final = "pause_turn"
+
+
+def run_until_answered(
+    runner: ToolRunner, ask: Callable[[], object], *, limit: int = LIMIT, context: Entries = EMPTY
+) -> tuple[ToolRun, ...]:
+    """Return what was run until the model answered without calling a tool of the caller's.
+
+    `ask` makes one call of the model with a recorded client. Calls that still await a result, as
+    after a crash, are run first. Raises TooManyModelCalls, before the model is asked once more,
+    where it was asked `limit` times since the last prompt: counted from the log, by whatever process.
+    """
+    runs = list(runner.run(context))
+    while True:
+        _must_be_within(runner.talk, limit)
+        ask()
+        ran = runner.run(context)
+        if not ran and not _is_paused(runner.talk):
+            return tuple(runs)
+        runs += ran
+
+
+def _must_be_within(talk: Talk, limit: int) -> None:
+    asked = sum(isinstance(event, RequestSent) for event in _of_exchange(talk))
+    if asked >= limit:
+        raise TooManyModelCalls(asked, limit)
+
+
+def _is_paused(talk: Talk) -> bool:
+    """Whether the provider wants to be asked again, to go on with its own tools."""
+    ended = (event for event in _of_exchange(talk) if isinstance(event, ResponseCompleted))
+    last = next(ended, None)
+    return last is not None and last.stop_reason == _PAUSED
+
+
+def _of_exchange(talk: Talk) -> Iterator[Event]:
+    """Yield the events of the open exchange on the main line, from the last one back."""
+    head = talk.head()
+    if not head.version:
+        return
+    for recorded in backwards(talk.backend, talk.stream.lineage(head.version, head)):
+        if recorded.exchange < head.exchange:
+            return
+        event = recorded.event()
+        if not isinstance(event, Erased | Unrecognised) and event.line is None:
+            yield event

@@ -1,0 +1,113 @@
+"""The loop of an agent: it ends when the model calls nothing more, and before it runs away."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import openai
+import pytest
+
+import hansard
+from hansard.adapters.demo.sayings import Called, Said
+from hansard.adapters.demo.server import DemoServer
+from hansard.adapters.talk import Talk
+from hansard.adapters.tools.runner import ToolRunner
+from hansard.adapters.tools.tool_loop import LIMIT, run_until_answered
+from hansard.domain.errors import TooManyModelCalls
+
+Ask = Callable[[], object]
+
+
+class Model:
+    """A model that calls a tool so many times, then answers; it counts how often it was asked."""
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+        self.asked = 0
+
+    def answer(self, _api: str, _body: dict[str, Any]) -> Said:
+        self.asked += 1
+        if self.asked <= self.rounds:
+            return Said(calls=(Called("look", {"at": self.asked}),))
+        return Said("There is a wall.")
+
+
+@pytest.fixture
+def looked() -> list[int]:
+    return []
+
+
+@pytest.fixture
+def runner(looked: list[int]) -> Iterator[ToolRunner]:
+    def look(at: int) -> str:
+        """Look at something."""
+        looked.append(at)
+        return f"seen {at}"
+
+    with hansard.connect("memory://") as store:
+        talk = store.conversation("walls")
+        talk.user("What is there?")
+        made = ToolRunner(talk, [look])
+        made.declare()
+        yield made
+
+
+def asking(talk: Talk, model: Model) -> Iterator[Ask]:
+    with (
+        DemoServer((), openai=model.answer) as server,
+        openai.OpenAI(base_url=server.openai_url, api_key="none") as client,
+    ):
+        recorded = talk.record(client)
+
+        def ask() -> object:
+            return recorded.chat.completions.create(model="gpt", **talk.request("openai-chat"))
+
+        yield ask
+
+
+def test_it_asks_and_runs_until_the_model_calls_nothing(
+    runner: ToolRunner, looked: list[int]
+) -> None:
+    model = Model(rounds=3)
+    for ask in asking(runner.talk, model):
+        runs = run_until_answered(runner, ask)
+        assert [run.given for run in runs] == ["seen 1", "seen 2", "seen 3"]
+    assert (looked, model.asked, runner.talk.open_calls()) == ([1, 2, 3], 4, [])
+
+
+def test_calls_that_were_left_open_are_run_before_the_model_is_asked(
+    runner: ToolRunner, looked: list[int]
+) -> None:
+    model = Model(rounds=1)
+    for ask in asking(runner.talk, model):
+        ask()
+        assert looked == []
+        run_until_answered(runner, ask)
+    assert (looked, model.asked) == ([1], 2)
+
+
+def test_the_model_is_asked_ten_times_at_most(runner: ToolRunner) -> None:
+    model = Model(rounds=99)
+    for ask in asking(runner.talk, model):
+        with pytest.raises(TooManyModelCalls) as raised:
+            run_until_answered(runner, ask)
+    told = "Maximum number of model calls reached (modelCalls: 10, limit: 10)"
+    assert (str(raised.value), model.asked, LIMIT) == (told, 10, 10)
+    assert raised.value.code == "MAXIMUM_NUMBER_OF_MODEL_CALLS_REACHED"
+
+
+def test_how_often_it_was_asked_is_counted_from_the_log(runner: ToolRunner) -> None:
+    model = Model(rounds=99)
+    for ask in asking(runner.talk, model):
+        ask()
+        with pytest.raises(TooManyModelCalls):
+            run_until_answered(ToolRunner(runner.talk, list(runner.tools.values())), ask, limit=3)
+    assert model.asked == 3
+
+
+def test_a_new_prompt_begins_to_count_anew(runner: ToolRunner) -> None:
+    model = Model(rounds=2)
+    for ask in asking(runner.talk, model):
+        run_until_answered(runner, ask, limit=3)
+        runner.talk.user("And now?")
+        run_until_answered(runner, ask, limit=1)
+    assert model.asked == 4
