@@ -8,13 +8,14 @@ from typing import TypeAlias
 from hansard.adapters import given
 from hansard.adapters.arguments import several
 from hansard.adapters.given import GivenTool
+from hansard.adapters.tools.tool import Tool
 from hansard.adapters.tools.toolset import Toolset
 from hansard.domain.content import Native
 from hansard.domain.errors import InvalidContent
-from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 
-DeclaredTool: TypeAlias = GivenTool | Toolset
-"""A tool as callers declare it, or several with where they come from."""
+DeclaredTool: TypeAlias = GivenTool | Toolset | Tool
+"""A tool as callers declare it, or several with where they come from, or one that can be called."""
 
 _Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 
@@ -28,15 +29,43 @@ def given_tools(tools: object, sources: object) -> tuple[tuple[_Tool, ...], tupl
     listed = several("tools", tools)
     declared = given.tools([tool for each in listed for tool in _flat(each)])
     _must_differ(declared)
-    told = (
-        *(each.source for each in listed if isinstance(each, Toolset)),
-        *given.sources(sources),
-    )
+    told = (*_places(listed), *given.sources(sources))
     return declared, (*told, *_providers(declared, told))
 
 
 def _flat(each: object) -> Sequence[object]:
-    return each.tools if isinstance(each, Toolset) else (each,)
+    match each:
+        case Toolset(tools=tools):
+            return tools
+        case Tool(definition=definition):
+            return (definition,)
+        case _:
+            return (each,)
+
+
+def _places(listed: Iterable[object]) -> tuple[ToolSource, ...]:
+    """Return where toolsets and tools that can be called come from, each place once."""
+    places: dict[ToolSource, list[ToolDefinition]] = {}
+    for each in listed:
+        match each:
+            case Toolset(source=source):
+                places.setdefault(source, [])
+            case Tool(definition=definition, source=source):
+                places.setdefault(source, []).append(definition)
+            case _:
+                pass
+    return tuple(_with(source, tools) if tools else source for source, tools in places.items())
+
+
+def _with(source: ToolSource, tools: Sequence[ToolDefinition]) -> ToolSource:
+    """Return a source with the names of the tools that it gave, and the digest of what it lists.
+
+    Where nobody lists them, that is the digest of the tools themselves.
+    """
+    names = tuple(tool.name for tool in tools)
+    return source.model_copy(
+        update={"tools": names, "sha256": source.sha256 or tools_digest(tools)}
+    )
 
 
 def _must_differ(tools: Iterable[_Tool]) -> None:

@@ -26,7 +26,7 @@ from hansard.adapters.writing import Done
 from hansard.domain.content import ToolCall
 from hansard.domain.errors import InvalidContent, InvalidInput, UnknownTool
 from hansard.domain.tool_context import EMPTY, ToolCallContext
-from hansard.domain.tools import ToolDefinition, ToolSource, tools_digest
+from hansard.domain.tools import ToolDefinition
 
 RunnableTool: TypeAlias = Tool | Callable[..., object] | Iterable[Tool]
 """A tool as a runner takes it: a Python callable, a `Tool`, or several, such as a server's."""
@@ -76,8 +76,7 @@ class ToolRunner:
 
     def declare(self) -> Done:
         """Put the tools in force, with where they come from: requests tell models of them."""
-        definitions = [each.definition for each in self.tools.values()]
-        return self.talk.tools(definitions, sources=_sources(self.tools.values()))
+        return self.talk.tools(self.tools.values())
 
     def run(self, context: Entries = EMPTY) -> tuple[ToolRun, ...]:
         """Run each call that awaits a result, record what it gave, in the order of the calls.
@@ -203,22 +202,6 @@ def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
                 "or give a server's tools a prefix"
             )
     return named
-
-
-def _sources(tools: Iterable[Tool]) -> tuple[ToolSource, ...]:
-    """Return where tools come from, each place with the names of its tools."""
-    places: dict[ToolSource, list[ToolDefinition]] = {}
-    for each in tools:
-        places.setdefault(each.source, []).append(each.definition)
-    return tuple(
-        source.model_copy(
-            update={
-                "tools": tuple(each.name for each in listed),
-                "sha256": source.sha256 or tools_digest(listed),
-            }
-        )
-        for source, listed in places.items()
-    )
 
 
 def _seconds(given: object) -> float | None:

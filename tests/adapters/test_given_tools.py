@@ -49,6 +49,30 @@ def test_tools_that_a_provider_runs_come_from_the_provider(talk: hansard.Talk) -
     assert source == ToolSource(origin="provider", tools=("web_search", "code_execution"))
 
 
+def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(talk: hansard.Talk) -> None:
+    def track_parcel(parcel: str) -> str:
+        """Tell where a parcel is."""
+        return parcel
+
+    def depot_status(depot: str) -> str:
+        """Tell how a depot works."""
+        return depot
+
+    tools = [hansard.tool(track_parcel), hansard.tool(depot_status)]
+    talk.tools([*tools, LISTED])
+    event = declared(talk)
+    definitions = [tool.definition for tool in tools]
+    assert event.tools == (*definitions, *LISTED.tools)
+    assert event.sources == (
+        ToolSource(
+            origin="python",
+            sha256=tools_digest(definitions),
+            tools=("track_parcel", "depot_status"),
+        ),
+        LISTED.source,
+    )
+
+
 def test_a_source_that_was_told_is_not_told_twice(talk: hansard.Talk) -> None:
     told = ToolSource(origin="provider", name="anthropic", tools=("web_search",))
     talk.tools([SEARCH], sources=[told])
