@@ -31,6 +31,7 @@ from hansard.projections.history import Block, History, Missing, Turn
 from hansard.projections.neutral import says_it_failed
 from hansard.projections.omissions import AMENDS, SUMMARY, amended, as_compacted, left_out
 from hansard.projections.plain import plain_of, plain_of_event
+from hansard.projections.redacted_documents import taken_out, without
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Place, Responses, event_of
 from hansard.projections.rounds import Rounds, given_up, says_nothing
@@ -44,6 +45,7 @@ _ON_A_SIDE_LINE: Final = b'{"line":'
 _REFUSAL: Final = b'"stop_reason":"refusal"'
 _UNFINISHED: Final = b'"unfinished":['
 _LIST: Final = ord("[")
+_NONE: Final[Mapping[Place, list[JsonObject]]] = {}
 
 
 def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
@@ -60,16 +62,18 @@ def history(recorded: Iterable[Item], missing: Missing = "cancel") -> History:
     """
     items = list(recorded)
     told, redactions, compaction = items, set[Place](), None
+    taken: Mapping[Place, list[JsonObject]] = {}
     fold = _Fold(redactions, missing)
     fold.take_all(told)
     if fold.is_amended:
         redactions, compaction = amended(items)
+        taken = taken_out(items, redactions) if redactions else taken
         told = items if compaction is None else as_compacted(items, compaction)
-        fold = _Fold(redactions, missing)
+        fold = _Fold(redactions, missing, taken=taken)
         fold.take_all(told)
     if fold.saw_less:
         ordered, unseen = as_seen(told)
-        fold = _Fold(redactions, missing, unseen)
+        fold = _Fold(redactions, missing, unseen, taken)
         fold.take_all(ordered)
     return fold.history(items, left_out(items, compaction))
 
@@ -82,7 +86,11 @@ class _Fold:
     """
 
     def __init__(
-        self, redactions: set[Place], missing: Missing, notes: Iterable[Note] = ()
+        self,
+        redactions: set[Place],
+        missing: Missing,
+        notes: Iterable[Note] = (),
+        taken: Mapping[Place, list[JsonObject]] = _NONE,
     ) -> None:
         self.saw_less = False
         self.is_amended = False
@@ -90,6 +98,7 @@ class _Fold:
         self._at: UUID | None = None
         self._torn: set[Place] = set()
         self._redacted = redactions
+        self._taken_out = taken
         # Versions tell no two calls apart: those of a fork begin anew.
         self._calls = 0
         self._rounds = Rounds(missing)
@@ -262,6 +271,8 @@ class _Fold:
         call, mark = self._rounds.call_of(call_id)
         number, name = (call.call, call.name) if call else (None, None)
         content = plain["content"]
+        if gone := self._taken_out.get((self._at, version)):
+            content = without(content, gone)
         cancelled: bool = plain.get("cancelled", False)
         if cancelled and says_nothing(content):
             content = given_up(call_id)
@@ -285,6 +296,14 @@ class _Fold:
             ),
             call_id,
         )
+
+    def rejected(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        if plain["reason"] == "cancelled":
+            why = "the call had been given up when this result of it came"
+            self._notes.append(Note("left out", "cancelled", version, why))
+        else:
+            why = "the call has its result already"
+            self._notes.append(Note("left out", "duplicate", version, why))
 
     def signal(self, version: int, plain: JsonObject, spilled: bool) -> None:
         for block in signal_blocks(version, self._at, plain, spilled, len(self._requests)):
@@ -345,6 +364,7 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "reasoning.recorded": _Fold.part,
     "tool_call.recorded": _Fold.call,
     "tool_result.recorded": _Fold.result,
+    "tool_result.rejected": _Fold.rejected,
     "signal.received": _Fold.signal,
     "server_tool_call.recorded": _Fold.part,
     "server_tool_result.recorded": _Fold.part,
