@@ -98,7 +98,8 @@ def _without_oldest(messages: Sequence[Message], most: int) -> list[Message]:
 def _last(messages: Sequence[Message], most: int) -> list[Message]:
     """Return the notes and so many of the other messages, the last ones, without leading results.
 
-    Notes count; where any other message goes, they stand before those that stay.
+    Notes count; where any other message goes, they stand before those that stay. Of notes, too, only
+    those are there that stand in the exchanges that were read (`exchanges_of`).
     """
     notes = [message for message in messages if message.kind == "note"]
     others = [message for message in messages if message.kind != "note"]

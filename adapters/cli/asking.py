@@ -1,4 +1,4 @@
-"""`hansard request`: the next request, and what was done to the record to make it."""
+"""`hansard request`: the next request, what was done to the record for it, and where documents go."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hansard.adapters.store import Store
 from hansard.domain import jsontext
 from hansard.domain.errors import InvalidInput
 from hansard.projections.apis import known_api
-from hansard.projections.report import Deed
+from hansard.projections.report import Deed, Where
 from hansard.projections.requests.request import Request
-from hansard.projections.window import Window
+from hansard.projections.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,17 +32,32 @@ _DEEDS: Final[dict[Deed, str]] = {
     "noted": "dim",
 }
 
+_WAYS: Final[dict[Where, str]] = {"inline": "green", "behind": "cyan", "words": "red"}
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Which request is wanted; `window` is a number of exchanges, `model` whom it is for."""
+    """Which request is wanted; `model` is whom it is for."""
 
     api: str
     model: str | None = None
     at: int | None = None
-    window: int | None = None
+    window: Window | MessageWindow | None = None
     cache: bool = False
     thinking: Literal["keep", "drop"] = "keep"
+
+
+def window_wished(
+    exchanges: int | None,
+    messages: int | None,
+    strategy: Literal["message-window", "sliding-window"],
+) -> Window | MessageWindow | None:
+    """Return the window by exchanges or by messages; InvalidInput where both are wished."""
+    if exchanges is not None and messages is not None:
+        raise InvalidInput("a window counts exchanges or messages: give --window or --messages")
+    if messages is not None:
+        return MessageWindow(messages=messages, strategy=strategy)
+    return None if exchanges is None else Window(exchanges=exchanges, step=_STEP)
 
 
 def ask(store: Store, key: str, wish: Wish, *, as_json: bool) -> None:
@@ -50,13 +65,17 @@ def ask(store: Store, key: str, wish: Wish, *, as_json: bool) -> None:
     made = request(store, key, wish)
     if as_json:
         notes = [note._asdict() for note in made.report]
-        output.json_line({"api": made.api, "request": dict(made.body), "report": notes})
+        routes = [route._asdict() for route in made.report.routes]
+        told = {"request": dict(made.body), "report": notes, "routes": routes}
+        output.json_line({"api": made.api, **told})
     elif output.is_drawn():
         draw(output.console(), made)
     else:
         output.raw(jsontext.write(dict(made.body)) + b"\n")
         for note in made.report:
             output.told(f"hansard: {note}")
+        for route in made.report.routes:
+            output.told(f"hansard: {route}")
 
 
 def request(store: Store, key: str, wish: Wish) -> Request:
@@ -67,7 +86,7 @@ def request(store: Store, key: str, wish: Wish) -> Request:
     return store.conversation(found.key).request(
         wish.api,
         at=wish.at,
-        window=None if wish.window is None else Window(exchanges=wish.window, step=_STEP),
+        window=wish.window,
         thinking=wish.thinking,
         cache=wish.cache,
         model=wish.model,
@@ -83,7 +102,7 @@ def draw(console: Console, made: Request) -> None:
 
 
 def draw_report(console: Console, made: Request) -> None:
-    """Draw what a request holds and each note of its report."""
+    """Draw what a request holds, each note of its report, and where documents go."""
     from rich.table import Table
     from rich.text import Text
 
@@ -99,6 +118,22 @@ def draw_report(console: Console, made: Request) -> None:
         why = Text.assemble(output.flat(note.why), (f"  {note.rule}", "dim"))
         notes.add_row(place, Text(note.deed, _DEEDS[note.deed]), why)
     console.print(notes)
+    _draw_routes(console, made)
+
+
+def _draw_routes(console: Console, made: Request) -> None:
+    """Draw where each document of a request goes, and which entry of the capabilities decided."""
+    from rich.table import Table
+    from rich.text import Text
+
+    routes = Table.grid(padding=(0, 2))
+    routes.add_column(justify="right", style="dim", min_width=3)
+    for route in made.report.routes:
+        what = f"{route.media_type} of a {route.holder} {route.why}"
+        told = Text.assemble(output.flat(what), (f"  {route.row}", "dim"))
+        routes.add_row(str(route.version), Text(route.where, _WAYS[route.where]), told)
+    if made.report.routes:
+        console.print(routes)
 
 
 def said_in(made: Request) -> tuple[int, str]:

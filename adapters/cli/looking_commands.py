@@ -13,6 +13,7 @@ from hansard.adapters.cli.options import (
     Key,
     Lines,
     SpokenApi,
+    Strategy,
     Thinking,
     Url,
     readable,
@@ -75,6 +76,13 @@ def request(
             min=1, metavar="N", help="The last N exchanges, and the open one.", show_default="all"
         ),
     ] = None,
+    messages: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The last N messages instead.", show_default="all"),
+    ] = None,
+    strategy: Annotated[
+        Strategy, typer.Option(help="Which messages `--messages` keeps.")
+    ] = Strategy.MESSAGE_WINDOW,
     at: At = None,
     cache: Annotated[bool, typer.Option("--cache", help="Place cache marks.")] = False,
     thinking: Annotated[
@@ -89,10 +97,11 @@ def request(
 
     Example: `hansard request support/4711 --api anthropic-messages --window 20`
     """
-    from hansard.adapters.cli.asking import Wish, ask
+    from hansard.adapters.cli.asking import Wish, ask, window_wished
 
     with opened(context, url) as store:
-        wish = Wish(api, model, at, window, cache=cache, thinking=thinking.value)
+        kept = window_wished(window, messages, strategy.value)
+        wish = Wish(api, model, at, kept, cache=cache, thinking=thinking.value)
         ask(store, key, wish, as_json=as_json)
 
 

@@ -37,6 +37,13 @@ class Thinking(StrEnum):
     DROP = "drop"
 
 
+class Strategy(StrEnum):
+    """Which of the last messages a window by messages keeps."""
+
+    MESSAGE_WINDOW = "message-window"
+    SLIDING_WINDOW = "sliding-window"
+
+
 SpokenApi = Annotated[
     str, typer.Option(metavar="API", callback=spoken, help=f"The wire format: {names()}.")
 ]
