@@ -24,6 +24,9 @@ from hansard.projections.model_names import names_of
 if TYPE_CHECKING:
     from hansard.projections.requests.request import Options
 
+ANY_MODEL: Final = "(any model)"
+"""What a row says where it is that of an API."""
+
 _TEXT: Final[frozenset[Modality]] = frozenset({"text"})
 
 
@@ -82,6 +85,20 @@ def capabilities_of(api: str, model: str | None, options: Options) -> Capabiliti
     return _as_given(_known(api, model, own), options)
 
 
+def rows_of(api: str, matrix: JsonObject | None = None) -> tuple[Capabilities, ...]:
+    """Return what is said of all models of an API, then of each name; those of `matrix` first."""
+    under, over = bundled().get(api, {}), matrix or {}
+    defaults = laid_over(told_in(under), told_in(over))
+    return (
+        _capabilities(f"{api} {ANY_MODEL}", api, defaults),
+        *(
+            _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told))
+            for entry in entries_in(api, under, over)
+            for name in (*entry.ids, *(pattern.text for pattern in entry.patterns))
+        ),
+    )
+
+
 @cache
 def bundled() -> Mapping[str, JsonObject]:
     """Return what comes with Hansard, by API; not to be changed in place."""
@@ -99,7 +116,7 @@ def _known(api: str, model: str | None, own: bytes) -> Capabilities:
         return Capabilities(f"{api} (not listed)")
     defaults = laid_over(told_in(under), told_in(over))
     if not model:
-        return _capabilities(f"{api} (any model)", api, defaults)
+        return _capabilities(f"{api} {ANY_MODEL}", api, defaults)
     found = _entry_for(model, entries_in(api, under, over))
     if found is None:
         return Capabilities(f"{api} ({model} not listed)")

@@ -49,6 +49,10 @@ def tools(
             tools(store, key, at, api=api, as_json=as_json)
 
 
+def _readable(file: Path | None) -> Path | None:
+    return None if file is None else readable(file)
+
+
 def capabilities(
     api: Annotated[
         str | None,
@@ -67,7 +71,7 @@ def capabilities(
         Path | None,
         typer.Option(
             metavar="FILE",
-            callback=lambda path: None if path is None else readable(path),
+            callback=_readable,
             help="What lies over the entries that come with Hansard.",
             show_default="$HANSARD_CAPABILITIES",
         ),

@@ -10,6 +10,7 @@ import pytest
 from tests.adapters.command import Done, run
 
 KEY = "support/4711"
+MODEL = str(Path(__file__).parent / "bpmn" / "parcel_desk.bpmn")
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `hansard ([^`]+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
 LISTED = {command: re.findall(r"`(\w+)`", keys) for command, _, keys in ROWS}
@@ -45,6 +46,8 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),
+        "bpmn FILE": run("bpmn", MODEL, "--json"),
+        "bpmn FILE --lint": run("bpmn", MODEL, "--lint", "--flavour", "task", "--json"),
         "check-request FILE --api API": run(
             *("check-request", "-", "--api", "openai-chat", "--json"),
             given='{"model": "m", "messages": [{"role": "user", "content": "Hello"}]}',
@@ -55,6 +58,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         ),
         "verify [KEY]": run("verify", KEY, "--json", "--url", url),
         "sweep": run("sweep", "--json", "--url", url),
+        "capabilities [API] [MODEL]": run("capabilities", "--json"),
         "fork KEY NEW_KEY": run("fork", KEY, "fork", "--json", "--url", copy),
         "compact KEY SUMMARY": run("compact", KEY, "It is late.", "--json", "--url", copy),
         "regenerate KEY": run("regenerate", "kept", "--json", "--url", copy),
