@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hansard.domain.content import Document, Text
-from hansard.domain.documents import Modality, modality_of
+from hansard.domain.documents import Modality
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.neutral_bedrock import held, kind_of
@@ -19,7 +19,7 @@ from hansard.projections.requests.bedrock_converse_documents import (
     spell_document,
 )
 from hansard.projections.requests.bedrock_converse_draft import Draft
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
+from hansard.projections.requests.document_bytes import told_in
 from hansard.projections.requests.document_tags import words_for
 
 Reads = Callable[[Modality], bool]
@@ -98,12 +98,8 @@ class Media:
         """Return the block of a file; of a text, where no files are read, a block of text."""
         if kind_of(value) != "document" or reads("document"):
             return value
-        if modality_of(file.media_type) != "text" or is_remote(file):
-            return None
-        text = text_of(bytes_of(file, self._draft.blobs))
-        if text is None:
-            return None
-        return {"text": f"{file.name}\n{text}" if file.name else text}
+        text = told_in(file, self._draft.blobs)
+        return None if text is None else {"text": text}
 
     def _whole(self, block: Block, value: JsonObject, reads: Reads) -> JsonObject:
         """Return a block that holds no file of its own, if the model reads its kind; or words."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from hansard.domain.content import Document
+from hansard.domain.documents import modality_of
 from hansard.domain.errors import CorruptRecord
 
 INLINE: Final = "data:"
@@ -46,6 +47,17 @@ def text_of(data: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if text.strip() else None
+
+
+def told_in(document: Document, blobs: Mapping[str, bytes]) -> str | None:
+    """Return the text of a document that is one, under its name; None for any other, or blank.
+
+    Raises CorruptRecord where its bytes are not among `blobs`.
+    """
+    if is_remote(document) or modality_of(document.media_type) != "text":
+        return None
+    text = text_of(bytes_of(document, blobs))
+    return f"{document.name}\n{text}" if text and document.name else text
 
 
 def _bytes_in(url: str) -> bytes:

@@ -13,7 +13,7 @@ from typing import Final
 from hansard.domain.content import Document
 from hansard.domain.documents import UNKNOWN, modality_of
 from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
+from hansard.projections.requests.document_bytes import bytes_of, is_remote, told_in
 
 _PDF: Final = "application/pdf"
 _IMAGES: Final = frozenset({f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif")})
@@ -34,10 +34,8 @@ def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject
     if reads(media_type):
         encoded = b64encode(data).decode()
         return {"inlineData": {"mimeType": media_type, "data": encoded}}
-    text = text_of(data) if modality_of(media_type) == "text" else None
-    if text is None:
-        return None
-    return {"text": f"{document.name}\n{text}" if document.name else text}
+    text = told_in(document, blobs)
+    return None if text is None else {"text": text}
 
 
 def reads(media_type: str) -> bool:

@@ -21,7 +21,7 @@ from hansard.projections.requests.document_bytes import (
     bytes_of,
     is_base64,
     is_remote,
-    text_of,
+    told_in,
 )
 from hansard.projections.requests.document_tags import texts_before, words_for
 from hansard.projections.requests.foreign import content_of, told_of
@@ -238,8 +238,8 @@ def _spell(draft: Draft, document: Document) -> _Said | None:
             image = _image(draft, document)
             return _Said(images=[image]) if image else None
         case "text":
-            text = text_of(bytes_of(document, draft.blobs))
-            return _text(f"{document.name}\n{text}" if document.name else text) if text else None
+            text = told_in(document, draft.blobs)
+            return None if text is None else _text(text)
         case _:
             return None
 

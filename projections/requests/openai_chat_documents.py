@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from hansard.domain.content import Document
-from hansard.domain.documents import modality_of
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.neutral_openai_chat_parts import SOUNDS
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
+from hansard.projections.requests.document_bytes import bytes_of, is_remote, told_in
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _ANY_IMAGE: Final = "image/*"
@@ -45,10 +44,8 @@ def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject
     if media_type in _FORMATS:
         sound = {"data": b64encode(data).decode(), "format": _FORMATS[media_type]}
         return {"type": "input_audio", "input_audio": sound}
-    text = text_of(data) if modality_of(media_type) == "text" else None
-    if text is None:
-        return None
-    return {"type": "text", "text": f"{document.name}\n{text}" if document.name else text}
+    text = told_in(document, blobs)
+    return None if text is None else {"type": "text", "text": text}
 
 
 def _image(url: str) -> JsonObject:

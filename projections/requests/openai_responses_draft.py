@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from hansard.domain.content import Document
+from hansard.domain.documents import Modality, modality_of
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
 from hansard.projections.report import Deed, Note
+from hansard.projections.requests.document_bytes import told_in
 from hansard.projections.requests.document_tags import words_for
 from hansard.projections.requests.foreign import goes_on
 from hansard.projections.requests.openai_responses_documents import spell_document
@@ -79,8 +81,19 @@ class Draft:
         self.notes.append(Note(deed, rule, version, why))
 
     def spell(self, document: Document) -> JsonObject | None:
-        """Return the part that holds a document; None where the service reads no such thing."""
-        return spell_document(document, self.blobs)
+        """Return a document as a part of a message; None where the service reads no such thing."""
+        return self._part(document, self.router.reads)
+
+    def spell_in_output(self, document: Document) -> JsonObject | None:
+        """Return a document as a part of a function's output; None where that cannot hold it."""
+        return self._part(document, self.router.reads_in_results)
+
+    def _part(self, document: Document, reads: Callable[[Modality], bool]) -> JsonObject | None:
+        """Return the part of a document; of a text, where no files are read, a text."""
+        if modality_of(document.media_type) != "text" or reads("document"):
+            return spell_document(document, self.blobs)
+        text = told_in(document, self.blobs)
+        return None if text is None else text_part(text)
 
     def words(self, block: Block, document: Document) -> str:
         """Return the words in place of a document that was last decided on, with a note on why."""

@@ -58,7 +58,7 @@ class Held:
     def _fitting(self, document: Document) -> JsonObject | None:
         """Return a document as the output of such a call holds it; None where it does not."""
         if self._kind in _HOLDING:
-            return self._draft.spell(document)
+            return self._draft.spell_in_output(document)
         is_picture = modality_of(document.media_type) == "image"
         if self._kind != "computer_call" or self._has_screenshot or not is_picture:
             return None
