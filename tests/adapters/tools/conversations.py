@@ -21,6 +21,14 @@ def asked(talk: hansard.Talk, *calls: tuple[str, Any]) -> hansard.Talk:
     return talk
 
 
+def again(talk: hansard.Talk, name: str) -> None:
+    """The model calls another tool, without a prompt between."""
+    if not talk.head().version:
+        talk.user("Where is it?")
+    call = ToolCall(id=f"id_{name}", name=name, arguments={})
+    talk.append(ToolCallRecorded(call_id=call.id, name=name, content=call))
+
+
 def results(talk: hansard.Talk) -> Iterator[ToolResultRecorded]:
     """The results that are recorded, in the order of the log."""
     for recorded in talk.read():

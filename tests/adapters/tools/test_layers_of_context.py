@@ -1,0 +1,99 @@
+"""What a tool is told: by the conversation, by its runner, by the run; and what of it is kept."""
+
+import pytest
+
+import hansard
+from hansard.domain.errors import InvalidContent
+from tests.adapters.tools.conversations import asked, kept
+
+
+@pytest.fixture
+def talk() -> hansard.Talk:
+    return hansard.connect("memory://").conversation("support/4711")
+
+
+def track(parcel: str) -> str:
+    """Find a parcel."""
+    return parcel
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_call_is_told_of_the_conversation_s_context_and_its_own_wins(
+    talk: hansard.Talk, parallel: bool
+) -> None:
+    seen: list[hansard.ToolCallContext] = []
+
+    def look(context: hansard.ToolCallContext) -> None:
+        seen.append(context)
+
+    talk.carry({"tenant_id": "acme", "locale": "de", "desk": "1"}, persist=["tenant_id", "locale"])
+    runner = hansard.ToolRunner(
+        talk, [look], context={"locale": "fr", "token": "t"}, parallel=parallel
+    )
+    asked(talk, ("look", {}))
+    runner.run()
+    asked(talk, ("look", {}))
+    runner.run({"token": "u", "trace": "x"})
+    base = {"tenant_id": "acme", "locale": "fr", "token": "t"}
+    assert [dict(context) for context in seen] == [base, {**base, "token": "u", "trace": "x"}]
+
+
+def test_without_any_context_it_is_the_empty_one(talk: hansard.Talk) -> None:
+    seen: list[hansard.ToolCallContext] = []
+
+    def look(context: hansard.ToolCallContext) -> None:
+        seen.append(context)
+
+    asked(talk, ("look", {}), ("look", {}))
+    hansard.ToolRunner(talk, [look]).run()
+    assert all(context is hansard.ToolCallContext() for context in seen)
+    assert len(seen) == 2
+
+
+def test_what_is_carried_meanwhile_is_told_of(talk: hansard.Talk) -> None:
+    seen: list[object] = []
+
+    def look(context: hansard.ToolCallContext) -> None:
+        seen.append(context.get("locale"))
+
+    runner = hansard.ToolRunner(talk, [look])
+    for locale in ("de", "fr"):
+        talk.carry({"locale": locale}, persist=["locale"])
+        asked(talk, ("look", {}))
+        runner.run()
+    talk.carry({}, persist=["locale"])
+    asked(talk, ("look", {}))
+    runner.run()
+    assert seen == ["de", "fr", None]
+
+
+def test_only_what_is_allowed_stands_in_the_headers_of_results(talk: hansard.Talk) -> None:
+    talk.carry({"tenant_id": "acme"}, persist=["tenant_id"])
+    asked(talk, ("track", {"parcel": "NW-1"}), ("weather", {}))
+    runner = hansard.ToolRunner(
+        talk, [track], context={"token": "secret", "run": "7"}, persist=["run", "absent"]
+    )
+    runner.run()
+    asked(talk, ("track", {"parcel": "NW-2"}))
+    hansard.ToolRunner(talk, [track], context={"token": "secret"}).run({"tenant_id": "other"})
+    assert kept(talk) == [
+        {"tenant_id": "acme", "run": "7"},
+        {"tenant_id": "acme", "run": "7"},
+        {"tenant_id": "other"},
+    ]
+
+
+def test_what_cannot_be_kept_is_refused_before_anything_runs(talk: hansard.Talk) -> None:
+    called: list[int] = []
+
+    def note() -> None:
+        called.append(1)
+
+    asked(talk, ("note", {}))
+    with pytest.raises(InvalidContent, match="'run'") as refused:
+        hansard.ToolRunner(talk, [note], persist=["run"]).run({"run": ["canary-41"]})
+    assert "canary" not in str(refused.value)
+    with pytest.raises(InvalidContent, match="credential"):
+        hansard.ToolRunner(talk, [note], context={"token": "t"}, persist=["token"])
+    assert called == []
+    assert len(talk.open_calls()) == 1

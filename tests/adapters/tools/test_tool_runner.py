@@ -1,0 +1,359 @@
+"""The calls that await a result are run, each once, and what each gave is recorded in their order."""
+
+import threading
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import hansard
+from hansard.domain.content import Native
+from hansard.domain.errors import ConversationClosed, InvalidContent
+from hansard.domain.events import ServerToolCallRecorded, ToolCallRecorded
+from tests.adapters.tools.conversations import again, asked, told
+
+PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
+
+
+@pytest.fixture
+def talk() -> hansard.Talk:
+    return hansard.connect("memory://").conversation("support/4711")
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "in order": {},
+    "in parallel": {"parallel": True},
+    "with a time-out": {"timeout": 60},
+    "in parallel with one": {"parallel": True, "timeout": 60.5},
+}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """How the calls are run; what is recorded is the same."""
+    return WAYS[str(request.param)]
+
+
+def track(parcel: str) -> dict[str, str]:
+    """Find a parcel."""
+    return {"parcel": parcel, "depot": "North"}
+
+
+def refuse(parcel: str) -> str:
+    """Refuse to find it."""
+    raise LookupError(f"{parcel} is not ours")
+
+
+def test_each_open_call_gets_its_result(talk: hansard.Talk, way: dict[str, Any]) -> None:
+    asked(talk, ("track", {"parcel": "NW-1"}), ("refuse", {"parcel": "NW-2"}), ("track", {}))
+    runs = hansard.ToolRunner(talk, [track, refuse], **way).run()
+    assert told(talk) == [
+        ("call_1", '{"parcel":"NW-1","depot":"North"}', False),
+        ("call_2", "Error: NW-2 is not ours", True),
+        (
+            "call_3",
+            "Error: the arguments of 'track' are not valid: parcel: it is missing",
+            True,
+        ),
+    ]
+    assert [(run.call.id, run.is_error) for run in runs] == [
+        ("call_1", False),
+        ("call_2", True),
+        ("call_3", True),
+    ]
+    assert runs[0].given == {"parcel": "NW-1", "depot": "North"}
+    assert talk.open_calls() == []
+
+
+def test_running_again_changes_nothing(talk: hansard.Talk, way: dict[str, Any]) -> None:
+    asked(talk, ("track", {"parcel": "NW-1"}))
+    runner = hansard.ToolRunner(talk, [track], **way)
+    runner.run()
+    version = talk.head().version
+    assert runner.run() == ()
+    assert hansard.ToolRunner(talk, [track], **way).run() == ()
+    assert talk.head().version == version
+
+
+def test_a_conversation_without_calls_runs_nothing(talk: hansard.Talk) -> None:
+    assert hansard.ToolRunner(talk, [track]).run() == ()
+    talk.user("Hello")
+    assert hansard.ToolRunner(talk, [track]).run() == ()
+
+
+def test_each_result_is_durable_before_the_next_call_is_made(talk: hansard.Talk) -> None:
+    seen: list[int] = []
+
+    def count() -> str:
+        seen.append(len(told(talk)))
+        return "counted"
+
+    asked(talk, ("count", {}), ("count", {}), ("count", {}))
+    hansard.ToolRunner(talk, [count]).run()
+    assert seen == [0, 1, 2]
+
+
+def test_in_parallel_all_are_called_before_any_is_waited_for(talk: hansard.Talk) -> None:
+    together = threading.Barrier(3)
+
+    def meet(number: int) -> int:
+        together.wait(30)
+        return number
+
+    asked(talk, *(("meet", {"number": number}) for number in (1, 2, 3)))
+    hansard.ToolRunner(talk, [meet], parallel=True).run()
+    assert [text for _, text, _ in told(talk)] == ["1", "2", "3"]
+
+
+def test_in_parallel_results_are_recorded_in_call_order(talk: hansard.Talk) -> None:
+    second_is_done = threading.Event()
+
+    def first() -> str:
+        second_is_done.wait(30)
+        return "first"
+
+    def second() -> str:
+        second_is_done.set()
+        return "second"
+
+    asked(talk, ("first", {}), ("second", {}))
+    hansard.ToolRunner(talk, [first, second], parallel=True).run()
+    assert told(talk) == [("call_1", "first", False), ("call_2", "second", False)]
+
+
+def test_in_parallel_a_result_is_recorded_as_soon_as_those_before_it_are(
+    talk: hansard.Talk,
+) -> None:
+    """So that a crash loses as little as can be."""
+    recorded: list[int] = []
+
+    def quick() -> str:
+        return "quick"
+
+    def slow() -> str:
+        while not recorded:
+            recorded.extend([len(told(talk))] if told(talk) else [])
+        return "slow"
+
+    asked(talk, ("quick", {}), ("slow", {}))
+    hansard.ToolRunner(talk, [quick, slow], parallel=True).run()
+    assert recorded == [1]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_call_that_takes_too_long_has_failed(talk: hansard.Talk, parallel: bool) -> None:
+    end = threading.Event()
+
+    def hang() -> None:
+        end.wait(60)
+
+    asked(talk, ("hang", {}), ("track", {"parcel": "NW-1"}))
+    hansard.ToolRunner(talk, [hang, track], timeout=0.2, parallel=parallel).run()
+    end.set()
+    assert [(text, is_error) for _, text, is_error in told(talk)] == [
+        ("Error: Tool execution timed out", True),
+        ('{"parcel":"NW-1","depot":"North"}', False),
+    ]
+
+
+def test_a_tool_s_own_time_out_is_its_own_error(talk: hansard.Talk, way: dict[str, Any]) -> None:
+    def ask() -> None:
+        raise TimeoutError("the depot does not answer")
+
+    asked(talk, ("ask", {}))
+    hansard.ToolRunner(talk, [ask], **way).run()
+    assert told(talk) == [("call_1", "Error: the depot does not answer", True)]
+
+
+def test_an_exception_without_words_is_told_by_its_name(talk: hansard.Talk) -> None:
+    def stop() -> None:
+        raise RuntimeError
+
+    asked(talk, ("stop", {}))
+    hansard.ToolRunner(talk, [stop]).run()
+    assert told(talk) == [("call_1", "Error: RuntimeError", True)]
+
+
+def test_a_group_of_one_exception_is_that_exception(talk: hansard.Talk) -> None:
+    def group() -> None:
+        raise ExceptionGroup("tasks", [ExceptionGroup("more", [ValueError("no such depot")])])
+
+    asked(talk, ("group", {}))
+    hansard.ToolRunner(talk, [group]).run()
+    assert told(talk) == [("call_1", "Error: no such depot", True)]
+
+
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_ends_a_program_passes_and_is_no_result(
+    talk: hansard.Talk, way: dict[str, Any], exception: type[BaseException]
+) -> None:
+    ends = [True]
+
+    def end() -> str:
+        if ends.pop():
+            raise exception
+        return "went on"
+
+    asked(talk, ("track", {"parcel": "NW-1"}), ("end", {}), ("track", {"parcel": "NW-2"}))
+    runner = hansard.ToolRunner(talk, [track, end], **way)
+    with pytest.raises(exception):
+        runner.run()
+    assert [call for call, _, _ in told(talk)] == ["call_1"]
+    assert [call.id for call in talk.open_calls()] == ["call_2", "call_3"]
+    ends.append(False)
+    runner.run()
+    assert [call for call, _, _ in told(talk)] == ["call_1", "call_2", "call_3"]
+
+
+@pytest.mark.parametrize("given", [object(), {1, 2}, lambda: 1, float("nan")])
+def test_a_result_that_no_record_can_hold_is_an_error_of_the_tool(
+    talk: hansard.Talk, given: object
+) -> None:
+    def odd() -> object:
+        return given
+
+    asked(talk, ("odd", {}))
+    (run,) = hansard.ToolRunner(talk, [odd]).run()
+    assert run.is_error
+    ((_, text, is_error),) = told(talk)
+    assert is_error
+    assert text.startswith("Error: ")
+
+
+def test_nothing_is_a_result(talk: hansard.Talk) -> None:
+    def nothing() -> None: ...
+
+    asked(talk, ("nothing", {}))
+    hansard.ToolRunner(talk, [nothing]).run()
+    assert told(talk) == [("call_1", "", False)]
+
+
+def test_a_document_is_a_result(talk: hansard.Talk) -> None:
+    def report() -> dict[str, object]:
+        return {"reports": [{"file": PDF}]}
+
+    asked(talk, ("report", {}))
+    hansard.ToolRunner(talk, [report]).run()
+    ((_, text, _),) = told(talk)
+    assert "<application/pdf>" in text
+
+
+def test_a_tool_may_say_itself_that_it_failed(talk: hansard.Talk) -> None:
+    def check(parcel: str) -> object:
+        return hansard.Failed({"parcel": parcel, "why": "lost"})
+
+    asked(talk, ("check", {"parcel": "NW-1"}))
+    hansard.ToolRunner(talk, [check]).run()
+    assert told(talk) == [("call_1", '{"parcel":"NW-1","why":"lost"}', True)]
+
+
+@pytest.mark.parametrize("nothing", [None, "", {}])
+def test_arguments_that_are_not_there_are_none(talk: hansard.Talk, nothing: object) -> None:
+    def ping() -> str:
+        return "pong"
+
+    asked(talk, ("ping", nothing))
+    hansard.ToolRunner(talk, [ping]).run()
+    assert told(talk) == [("call_1", "pong", False)]
+
+
+@pytest.mark.parametrize("arguments", ['{"parcel": "NW', ["NW-1"], 7])
+def test_arguments_that_are_no_object_are_a_result_that_says_so(
+    talk: hansard.Talk, arguments: object
+) -> None:
+    asked(talk, ("track", arguments))
+    hansard.ToolRunner(talk, [track]).run()
+    ((_, text, is_error),) = told(talk)
+    assert is_error
+    assert text.startswith("Error: the arguments are no JSON object")
+
+
+def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(talk: hansard.Talk) -> None:
+    """They are never open: what awaits a result is the caller's to run."""
+    called: list[object] = []
+
+    def web_search(query: str) -> None:
+        called.append(query)
+
+    talk.user("What is new?")
+    block = {
+        "type": "server_tool_use",
+        "id": "srv_1",
+        "name": "web_search",
+        "input": {"query": "x"},
+    }
+    native = Native(api="anthropic-messages", value=block)
+    talk.append(
+        ServerToolCallRecorded(
+            response=uuid4(), index=0, call_id="srv_1", name="web_search", content=native
+        ),
+        ToolCallRecorded(call_id="c", name="web_search", content=native, awaited=False),
+    )
+    assert hansard.ToolRunner(talk, [web_search]).run() == ()
+    assert called == []
+
+
+def test_a_closed_conversation_takes_no_result(talk: hansard.Talk) -> None:
+    asked(talk, ("track", {"parcel": "NW-1"}))
+    runner = hansard.ToolRunner(talk, [track])
+    talk.close()
+    with pytest.raises(ConversationClosed):
+        runner.run()
+
+
+def test_a_second_runner_s_result_is_kept_beside_the_first(talk: hansard.Talk) -> None:
+    asked(talk, ("race", {}))
+
+    def race() -> str:
+        hansard.ToolRunner(talk, [hansard.tool(lambda: "the other", name="race")]).run()
+        return "mine"
+
+    (run,) = hansard.ToolRunner(talk, [race]).run()
+    assert isinstance(run.done, hansard.Rejected)
+    assert told(talk) == [("call_1", "the other", False)]
+
+
+# -- what a runner is made of -------------------------------------------------------------------
+
+
+def test_two_tools_of_one_name_are_refused(talk: hansard.Talk) -> None:
+    with pytest.raises(InvalidContent, match="'track'"):
+        hansard.ToolRunner(talk, [track, hansard.tool(refuse, name="track")])
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "1", True, float("nan")])
+def test_a_time_out_is_a_number_above_zero(talk: hansard.Talk, timeout: Any) -> None:
+    with pytest.raises(InvalidContent, match="time-out"):
+        hansard.ToolRunner(talk, [track], timeout=timeout)
+
+
+@pytest.mark.parametrize("tools", ["track", track, [7], [["x"]]])
+def test_what_is_no_list_of_tools_is_refused(talk: hansard.Talk, tools: Any) -> None:
+    with pytest.raises(InvalidContent):
+        hansard.ToolRunner(talk, tools)
+
+
+def test_declaring_says_where_tools_come_from(talk: hansard.Talk) -> None:
+    done = hansard.ToolRunner(talk, [track, [hansard.tool(refuse)]]).declare()
+    (recorded,) = talk.since(done.last - 1)
+    event: Any = recorded.event()
+    assert [tool.name for tool in event.tools] == ["track", "refuse"]
+    (source,) = event.sources
+    assert (source.origin, source.tools) == ("python", ("track", "refuse"))
+    assert source.sha256 == event.sha256
+    request: Any = talk.user("Hello") and talk.request("anthropic-messages")
+    assert [tool["name"] for tool in request["tools"]] == ["track", "refuse"]
+
+
+def test_what_is_declared_is_what_is_run(talk: hansard.Talk) -> None:
+    """A name that an API cannot spell comes back as the one that was given."""
+    named = hansard.tool(track, name="parcels/track it")
+    runner = hansard.ToolRunner(talk, [named])
+    runner.declare()
+    talk.user("Where is it?")
+    request: Any = talk.request("openai-chat")
+    spelled = request["tools"][0]["function"]["name"]
+    assert spelled != named.name
+    again(talk, spelled)
+    (run,) = runner.run()
+    assert not run.is_error or "arguments" in str(run.given)
