@@ -23,6 +23,10 @@ _FAILED: Final = frozenset({"TASK_STATE_FAILED", "TASK_STATE_REJECTED", "failed"
 _HOLDING: Final = ("artifacts", "history")
 """What of a task holds documents, in their order."""
 
+_PROTOBUF: Final = "DESCRIPTOR"
+"""What every message of protobuf has."""
+
+_OF_ANY_SHAPE: Final = frozenset({"data", "metadata"})
 _EXACT: Final = 2**53
 
 
@@ -35,7 +39,8 @@ def is_told(value: object) -> bool:
 def told(value: Any) -> Unfolded:
     """Return the JSON of a value, documents in the place of their bytes and addresses."""
     kind = type(value).__name__
-    said = _KINDS[kind](plain(value))
+    held = plain(value)
+    said = _KINDS[kind](_settled(held) if hasattr(value, _PROTOBUF) else held)
     status: Any = said.get("task", said).get("status", {})
     return Unfolded(said, is_error=status.get("state") in _FAILED)
 
@@ -43,7 +48,7 @@ def told(value: Any) -> Unfolded:
 def _part(part: JsonObject) -> JsonObject:
     """Return a part with its document in place; what else is said of it stays."""
     if "data" in part:
-        return {**part, "data": _with_integers(part["data"])}
+        return part
     if isinstance(part.get("file"), dict):
         found = _document(part["file"], "bytes", "uri", "mimeType", "name")
         return part if found is None else {**part, "file": found}
@@ -87,7 +92,7 @@ def _with_status(event: JsonObject) -> JsonObject:
 
 def _without_bytes(part: JsonObject) -> JsonObject:
     if "data" in part:
-        return {**part, "data": _with_integers(part["data"])}
+        return part
     if isinstance(part.get("file"), dict):
         return {**part, "file": _without(part["file"], "bytes")}
     return _without(part, "raw")
@@ -115,16 +120,24 @@ def _decoded(text: object) -> bytes | None:
         return None
 
 
-def _with_integers(value: Any) -> Any:
-    """Return JSON with whole numbers as such: protobuf's `Value` knows doubles alone."""
+def _settled(value: Any, *, is_free: bool = False) -> Any:
+    """Return the JSON of a protobuf message, the same each time that it is read.
+
+    What is of any shape there (`is_free`) has its members in no order, and knows doubles alone:
+    they are sorted here, and whole numbers are whole.
+    """
     match value:
-        case float() if value.is_integer() and abs(value) <= _EXACT:
-            return int(value)
         case dict():
             members = cast("JsonObject", value)
-            return {name: _with_integers(member) for name, member in members.items()}
+            names = sorted(members) if is_free else members
+            return {
+                name: _settled(members[name], is_free=is_free or name in _OF_ANY_SHAPE)
+                for name in names
+            }
         case list():
-            return [_with_integers(item) for item in cast("list[Any]", value)]
+            return [_settled(item, is_free=is_free) for item in cast("list[Any]", value)]
+        case float() if is_free and value.is_integer() and abs(value) <= _EXACT:
+            return int(value)
         case _:
             return value
 

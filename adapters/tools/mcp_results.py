@@ -41,7 +41,7 @@ def _result(result: Any) -> Unfolded:
     said = list(_blocks(result.content))
     if "structured_content" in result.model_fields_set:
         said += _structured(result.structured_content, said)
-    return Unfolded(said, "/content", is_error=bool(result.is_error))
+    return Unfolded(said or None, "/content", is_error=bool(result.is_error))
 
 
 def _blocks(content: Sequence[object]) -> Iterator[object]:
@@ -66,7 +66,7 @@ def _canonical(text: str) -> bytes | None:
 
 
 def _contents(result: Any) -> Unfolded:
-    return Unfolded(list(_blocks(result.contents)), "/contents")
+    return Unfolded(list(_blocks(result.contents)) or None, "/contents")
 
 
 def _text(block: Any) -> Unfolded:
