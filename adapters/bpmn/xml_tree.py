@@ -15,7 +15,7 @@ try:
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]  # no stubs
     from defusedxml.ElementTree import DefusedXMLParser  # type: ignore[import-untyped]  # no stubs
 except ModuleNotFoundError as exc:
-    raise NotInstalled("BPMN", exc.name, "bpmn") from exc
+    raise NotInstalled("BPMN", "defusedxml", "bpmn") from exc
 
 LARGEST: Final = 8 * 1024 * 1024
 """Bytes: twice what an engine takes in one deployment."""

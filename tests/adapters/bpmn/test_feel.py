@@ -9,6 +9,7 @@ from hansard.adapters.bpmn.feel_nodes import (
     Boolean,
     Call,
     Context,
+    List,
     Null,
     Number,
     Operation,
@@ -90,6 +91,11 @@ def test_a_range_may_leave_out_either_end(text: str) -> None:
     assert parse(f"a in {text} and b") == Operation(
         "Conjunction", (Operation("In", (A, Operation("ConstRange", (ONE, TWO)))), B)
     )
+
+
+def test_an_empty_list_in_a_range_is_no_range() -> None:
+    assert parse("[([])..1]") == Operation("ConstRange", (List(()), ONE))
+    assert parse("[[]..1]") == parse("[([])..1]")
 
 
 def test_any_word_is_a_key() -> None:

@@ -136,6 +136,11 @@ def test_arguments_of_a_call_are_not_searched() -> None:
             "fromAi(toolCall.a)",
             "FunctionInvocation(fromAi,PositionalFunctionParameters(List(Ref(List(toolCall, a))))).",
         ),
+        (
+            "fromAi(value: a)",
+            "FunctionInvocation(fromAi,NamedFunctionParameters(Map(value -> Ref(List(a))))).",
+        ),
+        ("[[[[[[1]]]]]]", f"{'ConstList(List(' * 5}...{'))' * 5}."),
         ("", "nothing."),
     ],
 )
