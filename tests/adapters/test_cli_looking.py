@@ -260,7 +260,7 @@ class TestRequest:
 
     def test_json_has_the_report_too(self, url: str, command: Command) -> None:
         document = command("request", KEY, "--json").document
-        assert list(document) == ["api", "request", "report"]
+        assert list(document) == ["api", "request", "report", "routes"]
         assert all(list(note) == ["deed", "rule", "version", "why"] for note in document["report"])
 
     def test_a_version_gives_what_would_have_been_sent_then(
