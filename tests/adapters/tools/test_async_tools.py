@@ -1,0 +1,212 @@
+"""Asynchronous tools: awaited in the caller's loop, or in one of their own."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+import hansard
+from hansard.domain.errors import InvalidInput
+from tests.adapters.tools.conversations import asked, told
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def talk() -> hansard.Talk:
+    return hansard.connect("memory://").conversation("support/4711")
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "in order": {},
+    "in parallel": {"parallel": True},
+    "with a time-out": {"timeout": 60},
+    "in parallel with one": {"parallel": True, "timeout": 60.5},
+}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return WAYS[str(request.param)]
+
+
+async def track(parcel: str, context: hansard.ToolCallContext) -> str:
+    await asyncio.sleep(0)
+    return f"{parcel} {context.get('tenant_id')}"
+
+
+def look(parcel: str) -> str:
+    return f"{parcel} looked up"
+
+
+async def fail() -> None:
+    await asyncio.sleep(0)
+    raise LookupError("lost")
+
+
+EXPECTED = [
+    ("call_1", "NW-1 acme", False),
+    ("call_2", "NW-2 looked up", False),
+    ("call_3", "Error: lost", True),
+]
+CALLS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("track", {"parcel": "NW-1"}),
+    ("look", {"parcel": "NW-2"}),
+    ("fail", {}),
+)
+CONTEXT = {"tenant_id": "acme"}
+
+
+async def test_both_kinds_are_run_in_a_loop(talk: hansard.Talk, way: dict[str, Any]) -> None:
+    asked(talk, *CALLS)
+    await hansard.ToolRunner(talk, [track, look, fail], context=CONTEXT, **way).run_async()
+    assert told(talk) == EXPECTED
+
+
+def test_both_kinds_are_run_without_one(talk: hansard.Talk, way: dict[str, Any]) -> None:
+    asked(talk, *CALLS)
+    hansard.ToolRunner(talk, [track, look, fail], context=CONTEXT, **way).run()
+    assert told(talk) == EXPECTED
+
+
+async def test_a_loop_is_not_blocked_by_a_tool_that_is_not_asynchronous(talk: hansard.Talk) -> None:
+    goes_on = threading.Event()
+
+    def wait() -> str:
+        assert goes_on.wait(30)
+        return "waited"
+
+    asked(talk, ("wait", {}))
+    running = asyncio.ensure_future(hansard.ToolRunner(talk, [wait]).run_async())
+    await asyncio.sleep(0)
+    goes_on.set()
+    await running
+    assert told(talk) == [("call_1", "waited", False)]
+
+
+async def test_in_parallel_all_are_begun_before_any_is_awaited(talk: hansard.Talk) -> None:
+    met = asyncio.Barrier(3)
+
+    async def meet(number: int) -> int:
+        await met.wait()
+        return number
+
+    asked(talk, *(("meet", {"number": number}) for number in (1, 2, 3)))
+    await hansard.ToolRunner(talk, [meet], parallel=True).run_async()
+    assert [text for _, text, _ in told(talk)] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+async def test_a_call_that_takes_too_long_has_failed(talk: hansard.Talk, parallel: bool) -> None:
+    ended: list[str] = []
+
+    async def hang() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cancelled")
+
+    asked(talk, ("hang", {}), ("look", {"parcel": "NW-2"}))
+    await hansard.ToolRunner(talk, [hang, look], timeout=0.2, parallel=parallel).run_async()
+    assert told(talk) == [
+        ("call_1", "Error: Tool execution timed out", True),
+        ("call_2", "NW-2 looked up", False),
+    ]
+    assert ended == ["cancelled"]
+
+
+async def test_a_thread_that_takes_too_long_has_failed_too(talk: hansard.Talk) -> None:
+    end = threading.Event()
+
+    def hang() -> None:
+        end.wait(60)
+
+    asked(talk, ("hang", {}))
+    await hansard.ToolRunner(talk, [hang], timeout=0.2).run_async()
+    end.set()
+    assert told(talk) == [("call_1", "Error: Tool execution timed out", True)]
+
+
+async def test_a_tool_s_own_time_out_is_its_own_error(talk: hansard.Talk) -> None:
+    async def ask() -> None:
+        raise TimeoutError("the depot does not answer")
+
+    asked(talk, ("ask", {}))
+    await hansard.ToolRunner(talk, [ask], timeout=60).run_async()
+    assert told(talk) == [("call_1", "Error: the depot does not answer", True)]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+async def test_a_cancellation_that_nobody_asked_for_is_a_result(
+    talk: hansard.Talk, parallel: bool
+) -> None:
+    """As when what the tool relies on is gone."""
+
+    async def gone() -> None:
+        raise asyncio.CancelledError
+
+    asked(talk, ("gone", {}), ("look", {"parcel": "NW-2"}))
+    await hansard.ToolRunner(talk, [gone, look], parallel=parallel).run_async()
+    assert told(talk) == [
+        ("call_1", "Error: CancelledError", True),
+        ("call_2", "NW-2 looked up", False),
+    ]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+async def test_cancelling_the_run_records_nothing_of_what_was_under_way(
+    talk: hansard.Talk, parallel: bool
+) -> None:
+    begun = asyncio.Event()
+    ended: list[str] = []
+
+    async def hang() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cancelled")
+
+    asked(talk, ("look", {"parcel": "NW-1"}), ("hang", {}))
+    running = asyncio.ensure_future(
+        hansard.ToolRunner(talk, [look, hang], parallel=parallel).run_async()
+    )
+    await begun.wait()
+    while not told(talk):
+        await asyncio.sleep(0.001)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert told(talk) == [("call_1", "NW-1 looked up", False)]
+    assert [call.id for call in talk.open_calls()] == ["call_2"]
+    assert ended == ["cancelled"]
+
+
+async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(talk: hansard.Talk) -> None:
+    asked(talk, ("look", {"parcel": "NW-1"}), ("fail", {}))
+    runner = hansard.ToolRunner(talk, [look, fail])
+    with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
+        runner.run()
+    assert [call.id for call in talk.open_calls()] == ["call_2"]
+    await runner.run_async()
+    assert talk.open_calls() == []
+
+
+async def test_a_thread_sees_the_caller_s_context_variables(talk: hansard.Talk) -> None:
+    import contextvars
+
+    variable = contextvars.ContextVar[str]("variable")
+    variable.set("seen")
+
+    def see() -> str:
+        return variable.get()
+
+    asked(talk, ("see", {}))
+    await hansard.ToolRunner(talk, [see]).run_async()
+    assert told(talk) == [("call_1", "seen", False)]
