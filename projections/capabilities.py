@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import Field
 
 from hansard.domain import jsontext
 from hansard.domain.content import Value
@@ -43,7 +45,7 @@ class Given(Value):
 
     user: tuple[Modality, ...] | None = None
     tool_result: tuple[Modality, ...] | None = None
-    document_bytes: int | None = None
+    document_bytes: Annotated[int, Field(strict=True, gt=0)] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from hansard.domain.documents import Modality
 from hansard.domain.jsontext import JsonObject
@@ -167,6 +169,12 @@ def test_a_call_may_say_that_results_hold_nothing_but_text() -> None:
     options = Options(capabilities=Given(tool_result=()))
     found = capabilities_of("anthropic-messages", "claude-sonnet-5", options)
     assert (found.user, found.tool_result) == (TID, frozenset())
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "5"])
+def test_a_limit_that_a_call_says_is_a_number_of_bytes(wrong: Any) -> None:
+    with pytest.raises(ValidationError):
+        Given(document_bytes=wrong)
 
 
 def test_the_order_of_a_callers_entries_is_of_no_account() -> None:
