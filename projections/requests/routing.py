@@ -92,8 +92,9 @@ class Router:
     ) -> SpelledT | None:
         """Return the spelling of a document in a message; None where it goes in words.
 
-        UnsupportedDocument where it cannot go and nobody answered yet: the model would be asked
-        about what it does not see. What another model has answered goes in words.
+        UnsupportedDocument where a document that was given to the record cannot go and nobody
+        answered yet: the model would be asked about what it does not see. What a model has answered
+        goes in words, and so does what was recorded on another API's wire: it can go on anywhere.
         """
         modality = modality_of(document.media_type)
         holder: _Holder = "message" if block.call_id is None else "result"
@@ -124,8 +125,8 @@ class Router:
 
         What a tool gave is none of these, also where it goes as the user's, late or on its own.
         """
-        is_given = block.response is None and block.made_by is None and block.call_id is None
-        return is_given and block.place in self._unanswered
+        is_given = block.plain["kind"] == "document" and block.made_by is None
+        return is_given and block.call_id is None and block.place in self._unanswered
 
     def _note(
         self, block: Block, document: Document, holder: _Holder, where: Where, why: str
