@@ -75,6 +75,21 @@ def shows(draw: st.DrawFn) -> Deed:
     return lambda story: story.user(document_of(story, media_type), marked(story, said))
 
 
+@st.composite
+def signals(draw: st.DrawFn) -> Deed:
+    """A signal from outside: of texts, of a document, of nothing."""
+    said, interrupts = draw(st.lists(words, max_size=2)), draw(st.booleans())
+    shown = draw(st.lists(media_types, max_size=1))
+
+    def comes(story: Story) -> object:
+        texts = [Text(text=marked(story, each, n)) for n, each in enumerate(said)]
+        documents = [document_of(story, media_type) for media_type in shown]
+        content = (*texts, *documents)
+        return story.happen(events.SignalReceived(content=content, interrupts=interrupts))
+
+    return comes
+
+
 def notes(story: Story) -> object:
     return story.note(marked(story, "be kind"))
 
@@ -227,7 +242,7 @@ answers = st.one_of(mixed_answers.answers, mixed_clouds.answers)
 interruptions = st.one_of(mixed_answers.interruptions, mixed_clouds.interruptions)
 speech: list[st.SearchStrategy[Deed]] = [
     *(says(), says_natively(), shows(), asks(), asks(), asks()),
-    *(answers, answers, interruptions, results, results),
+    *(answers, answers, interruptions, results, results, signals()),
     st.sampled_from([notes, notes_to_openai, changes_tools]),
 ]
 without_changes: st.SearchStrategy[Deed] = st.one_of(speech)

@@ -20,7 +20,7 @@ from hansard.projections.requests.request import Options
 from hansard.projections.turns import history
 from hansard.projections.window import MessageWindow, exchanges_of
 from tests.projections.happenings import Story, tool_use, words
-from tests.projections.marked import BLOBS, marked
+from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed
 from tests.projections.mixed_happenings import everything, happened, within
 from tests.projections.test_referee_properties import MODELS, NAMED, answered_by
@@ -254,16 +254,7 @@ def test_a_result_of_no_call_never_leads_as_one(strategy: str, most: int) -> Non
 # Any history.
 
 
-@st.composite
-def signals(draw: st.DrawFn) -> Deed:
-    said = draw(st.lists(st.sampled_from(["a bell rang", " "]), max_size=2))
-    interrupts = draw(st.booleans())
-    return lambda story: signal(
-        story, *(marked(story, each, n) for n, each in enumerate(said)), interrupts=interrupts
-    )
-
-
-happenings = st.lists(st.one_of(everything, signals()), max_size=14)
+happenings = st.lists(everything, max_size=14)
 windows = st.builds(
     MessageWindow,
     messages=st.integers(0, 12),

@@ -24,6 +24,7 @@ from hansard.domain.events import (
     MessageRecorded,
     RequestSent,
     ResponseCompleted,
+    SignalReceived,
     ToolResultRecorded,
     ToolsDeclared,
 )
@@ -166,7 +167,7 @@ def marks(event: Event) -> list[tuple[str, str]]:
 
 def contents(event: Event) -> tuple[object, ...]:
     match event:
-        case MessageRecorded(content=content):
+        case MessageRecorded(content=content) | SignalReceived(content=content):
             return content
         case ToolResultRecorded(content=ToolResult(content=content)):
             return content
@@ -204,7 +205,10 @@ def test_a_request_begins_with_every_request_before_it_unless_the_report_says_wh
 ) -> None:
     wished = Options(api=api, model=data.draw(st.sampled_from(MODELS[api])))
     story = happened(deeds)
-    # Whoever answered it, a document that the model does not read goes in words.
+    # Whoever answered it, a document that the model does not read goes in words; what was said while
+    # a request was out is answered by the next one.
+    story.answer("Well.")
+    story.ask()
     story.answer("Well.")
     now = rendered(story.events, wished)
     for version, event in story.events:
