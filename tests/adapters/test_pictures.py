@@ -311,6 +311,6 @@ def test_a_picture_goes_where_what_made_it_goes_as_words(talk: hansard.Talk) -> 
     roles = [item.get("role", item.get("type")) for item in told]
     assert roles == ["user", "assistant", "user", "assistant", "user", "user"]
     for message, data, call in ((told[2], SMALL, "ig_1"), (told[4], LARGE, "ci_1")):
-        tag, image = message["content"]
+        _, tag, image = message["content"]
         assert f'tool-call-id="{call}"' in tag["text"]
         assert image["image_url"].endswith(base64.b64encode(data).decode())
