@@ -53,6 +53,7 @@ def _spellings(value: str) -> Iterator[str]:
     spelled = (
         value,
         repr(value)[1:-1],
+        repr(encoded)[2:-1],
         json.dumps(value)[1:-1],
         json.dumps(value, ensure_ascii=False)[1:-1],
         quote(encoded, safe=""),

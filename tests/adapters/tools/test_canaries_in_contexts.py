@@ -1,0 +1,150 @@
+"""Canaries in a context: no event, no file, no request, no log and no error shows one."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mcp
+import pytest
+from pydantic import SecretStr
+
+import hansard
+from hansard.adapters.tools.context_values import without_values
+from tests.adapters.tools.conversations import asked, told
+from tests.adapters.tools.mcp_server import Sent
+
+APIS = (
+    *("anthropic-messages", "openai-chat", "openai-responses"),
+    *("gemini", "ollama", "bedrock-converse"),
+)
+
+
+def canary(place: str) -> str:
+    return f'canary-{place} "0123"/é'
+
+
+class Client:
+    """What programs put into contexts besides texts."""
+
+    def __repr__(self) -> str:
+        return f"Client({canary('object')})"
+
+
+CONTEXT = {
+    "token": canary("token"),
+    "account": {"password": canary("nested"), "roles": [canary("deep")]},
+    "wrapped": SecretStr(canary("wrapped")),
+    "raw": canary("raw").encode(),
+    "client": Client(),
+    "tenant_id": "acme",
+}
+KEPT = ["tenant_id"]
+
+
+def quote(context: hansard.ToolCallContext) -> str:
+    raise PermissionError(f"refused: {context['token']} and {context['account']}")
+
+
+def quote_otherwise(context: hansard.ToolCallContext) -> str:
+    from urllib.parse import quote_plus
+
+    raise PermissionError(
+        f"{context['raw']!r} {json.dumps(context['token'])} {quote_plus(context['token'])} "
+        f"{context['wrapped'].get_secret_value()} {context['client']!r} {context!r}"
+    )
+
+
+def give_back(context: hansard.ToolCallContext) -> object:
+    return {"context": context, "all": [context]}
+
+
+def chain(context: hansard.ToolCallContext) -> None:
+    try:
+        raise ValueError(context["token"])
+    except ValueError as exc:
+        raise LookupError(f"no order for {context['account']['roles'][0]}") from exc
+
+
+def answer(context: hansard.ToolCallContext, parcel: str) -> str:
+    return f"{parcel} {'tenant_id' in context}"
+
+
+TOOLS: list[Callable[..., object]] = [quote, quote_otherwise, give_back, chain, answer]
+CALLS: tuple[tuple[str, Any], ...] = (
+    *((function.__name__, {}) for function in TOOLS),
+    ("answer", {"parcel": "NW-1"}),
+    ("no_such_tool", {}),
+    ("echo", {"text": "a"}),
+)
+
+
+@pytest.fixture(autouse=True)
+def logs(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """All that is logged, at any level, of whatever library."""
+    with caplog.at_level(logging.DEBUG):
+        yield
+    shown = [
+        *(record.getMessage() for record in caplog.records),
+        *(str(record.exc_info) for record in caplog.records),
+        caplog.text,
+    ]
+    assert not [line for line in shown if "canary-" in line]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("way", [{}, {"parallel": True}, {"timeout": 60}])
+async def test_no_file_no_event_and_no_request_shows_a_canary(
+    tmp_path: Path, way: dict[str, Any]
+) -> None:
+    sent = Sent()
+    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+        talk = store.conversation("support/4711")
+        talk.carry(CONTEXT, persist=KEPT)
+        async with mcp.Client(sent.server()) as client:
+            tools = await hansard.mcp_tools(client, meta=hansard.allow("tenant_id"))
+            runner = hansard.ToolRunner(talk, [*TOOLS, tools], context=CONTEXT, persist=KEPT, **way)
+            runner.declare()
+            asked(talk, *CALLS)
+            runs = await runner.run_async({"trace": canary("trace")})
+        assert len(runs) == len(told(talk)) == len(CALLS)
+        assert "canary-" not in repr(runs)
+        for recorded in talk.read():
+            assert b"canary-" not in recorded.header + (recorded.body or b"")
+        for api in APIS:
+            request = talk.request(api, model="m")
+            assert "canary-" not in json.dumps(dict(request), default=str)
+            assert "canary-" not in repr(list(request.report))
+        assert "canary-" not in repr(runner.__dict__.get("_context"))
+    assert "canary-" not in repr(sent.calls)
+    for file in tmp_path.rglob("*"):
+        assert b"canary-" not in file.read_bytes(), file.name
+
+
+def test_errors_of_the_caller_show_none() -> None:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    asked(talk, ("answer", {}))
+    for persist in (["token"], ["account"], ["raw"], ["client"]):
+        with pytest.raises(hansard.InvalidContent) as refused:
+            hansard.ToolRunner(talk, TOOLS, context=CONTEXT, persist=persist).run()
+        shown = "".join(traceback.format_exception(refused.value))
+        assert "canary-" not in shown
+
+
+@pytest.mark.parametrize("place", ["token", "nested", "deep", "wrapped", "raw"])
+def test_an_error_s_words_are_kept_but_for_the_values(place: str) -> None:
+    context = hansard.ToolCallContext.of(CONTEXT)
+    told = without_values(f"the depot refused {canary(place)}: ask again", context)
+    assert "canary-" not in told
+    assert told.startswith("the depot refused ")
+    assert told.endswith(": ask again")
+
+
+@pytest.mark.parametrize("value", [None, True, False, "", "a", "abc", 1, 12, [], {}])
+def test_a_value_that_stands_in_any_word_is_not_looked_for(value: object) -> None:
+    context = hansard.ToolCallContext(flag=value)
+    text = f"a 1 12 abc True False None {value!r}"
+    assert without_values(text, context) == text
