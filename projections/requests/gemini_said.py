@@ -46,6 +46,11 @@ def document_part(draft: Draft, block: Block, document: Document) -> JsonObject:
     return text_part(words_for(document))
 
 
+def _noted(draft: Draft, block: Block, document: Document) -> JsonObject:
+    draft.leave_out("document", block, "a note of the operator's holds no document")
+    return text_part(words_for(document))
+
+
 def held_by(draft: Draft, block: Block) -> tuple[Part, ...]:
     """Return what a result holds, whichever API it is of."""
     if (value := draft.own(block)) is not None:
@@ -109,8 +114,9 @@ def _spelled(
     spelled: list[JsonObject] = []
     for held in told:
         if isinstance(held, Document):
-            words = text_part(words_for(held))
-            spelled.append(document_part(draft, block, held) if is_heard else words)
+            spelled.append(
+                document_part(draft, block, held) if is_heard else _noted(draft, block, held)
+            )
         elif held.text.strip():
             spelled.append(text_part(held.text))
         else:

@@ -70,6 +70,11 @@ def document_part(draft: Draft, block: Block, document: Document) -> JsonObject:
     return text_part(words_for(document))
 
 
+def _noted(draft: Draft, block: Block, document: Document) -> JsonObject:
+    draft.leave_out("document", block, "a note of the operator's holds no document")
+    return text_part(words_for(document))
+
+
 def _event(block: Block) -> tuple[int, str, UUID | None]:
     return block.version, "" if block.signal else block.mark, block.conversation
 
@@ -172,9 +177,10 @@ def _spelled(
     spelled: list[JsonObject] = []
     for held in told:
         if isinstance(held, Document):
-            is_heard = role == "user"
-            words = text_part(words_for(held))
-            spelled.append(document_part(draft, block, held) if is_heard else words)
+            is_user = role == "user"
+            spelled.append(
+                document_part(draft, block, held) if is_user else _noted(draft, block, held)
+            )
         elif held.text.strip():
             spelled.append(text_part(held.text))
         else:

@@ -9,8 +9,10 @@ import pytest
 
 from hansard.domain.content import Document, Text, ToolResult
 from hansard.domain.errors import UnsupportedDocument
-from hansard.domain.events import ToolResultRecorded
+from hansard.domain.events import MessageRecorded, ToolResultRecorded
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.capabilities import Given
+from hansard.projections.requests.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, OLDER, call, of_user, response, signed
 from tests.projections.happenings import Story, document, rules
@@ -87,6 +89,15 @@ def test_a_file_on_the_web_goes_by_its_address(document: Document, part: JsonObj
     assert gemini.contents(story)[0] == of_user(part)
 
 
+def test_a_note_of_the_operators_holds_no_document() -> None:
+    story = Story()
+    story.user("hi")
+    story.happen(MessageRecorded(role="system", content=(document("a", "image/jpeg", DIGEST),)))
+    words = "[The document a (image/jpeg) cannot be shown here.]"
+    assert gemini.contents(story, blobs=BLOBS)[1] == of_user(words)
+    assert rules(gemini.gemini(story, blobs=BLOBS)) == {"document", "G7"}
+
+
 def with_picture(said: str = "see") -> Story:
     story = Story()
     story.user("hi")
@@ -130,3 +141,53 @@ def test_a_part_of_a_result_goes_as_it_came_unless_the_model_is_older() -> None:
     assert result == of_user(response("see"))
     assert after["parts"][0] == {"text": PREAMBLE}
     assert after["parts"][2] == inline("image/jpeg")
+
+
+@pytest.mark.parametrize("model", [None, "gemini-flash-latest"])
+def test_a_part_of_a_result_stays_where_nobody_knows_what_the_model_takes(
+    model: str | None,
+) -> None:
+    story = Story()
+    story.user("hi")
+    gemini.answers(story, signed(call()), model=None)
+    part = response("see", parts=[inline("image/jpeg")])
+    gemini.gives(story, gemini.call_ids(story)[0], part)
+    assert gemini.contents(story, gemini.asked_of(model))[-1] == of_user(part)
+
+
+def test_of_the_parts_of_a_result_only_those_follow_that_it_may_not_hold() -> None:
+    story = Story()
+    story.user("hi")
+    gemini.answers(story, signed(call()))
+    files = [inline("image/jpeg"), inline("application/pdf"), inline("video/mp4")]
+    gemini.gives(story, gemini.call_ids(story)[0], response("see", parts=files))
+    taken = Given(tool_result=("text", "image"), user=("text", "image", "document"))
+    request = gemini.gemini(story, Options(api="gemini", model=OLDER, capabilities=taken))
+    *_, result, after = request.body["contents"]
+    assert result == of_user(response("see", parts=[inline("image/jpeg")]))
+    held = after["parts"]
+    assert [held[0], *held[2::2]] == [
+        {"text": PREAMBLE},
+        inline("application/pdf"),
+        {"text": "[The document (video/mp4) cannot be shown here.]"},
+    ]
+    assert [(route.modality, route.where) for route in request.report.routes] == [
+        ("document", "behind"),
+        ("video", "words"),
+    ]
+
+
+@pytest.mark.parametrize(("model", "is_within"), [(GEMINI, True), (OLDER, False)])
+def test_a_text_at_an_address_is_a_file(model: str, is_within: bool) -> None:
+    story = Story()
+    story.user("hi")
+    gemini.answers(story, signed(call(id="x")), model=None)
+    far = Document(media_type="text/plain", url="https://example.com/a.txt")
+    result = ToolResult(call_id="x", content=(far,))
+    story.happen(ToolResultRecorded(call_id="x", content=result))
+    file = {"fileData": {"mimeType": "text/plain", "fileUri": "https://example.com/a.txt"}}
+    *_, last = gemini.contents(story, gemini.asked_of(model))
+    if is_within:
+        assert last["parts"][0]["functionResponse"]["parts"] == [file]
+    else:
+        assert (last["parts"][0], last["parts"][-1]) == ({"text": PREAMBLE}, file)

@@ -13,10 +13,11 @@ from ollama._client import (
 )
 
 from hansard.domain import events
-from hansard.domain.content import Native, ToolResult
+from hansard.domain.content import Native, Text, ToolResult
 from hansard.domain.conversation import CANCELLED
 from hansard.domain.errors import UnsupportedDocument
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.capabilities import Given
 from hansard.projections.requests.document_tags import PREAMBLE
 from hansard.projections.requests.request import Options, Request
 from tests.ollama_wire import call
@@ -172,6 +173,28 @@ def test_pictures_of_results_follow_them_behind_a_tag() -> None:
         "content": f"{PREAMBLE}\n{result['content']}",
         "images": [IMAGE],
     }
+
+
+def test_a_result_holds_pictures_where_the_caller_says_that_it_may() -> None:
+    story = Story()
+    story.user("hi")
+    answers(story, {"content": ""}, "", call("f", "c1"))
+    picture = document("a.png", "image/png", "a" * 64, len(PNG))
+    content = ToolResult(call_id="c1", content=(Text(text="see"), picture))
+    story.happen(events.ToolResultRecorded(call_id="c1", content=content))
+    taken = Given(tool_result=("text", "image"))
+    made = story.request(Options(api=API, capabilities=taken), blobs=BLOBS)
+    assert made.body["messages"][2:] == [
+        {
+            "role": "tool",
+            "content": "see",
+            "images": [IMAGE],
+            "tool_name": "f",
+            "tool_call_id": "c1",
+        }
+    ]
+    assert made["messages"][2]["images"] == [PNG]
+    assert refused(API, made) == ()
 
 
 @pytest.mark.parametrize("kind", ["application/pdf", "audio/wav"])

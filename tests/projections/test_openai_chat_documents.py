@@ -8,10 +8,12 @@ import pytest
 
 from hansard.domain.content import Blob, Document, Text, ToolResult
 from hansard.domain.errors import CorruptRecord, UnsupportedDocument
-from hansard.domain.events import DocumentExtracted, ToolResultRecorded
+from hansard.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
 from hansard.domain.jsontext import JsonObject
+from hansard.projections.capabilities import Given
 from hansard.projections.neutral_openai_chat import API
 from hansard.projections.requests.document_tags import PREAMBLE
+from hansard.projections.requests.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import Story, document, rules
 from tests.projections.refused import refused
@@ -157,6 +159,62 @@ def test_documents_of_results_follow_the_whole_round_behind_their_tags() -> None
     assert refused(API, request) == ()
     story.user("thanks")
     assert chat.messages(story, blobs=BLOBS)[: len(request["messages"])] == request["messages"]
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+def test_a_result_holds_parts_where_the_caller_says_that_it_may(is_error: bool) -> None:
+    """Some servers take pictures there; the parts then tell of a failure by a text before them."""
+    story = Story()
+    story.user("hi")
+    chat.answers(story, chat.says(None, chat.function("call_1")))
+    result = ToolResult(call_id="call_1", content=(TABLE, PIXEL), is_error=is_error)
+    story.happen(ToolResultRecorded(call_id="call_1", content=result, is_error=is_error))
+    taken = Given(tool_result=("text", "image"))
+    request = chat.chat(story, Options(api=API, capabilities=taken), blobs=BLOBS)
+    failure = [text("The tool failed:")] if is_error else []
+    assert request["messages"][2:] == [
+        {
+            "role": "tool",
+            "tool_call_id": "call_1",
+            "content": [*failure, text("t.csv\nx,y\n1,2"), IMAGE],
+        }
+    ]
+
+
+def test_a_text_follows_a_result_that_may_hold_nothing() -> None:
+    story = Story()
+    story.user("hi")
+    chat.answers(story, chat.says(None, chat.function("call_1")))
+    result = ToolResult(call_id="call_1", content=(TABLE,))
+    story.happen(ToolResultRecorded(call_id="call_1", content=result))
+    nothing = Given(tool_result=())
+    request = chat.chat(story, Options(api=API, capabilities=nothing), blobs=BLOBS)
+    given, after = request["messages"][2:]
+    assert given["content"].startswith("<document ")
+    assert after["content"] == [text(PREAMBLE), text(given["content"]), text("t.csv\nx,y\n1,2")]
+
+
+def test_the_documents_of_a_round_stand_behind_a_word_where_mistral_wants_one() -> None:
+    story = Story()
+    story.user("hi")
+    chat.answers(story, chat.says(None, chat.function("call00001")), model="mistral-large-latest")
+    result = ToolResult(call_id="call00001", content=(PIXEL,))
+    story.happen(ToolResultRecorded(call_id="call00001", content=result))
+    messages = chat.messages(story, chat.asked_of("mistral-large-latest"), blobs=BLOBS)
+    assert [message["role"] for message in messages[2:]] == ["tool", "assistant", "user"]
+    assert messages[-1]["content"][0] == text(PREAMBLE)
+
+
+def test_a_note_of_the_operators_holds_no_document() -> None:
+    story = Story()
+    story.user("hi")
+    note = MessageRecorded(role="system", content=(PIXEL,))
+    story.happen(note)
+    request = chat.chat(story, blobs=BLOBS)
+    [_, told] = request["messages"]
+    assert rules(request) == {"document"}
+    words = "[The document a.png (image/png) cannot be shown here.]"
+    assert told == {"role": "system", "content": words}
 
 
 def test_what_a_program_put_into_a_tools_message_stays_text_only() -> None:
