@@ -29,7 +29,9 @@ from hansard.domain.events import (
     ToolsDeclared,
 )
 from hansard.projections.apis import known_api
+from hansard.projections.capabilities import Given
 from hansard.projections.referee.rules import RULES
+from hansard.projections.requests.document_tags import Form
 from hansard.projections.requests.rendering import APIS, render
 from hansard.projections.requests.request import Options, Request
 from hansard.projections.window import Window, exchanges_of
@@ -66,6 +68,10 @@ CHANGING = {
     }
 }
 
+FORMS: tuple[Form, ...] = ("seed-short-id", "doc-reference")
+# What is said of a model: nothing, that its results hold texts alone, that it reads nothing else.
+GIVEN = [None, Given(tool_result=("text",)), Given(user=("text",), tool_result=("text",))]
+
 windows = st.none() | st.builds(
     Window, exchanges=st.integers(1, 3), step=st.integers(1, 3), pinned=st.just(0)
 )
@@ -80,6 +86,8 @@ def options(draw: st.DrawFn, api: str) -> Options:
         cache=draw(st.booleans()),
         model=draw(st.sampled_from([None, *MODELS[api]])),
         account=draw(st.sampled_from([None, "someone"])),
+        tags=draw(st.sampled_from(FORMS)),
+        capabilities=draw(st.sampled_from(GIVEN)),
     )
 
 
@@ -203,7 +211,9 @@ def is_replaced(event: Event, version: int, told: list[tuple[int, Event]]) -> bo
 def test_a_request_begins_with_every_request_before_it_unless_the_report_says_why(
     api: str, deeds: list[Deed], data: st.DataObject
 ) -> None:
-    wished = Options(api=api, model=data.draw(st.sampled_from(MODELS[api])))
+    given = data.draw(st.sampled_from(GIVEN))
+    model = data.draw(st.sampled_from(MODELS[api]))
+    wished = Options(api=api, model=model, capabilities=given)
     story = happened(deeds)
     # Whoever answered it, a document that the model does not read goes in words; what was said while
     # a request was out is answered by the next one.
