@@ -12,7 +12,7 @@ from hansard.domain.events import Event
 from hansard.domain.head import Head, advance, effect_of
 from hansard.domain.log import Log, Told
 from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.seen import as_seen
+from hansard.projections.seen import as_seen, seen_by
 
 
 @dataclass(slots=True)
@@ -102,10 +102,18 @@ def since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
         told = [*(recorded.told() for recorded in last_exchange(log, stretch)), *told]
         if any(_is_prompt(event) for _, event in _known(told)):
             break
-    is_asked = any(isinstance(event, events.RequestSent) for _, event in _known(told))
-    if is_asked or not was_asked(log, stretches):
+    sent = [item for item, event in _known(told) if isinstance(event, events.RequestSent)]
+    if _saw_prompt(told, sent[-1]) if sent else not was_asked(log, stretches):
         return told
     return [recorded.told() for recorded in since_request(log, stretches)]
+
+
+def _saw_prompt(told: Iterable[Told], sent: Told) -> bool:
+    """Whether a request saw any of what is told; else it answers what was said before that."""
+    seen = seen_by(sent)
+    return seen is None or any(
+        item.version <= seen for item in told if item.conversation_id == sent.conversation_id
+    )
 
 
 def _is_prompt(event: Event) -> bool:

@@ -1,0 +1,128 @@
+"""Signals beside recorded clients: what was sent of them is theirs, and nothing is said twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, cast
+
+import openai
+import pytest
+
+import hansard
+from hansard.adapters.demo.sayings import Said
+from hansard.adapters.demo.server import DemoServer
+from hansard.domain.content import ToolCall
+from hansard.domain.events import ToolCallRecorded
+from tests.projections.test_signals import WAITED
+
+
+@pytest.fixture
+def talk() -> Iterator[hansard.Talk]:
+    with hansard.connect("memory://") as store:
+        yield store.conversation("support/4711")
+
+
+@pytest.fixture
+def client(talk: hansard.Talk) -> Iterator[openai.OpenAI]:
+    """A recorded client of a model that numbers its answers."""
+    numbers = count(1)
+    with (
+        DemoServer((), openai=lambda _api, _body: Said(f"Answer {next(numbers)}.")) as server,
+        openai.OpenAI(base_url=server.openai_url, api_key="not a key") as client,
+    ):
+        yield talk.record(client)
+
+
+def ask(client: openai.OpenAI, messages: Any) -> None:
+    client.chat.completions.create(model="gpt-5", messages=messages)
+
+
+def told(talk: hansard.Talk) -> list[str]:
+    messages = cast("list[dict[str, str]]", talk.request("openai-chat")["messages"])
+    return [message["content"] for message in messages]
+
+
+def test_a_rendered_signal_is_not_said_again(talk: hansard.Talk, client: openai.OpenAI) -> None:
+    talk.user("Hello")
+    talk.signal("a bell rang")
+    talk.signal()
+    ask(client, talk.request("openai-chat")["messages"])
+    talk.signal("another bell")
+    ask(client, talk.request("openai-chat")["messages"])
+    assert told(talk) == ["Hello", "a bell rang", WAITED, "Answer 1.", "another bell", "Answer 2."]
+    assert [event.type for event in talk.since(0)].count("message.recorded") == 3
+
+
+def test_a_program_that_keeps_its_own_list_goes_on_from_a_signal(
+    talk: hansard.Talk, client: openai.OpenAI
+) -> None:
+    talk.user("Hello")
+    talk.signal("a bell rang")
+    own = [dict(message) for message in talk.request("openai-chat")["messages"]]
+    ask(client, own)
+    own += [{"role": "assistant", "content": "Answer 1."}, {"role": "user", "content": "And?"}]
+    ask(client, own)
+    assert told(talk) == ["Hello", "a bell rang", "Answer 1.", "And?", "Answer 2."]
+
+
+def test_a_signal_that_a_request_had_not_seen_comes_after_its_answer(
+    talk: hansard.Talk, client: openai.OpenAI
+) -> None:
+    talk.user("Hello")
+    request = talk.request("openai-chat")
+    talk.signal("a bell rang")
+    ask(client, request["messages"])
+    assert told(talk) == ["Hello", "Answer 1.", "a bell rang"]
+    assert talk.next_input() == "ready"
+
+
+def test_a_prompt_that_a_request_had_not_seen_is_not_over(
+    talk: hansard.Talk, client: openai.OpenAI
+) -> None:
+    talk.user("Hello")
+    request = talk.request("openai-chat")
+    talk.user("And?")
+    ask(client, request["messages"])
+    assert talk.next_input() == "ready"
+    with pytest.raises(hansard.InvalidContent, match="nothing to sum up"):
+        talk.compact("They said hello.")
+
+
+def test_an_answer_to_a_signal_is_given_up_and_asked_for_again(
+    talk: hansard.Talk, client: openai.OpenAI
+) -> None:
+    talk.signal("a bell rang")
+    ask(client, talk.request("openai-chat")["messages"])
+    talk.regenerate()
+    ask(client, talk.request("openai-chat")["messages"])
+    assert told(talk) == ["a bell rang", "Answer 2."]
+
+
+def test_exchanges_that_signals_opened_are_summed_up(
+    talk: hansard.Talk, client: openai.OpenAI
+) -> None:
+    for said in ("one", "two"):
+        talk.signal(said)
+        ask(client, talk.request("openai-chat")["messages"])
+    talk.signal("three")
+    talk.compact("Bells rang.")
+    assert told(talk) == ["Summary of the conversation so far:\n\nBells rang.", "three"]
+
+
+def test_no_summary_parts_cancelled_results_from_the_signal_that_interrupted(
+    talk: hansard.Talk,
+) -> None:
+    talk.user("Look")
+    call = ToolCall(id="toolu_1", name="look", arguments={})
+    talk.append(ToolCallRecorded(call_id="toolu_1", name="look", content=call))
+    talk.signal("a bell rang", interrupts=True)
+    with pytest.raises(hansard.InvalidContent, match="nothing to sum up"):
+        talk.compact("They looked.")
+
+
+def test_a_window_begins_at_a_signal_that_opened_an_exchange(talk: hansard.Talk) -> None:
+    for number in range(4):
+        talk.signal(f"bell {number}")
+    request = talk.request("openai-chat", window=hansard.Window(exchanges=1, step=1))
+    assert [message["content"] for message in request["messages"]] == ["bell 2", "bell 3"]
