@@ -16,10 +16,9 @@ from hansard.adapters.lineage import Lineages
 from hansard.adapters.writing import Done
 from hansard.domain import conversation
 from hansard.domain.errors import InvalidContent
-from hansard.domain.events import ContextCarried, Event
+from hansard.domain.events import Event
 from hansard.domain.head import Head
 from hansard.domain.log import Backend
-from hansard.domain.registry import name_of
 from hansard.domain.tool_context import EMPTY, ToolCallContext
 
 MOST_NAMES: Final = 16
@@ -28,7 +27,7 @@ MOST_NAMES: Final = 16
 LONGEST: Final = 256
 """How many characters a value may have; a name has at most a quarter of that."""
 
-_CARRIED: Final = name_of(ContextCarried())
+_CARRIED: Final = "context.carried"
 
 
 class Conversation(Protocol):

@@ -103,6 +103,17 @@ def test_every_error_can_be_caught_by_its_name() -> None:
     assert issubclass(hansard.RecordingWarning, UserWarning)
 
 
+@pytest.mark.parametrize("name", hansard.__all__)
+def test_every_name_of_the_public_face_is_there(name: str) -> None:
+    assert getattr(hansard, name) is not None
+    assert name in dir(hansard)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'sing'"):
+        _ = hansard.sing  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] - it is not there
+
+
 def test_what_an_append_says_has_a_name() -> None:
     done = hansard.connect("memory://").conversation("support/4711").user("Hello")
     assert isinstance(done, hansard.Recorded | hansard.Duplicate)
