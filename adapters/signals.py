@@ -6,13 +6,13 @@ What comes meanwhile makes it look again: a result that was quicker stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from hansard.adapters.arguments import several, text_if_given
 from hansard.adapters.calls import calls_open
-from hansard.adapters.given_documents import PutBlob, described, stored
-from hansard.adapters.given_results import given_result
+from hansard.adapters.given_documents import PutBlob, Unstored, described, stored
+from hansard.adapters.given_results import GivenResult, given_result
 from hansard.adapters.known_facts import knowledge_of
 from hansard.adapters.stream import Stream
 from hansard.adapters.writing import Done
@@ -38,22 +38,27 @@ class Settled(NamedTuple):
 
 
 def signal_given(
-    content: object, documents: object, put: PutBlob, name: object, message_id: object
+    given: GivenResult,
+    put: PutBlob,
+    name: str | None,
+    message_id: str | None,
+    attached: Iterable[Document | Unstored] = (),
 ) -> SignalReceived:
-    """Return the signal that a caller gives.
-
-    A string is text, anything else its JSON; None, a blank text, an empty list or mapping is no
-    content, 0 and False are. InvalidContent for what no record can hold: then nothing is stored.
-    """
-    named = text_if_given("the name of a signal", name)
-    once = text_if_given("message_id", message_id)
-    given = None if is_empty(content) else given_result(content)
-    attached = [described(document) for document in several("documents", documents)]
-    said = given.stored(put).parts if given else ()
+    """Return a signal that a caller gives: its text, then each document once, stored now."""
+    said = given.stored(put).parts
     texts = [part for part in said if isinstance(part, Text)]
     found = [part for part in said if isinstance(part, Document)]
     held = (*found, *(stored(document, put) for document in attached))
-    return SignalReceived(content=(*texts, *dict.fromkeys(held)), name=named, message_id=once)
+    return SignalReceived(content=(*texts, *dict.fromkeys(held)), name=name, message_id=message_id)
+
+
+def content_given(content: object) -> GivenResult:
+    """Return what a signal says, looked through; nothing of it is stored yet.
+
+    A string is text, anything else its JSON; None, a blank text, an empty list or mapping is no
+    content, 0 and False are. InvalidContent for what no record can hold.
+    """
+    return given_result(None if is_empty(content) else content)
 
 
 def is_empty(content: object) -> bool:
@@ -82,7 +87,12 @@ def record_signal(
     The same message again changes nothing. VersionConflict where the conversation moves on
     whenever its open calls are to be given up.
     """
-    received = signal_given(content, documents, talk.put, name, message_id)
+    named = text_if_given("the name of a signal", name)
+    once = text_if_given("message_id", message_id)
+    given = content_given(content)
+    attached = [described(document) for document in several("documents", documents)]
+    conversation.receive(talk.known_head(), ())
+    received = signal_given(given, talk.put, named, once, attached)
     if not interrupts:
         return talk.append(*conversation.receive(talk.known_head(), (received,)))
     return settle(talk, lambda head: _interrupting(talk, head, received)).done

@@ -10,10 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
-from hansard.adapters.arguments import kind_of, several, text_given, text_if_given
+from hansard.adapters.arguments import kind_of, several, text_if_given
 from hansard.adapters.calls import calls_open
+from hansard.adapters.given_results import GivenResult, given_result
 from hansard.adapters.results import record_result
-from hansard.adapters.signals import as_recorded, given_up, settle, signal_given, told_from_earlier
+from hansard.adapters.signals import (
+    as_recorded,
+    content_given,
+    given_up,
+    settle,
+    signal_given,
+    told_from_earlier,
+)
 from hansard.adapters.stream import Stream
 from hansard.adapters.tails import tail_of
 from hansard.adapters.tool_results import stored_result, summarise
@@ -31,12 +39,16 @@ _MEMBERS: Final = ("id", "name", "content", "properties")
 
 
 class _Entry(NamedTuple):
-    """An entry as it was handed over; `interrupted` says that its call was given up."""
+    """An entry as it was handed over, nothing of it stored yet.
+
+    `interrupted` says that its call was given up, `is_bare` that it gave nothing till then.
+    """
 
     id: str | None
     name: str | None
-    content: Any
+    given: GivenResult
     interrupted: bool
+    is_bare: bool
     message_id: str | None
 
 
@@ -95,8 +107,11 @@ def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
         raise InvalidContent('the behaviour of signals is "wait" or "interrupt"')
     entries = [_entry(given, at) for at, given in enumerate(several("inputs", inputs))]
     given = [entry for entry in entries if entry.id is not None]
-    if given and talk.head().version == 0:
+    head = talk.head()
+    if given and head.version == 0:
         raise ResultsWithoutConversation
+    for entry in given:
+        conversation.give_result(head, entry.id or "", ())
     taken = _Taken(
         talk,
         [_result(talk, entry) for entry in given],
@@ -126,14 +141,14 @@ def next_input_of(talk: Stream) -> NextInput:
 
 def _result(talk: Stream, entry: _Entry) -> _Result:
     call_id = entry.id or ""
-    if entry.interrupted and entry.content in (None, "", CANCELLED):
+    if entry.interrupted and entry.is_bare:
         return _Result(*conversation.cancel_call(talk.known_head(), call_id), ())
-    event, found = stored_result(talk, call_id, entry.content, is_error=entry.interrupted)
+    event, found = stored_result(talk, call_id, entry.given, is_error=entry.interrupted)
     return _Result(event.model_copy(update={"cancelled": entry.interrupted}), found)
 
 
 def _signal(talk: Stream, entry: _Entry) -> SignalReceived:
-    return signal_given(entry.content, (), talk.put, entry.name, entry.message_id)
+    return signal_given(entry.given, talk.put, entry.name, entry.message_id)
 
 
 def _entry(given: object, at: int) -> _Entry:
@@ -143,12 +158,13 @@ def _entry(given: object, at: int) -> _Entry:
     properties = told.get("properties")
     others = cast("Mapping[str, Any]", properties) if isinstance(properties, Mapping) else {}
     members = {**told, **others}
-    call_id = told.get("id")
+    call_id, content = text_if_given(f"the id of {where}", told.get("id")), told.get("content")
     return _Entry(
-        id=None if call_id is None else text_given(f"the id of {where}", call_id),
+        id=call_id,
         name=text_if_given(f"the name of {where}", told.get("name")),
-        content=told.get("content"),
+        given=content_given(content) if call_id is None else given_result(content),
         interrupted=members.get("interrupted") is True,
+        is_bare=content is None or content in ("", CANCELLED),
         message_id=text_if_given(f"the message_id of {where}", members.get("message_id")),
     )
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from hansard.adapters.given_results import Stored, given_result
+from hansard.adapters.given_results import GivenResult, Stored, given_result
 from hansard.adapters.results import NO_METADATA, Rejected, backwards, record_result
 from hansard.adapters.stream import Stream
 from hansard.adapters.writing import Done
@@ -37,7 +37,7 @@ def give_result(
 
     InvalidInput where no record can hold it: then nothing is stored.
     """
-    result, extracted = stored_result(talk, call_id, content, is_error=is_error)
+    result, extracted = stored_result(talk, call_id, given_result(content), is_error=is_error)
     done = record_result(talk, result, extracted, metadata=metadata)
     if isinstance(done, Recorded):
         summarise(call_id, extracted)
@@ -45,10 +45,9 @@ def give_result(
 
 
 def stored_result(
-    talk: Stream, call_id: str, content: object, *, is_error: bool = False
+    talk: Stream, call_id: str, given: GivenResult, *, is_error: bool = False
 ) -> tuple[ToolResultRecorded, tuple[DocumentExtracted, ...]]:
-    """Return what a tool gave as events, its documents stored; errors as `give_result`."""
-    given = given_result(content)
+    """Return what a tool gave as events, its documents stored."""
     is_error = is_error or given.is_error
     conversation.give_result(talk.known_head(), call_id, ())
     kept = given.stored(talk.put)

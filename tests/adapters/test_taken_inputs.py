@@ -417,6 +417,18 @@ def test_what_is_no_entry_is_refused_and_nothing_recorded(
     assert round_of_two.head().version == version
 
 
+@pytest.mark.parametrize("bad", [result("", "x"), result("b", object()), 4])
+def test_nothing_is_stored_of_entries_of_which_one_is_none(
+    round_of_two: hansard.Talk, bad: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def put(chunks: object) -> object:
+        raise AssertionError("stored")
+
+    monkeypatch.setattr(round_of_two.stream, "put", put)
+    with pytest.raises(hansard.InvalidContent):
+        round_of_two.take([result("a", {"file": PDF}), bell([PDF]), bad])
+
+
 def test_another_behaviour_is_refused(round_of_two: hansard.Talk) -> None:
     with pytest.raises(hansard.InvalidContent, match='"wait" or "interrupt"'):
         round_of_two.take([bell()], behaviour="stop")  # type: ignore[arg-type]  # the test
