@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hansard.adapters.capture.spool import Spool
     from hansard.projections.capabilities import Given
     from hansard.projections.declared_tools import Declared
+    from hansard.projections.documents import HeldDocument
     from hansard.projections.history import Turn
     from hansard.projections.requests.request import Options, Request
     from hansard.projections.server_tools import Activity
@@ -279,10 +280,7 @@ class Talk:
         return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)
 
     def declared(self, *, at: int | None = None) -> Declared:
-        """Return the tools in force, where they come from, and which version declared them.
-
-        It is told at version `at`: none, at version 0, where none were declared by then.
-        """
+        """Return the tools in force at a version, where they come from, and what declared them."""
         from hansard.adapters.declarations import declared
 
         return declared(self.backend, self._main_line(at))
@@ -292,13 +290,16 @@ class Talk:
         return carried_context.carried(self.stream)
 
     def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
-        """Return what tools did that providers ran, in order: what each was asked, and gave.
-
-        `at` is the version to tell it at. Pictures and texts are whole.
-        """
+        """Return what tools did that providers ran, in order: what each was asked, and gave, whole."""
         from hansard.adapters.activities import activities
 
         return activities(self.backend, self._main_line(at))
+
+    def documents(self, *, at: int | None = None) -> tuple[HeldDocument, ...]:
+        """Return all documents, in order: whose each is, what it is, and which event holds it."""
+        from hansard.adapters.documents_listed import documents_held
+
+        return documents_held(self.backend, self._main_line(at))
 
     def request(
         self,
@@ -379,8 +380,6 @@ class Talk:
         the innermost holds. Tasks take them along; threads do in `contextvars.copy_context()`.
         """
         return self._wire.scope()
-
-    # -- within ------------------------------------------------------------------------------
 
     def _other(self, key: str) -> Talk:
         """Return another conversation of the same store."""

@@ -88,3 +88,27 @@ def capabilities(
     from hansard.adapters.cli.capabilities import show
 
     show(api, model, file, as_json=as_json)
+
+
+def documents(
+    context: typer.Context,
+    key: Key,
+    at: At = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write each into a file there; none is written over."),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the documents of a conversation: whose each is, what it is, and its short id.
+
+    Piped: version, origin (user, operator, signal, tool, rejected, provider), tool, call, place in
+    the result, name, media type, bytes, short id (of one at an address that), file.
+
+    Example: `hansard documents support/4711 --save papers`
+    """
+    from hansard.adapters.cli.documents import documents
+
+    with opened(context, url) as store:
+        documents(store, key, at, save=save, as_json=as_json)

@@ -46,6 +46,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),
+        "documents KEY": run("documents", KEY, "--json", "--url", url),
         "bpmn FILE": run("bpmn", MODEL, "--json"),
         "bpmn FILE --lint": run("bpmn", MODEL, "--lint", "--flavour", "task", "--json"),
         "check-request FILE --api API": run(

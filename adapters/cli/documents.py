@@ -1,0 +1,188 @@
+"""`hansard documents`: what a conversation holds beside its texts, and a way to have it as files."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from hansard.adapters.cli import output
+from hansard.adapters.cli.naming import Named, named
+from hansard.adapters.cli.quantities import counted, size
+from hansard.adapters.documents_listed import documents_held, pieces_of
+from hansard.adapters.lineage import Stretch, lineage
+from hansard.adapters.store import Store
+from hansard.domain.documents import essence_of, name_of
+from hansard.domain.errors import InvalidInput
+from hansard.projections.documents import HeldDocument
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_NOT_IN_FILE_NAMES: Final = str.maketrans(dict.fromkeys('<>:"|?*', "_"))
+"""What a file system of some kind takes for something else."""
+
+
+class _Saved(NamedTuple):
+    held: HeldDocument
+    file: Path | None
+
+
+def documents(store: Store, key: str, at: int | None, *, save: Path | None, as_json: bool) -> None:
+    """Write the documents of a conversation; with `save`, also their bytes, each into a file there.
+
+    No file is written over, and none outside of that folder. What is at an address is not fetched.
+    """
+    found = named(store, key)
+    stretches = lineage(store.backend, found.conversation_id, _version(found, at))
+    held = documents_held(store.backend, stretches)
+    told = _saved(store, stretches, held, save) if save else [_Saved(each, None) for each in held]
+    if as_json:
+        for each in told:
+            output.json_line(_document(each))
+    elif output.is_drawn():
+        _draw(output.console(), found, told)
+    else:
+        for each in told:
+            output.plain(*_columns(each))
+    if save:
+        _summarise(told, save)
+
+
+def _version(found: Named, at: int | None) -> int:
+    last = found.head.version
+    if at is not None and at > last:
+        raise InvalidInput(f"there is no version {at}: the conversation is at {last}")
+    return last if at is None else at
+
+
+def _saved(
+    store: Store, stretches: tuple[Stretch, ...], held: Iterable[HeldDocument], folder: Path
+) -> list[_Saved]:
+    """Write each document into a file, the same one once; return where each is."""
+    files: dict[tuple[str | None, str], Path] = {}
+    told: list[_Saved] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for each in held:
+            if each.blob is None:
+                told.append(_Saved(each, None))
+                continue
+            known = (each.document.name, each.blob.sha256)
+            if known not in files:
+                pieces = pieces_of(store.backend, stretches, each)
+                files[known] = _written(folder, _file_name(each), pieces or ())
+            told.append(_Saved(each, files[known]))
+    except OSError as exc:
+        raise InvalidInput(f"{folder} cannot be written to: {exc.strerror}") from exc
+    return told
+
+
+def _written(folder: Path, name: str, pieces: Iterable[bytes]) -> Path:
+    """Write bytes into a new file: never over one, nor through a link, that is there."""
+    for candidate in _numbered(name):
+        path = folder / candidate
+        try:
+            with path.open("xb") as file:
+                file.writelines(pieces)
+        except FileExistsError:
+            continue
+        return path
+    raise AssertionError("numbers do not end")
+
+
+def _numbered(name: str) -> Iterator[str]:
+    stem, dot, ending = name.rpartition(".")
+    if not stem:
+        stem, dot, ending = name, "", ""
+    yield name
+    number = 2
+    while True:
+        yield f"{stem} ({number}){dot}{ending}"
+        number += 1
+
+
+def _file_name(held: HeldDocument) -> str:
+    """Return a name for the file of a document: its own, made harmless, else its short id."""
+    name = (name_of(held.document.name) or "").translate(_NOT_IN_FILE_NAMES)
+    # A name that begins with a dot hides the file, or makes it the settings of a program.
+    harmless = name.lstrip(".").rstrip(". ")
+    if harmless:
+        return harmless
+    ending = mimetypes.guess_extension(essence_of(held.document.media_type)) or ""
+    return f"{held.short_id}{ending}"
+
+
+def _summarise(told: list[_Saved], folder: Path) -> None:
+    files = len({each.file for each in told if each.file})
+    elsewhere = sum(each.file is None for each in told)
+    rest = f"; {elsewhere} at an address, not fetched" if elsewhere else ""
+    output.told(f"hansard: {counted(files, 'file')} written to {folder}{rest}")
+
+
+def _columns(each: _Saved) -> tuple[object, ...]:
+    held = each.held
+    return (
+        held.version,
+        held.origin,
+        held.tool_name,
+        held.call_id,
+        held.path,
+        held.document.name,
+        held.document.media_type,
+        held.blob.size if held.blob else None,
+        held.short_id or held.document.url,
+        each.file,
+    )
+
+
+def _document(each: _Saved) -> dict[str, object]:
+    held = each.held
+    url = held.document.url if held.blob is None else None
+    return {
+        "version": held.version,
+        "origin": held.origin,
+        "tool_name": held.tool_name,
+        "call_id": held.call_id,
+        "path": held.path,
+        "name": held.document.name,
+        "media_type": held.document.media_type,
+        "size": held.blob.size if held.blob else None,
+        "sha256": held.blob.sha256 if held.blob else None,
+        "short_id": held.short_id,
+        "url": url,
+        "file": None if each.file is None else str(each.file),
+    }
+
+
+def _draw(console: Console, found: Named, told: list[_Saved]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    many = counted(len(told), "document")
+    console.print(Text.assemble((str(found), "bold"), (f"  {many}", "dim")))
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    for each in told:
+        held = each.held
+        table.add_row(
+            f"{held.version}",
+            Text(output.flat(_whose(held)), "yellow"),
+            Text(output.flat(held.document.name or ""), "bold"),
+            Text(output.flat(held.document.media_type), "cyan"),
+            Text(_size(held), "dim", justify="right"),
+            Text(output.flat(held.short_id or held.document.url or ""), "dim"),
+            Text(output.flat(str(each.file or "")), "green"),
+        )
+    console.print(table)
+
+
+def _whose(held: HeldDocument) -> str:
+    """Return where a document comes from, in words: the user, or a tool, its call and the place."""
+    told = (held.origin, held.tool_name, held.call_id, held.path)
+    return " ".join(part for part in told if part)
+
+
+def _size(held: HeldDocument) -> str:
+    return size(held.blob.size) if held.blob else ""

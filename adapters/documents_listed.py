@@ -1,0 +1,50 @@
+"""The documents of a conversation, read from what a store holds, and their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hansard.adapters.lineage import Stretch
+from hansard.adapters.reading import blob_among, told_whole
+from hansard.domain.blobs import referenced, restore
+from hansard.domain.content import Native
+from hansard.domain.errors import CorruptRecord
+from hansard.domain.log import Backend, Blobs
+from hansard.projections.documents import HeldDocument, documents
+from hansard.projections.requests.document_bytes import bytes_of
+
+
+def documents_held(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[HeldDocument, ...]:
+    """Return the documents of these stretches, in order."""
+
+    def whole(native: Native) -> Native:
+        blobs = tuple(referenced(native.value))
+        if not blobs:
+            return native
+        held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
+        return Native(api=native.api, value=restore(native.value, held))
+
+    return documents(told_whole(backend, stretches), whole)
+
+
+def pieces_of(
+    blobs: Blobs, stretches: tuple[Stretch, ...], held: HeldDocument
+) -> Iterator[bytes] | None:
+    """Return the bytes of a document in pieces of at most 1 MiB; None for one at an address."""
+    if held.blob is None:
+        return None
+    if held.document.blob is None:
+        return iter((bytes_of(held.document, {}),))
+    for owner in dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches)):
+        pieces = blobs.get_blob(owner, held.document.blob)
+        try:
+            first = next(pieces, b"")
+        except CorruptRecord:
+            continue
+        return _from(first, pieces)
+    raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
+
+
+def _from(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest

@@ -1,0 +1,211 @@
+"""All documents of a conversation: whose each is, and which event holds it."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import hansard
+from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
+from hansard.domain.documents import short_id
+from hansard.domain.events import (
+    DocumentExtracted,
+    MessageRecorded,
+    ServerToolCallRecorded,
+    SignalReceived,
+    ToolCallRecorded,
+    ToolResultRecorded,
+)
+from hansard.projections.documents import HeldDocument
+from tests.adapters.found_results import call
+
+PDF = b"%PDF-1.7 the report"
+PNG = b"\x89PNG\r\n\x1a\n a picture"
+URL = Document(media_type="image/png", name="map.png", url="https://example.com/map.png")
+RESPONSE = UUID(int=7)
+
+
+@pytest.fixture
+def talk() -> hansard.Talk:
+    return hansard.connect("memory://").conversation("support/4711")
+
+
+def told(held: HeldDocument) -> tuple[Any, ...]:
+    return (held.version, held.origin, held.tool_name, held.call_id, held.path)
+
+
+def test_a_document_of_the_user_stands_at_its_prompt(talk: hansard.Talk, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(PDF)
+    talk.user("Look:", documents=[tmp_path / "a.pdf", URL])
+    file, link = talk.documents()
+    assert told(file) == (2, "user", None, None, None)
+    assert (file.document.name, file.blob) == ("a.pdf", file.document.blob)
+    assert file.blob is not None
+    assert (file.blob.size, file.short_id) == (len(PDF), file.blob.sha256[:8])
+    assert (link.document, link.blob, link.short_id) == (URL, None, None)
+
+
+def test_a_document_of_a_result_stands_at_its_own_event_with_call_tool_and_place(
+    talk: hansard.Talk,
+) -> None:
+    call(talk)
+    talk.tool_result("call_1", {"a": PDF, "b": [PNG]})
+    first, second = talk.documents()
+    assert told(first) == (5, "tool", "look", "call_1", "/a")
+    assert told(second) == (6, "tool", "look", "call_1", "/b/0")
+
+
+def test_each_result_tells_of_its_own_documents(talk: hansard.Talk) -> None:
+    call(talk)
+    talk.tool_result("call_1", {"a": PDF})
+    talk.tool_result("call_2", {"b": PDF})
+    assert [(held.call_id, held.path) for held in talk.documents()] == [
+        *(("call_1", "/a"), ("call_2", "/b"))
+    ]
+
+
+def test_a_result_of_which_no_document_has_its_event_tells_of_them_itself(
+    talk: hansard.Talk,
+) -> None:
+    call(talk)
+    result = ToolResult(call_id="call_1", content=(Text(text="see"), URL))
+    talk.append(ToolResultRecorded(call_id="call_1", content=result))
+    (held,) = talk.documents()
+    assert told(held) == (4, "tool", "look", "call_1", None)
+
+
+def test_a_rejected_result_tells_of_its_documents_too(talk: hansard.Talk) -> None:
+    call(talk)
+    talk.tool_result("call_1", "sunny")
+    talk.tool_result("call_1", {"a": PDF})
+    (held,) = talk.documents()
+    assert told(held) == (5, "rejected", "look", "call_1", None)
+
+
+def test_documents_of_signals_and_operators_are_theirs(talk: hansard.Talk) -> None:
+    talk.user("Hello")
+    talk.append(SignalReceived(content=(URL,)))
+    talk.append(MessageRecorded(role="system", content=(URL,)))
+    assert [held.origin for held in talk.documents()] == ["signal", "operator"]
+
+
+@pytest.mark.parametrize(
+    "native",
+    [
+        Native(
+            api="anthropic-messages",
+            value={
+                "type": "image",
+                "source": {
+                    "type": "base64",
+                    "media_type": "image/png",
+                    "data": base64.b64encode(PNG).decode(),
+                },
+            },
+        ),
+        Native(
+            api="openai-chat",
+            value={
+                "type": "image_url",
+                "image_url": {"url": f"data:image/png;base64,{base64.b64encode(PNG).decode()}"},
+            },
+        ),
+    ],
+    ids=["anthropic", "openai"],
+)
+def test_a_document_in_an_apis_own_json_is_read_from_it(talk: hansard.Talk, native: Native) -> None:
+    talk.append(MessageRecorded(role="user", content=(native,)))
+    (held,) = talk.documents()
+    assert (held.origin, held.document.media_type) == ("user", "image/png")
+    assert held.blob is not None
+    assert held.blob.size == len(PNG)
+
+
+def test_a_result_in_an_apis_own_json_is_read_from_it(talk: hansard.Talk) -> None:
+    call(talk)
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PNG).decode()}
+    value = {
+        "type": "tool_result",
+        "tool_use_id": "call_1",
+        "content": [{"type": "image", "source": source}],
+    }
+    content = Native(api="anthropic-messages", value=value)
+    talk.append(ToolResultRecorded(call_id="call_1", content=content))
+    (held,) = talk.documents()
+    assert told(held) == (4, "tool", "look", "call_1", None)
+
+
+def test_a_picture_that_a_providers_tool_made_is_told_once(talk: hansard.Talk) -> None:
+    value = {
+        "type": "image_generation_call",
+        "id": "ig_1",
+        "status": "completed",
+        "result": base64.b64encode(PNG).decode(),
+        "output_format": "png",
+    }
+    talk.user("Draw.")
+    blob = talk.stream.put((PNG,))
+    picture = Document(media_type="image/png", name="image_0.png", blob=blob)
+    content = Native(api="openai-responses", value=value)
+    made = ServerToolCallRecorded(
+        response=RESPONSE, index=0, call_id="ig_1", name="image_generation", content=content
+    )
+    found = DocumentExtracted(
+        document=picture, call_id="ig_1", tool_name="image_generation", api="openai-responses"
+    )
+    talk.append(made, found)
+    (held,) = talk.documents()
+    assert told(held) == (4, "provider", "image_generation", "ig_1", None)
+
+
+def test_a_redacted_document_is_not_told_and_neither_are_those_of_a_redacted_result(
+    talk: hansard.Talk,
+) -> None:
+    call(talk)
+    talk.tool_result("call_1", {"a": PDF, "b": PNG})
+    talk.redact(5)
+    assert [held.path for held in talk.documents()] == ["/b"]
+    talk.redact(4)
+    assert talk.documents() == ()
+
+
+def test_a_fork_has_the_documents_of_its_origin(talk: hansard.Talk) -> None:
+    call(talk)
+    talk.tool_result("call_1", {"a": PDF})
+    fork = talk.fork("support/4711/otherwise")
+    talk.tool_result("call_2", {"b": PNG})
+    fork.user("And this?", documents=[PNG])
+    assert [held.origin for held in fork.documents()] == ["tool", "user"]
+
+
+def test_documents_are_told_at_a_version(talk: hansard.Talk) -> None:
+    talk.user(documents=[PDF])
+    talk.user(documents=[PNG])
+    assert len(talk.documents(at=2)) == 1
+    assert len(talk.documents()) == 2
+
+
+def test_a_conversation_that_has_not_begun_has_none(talk: hansard.Talk) -> None:
+    assert talk.documents() == ()
+
+
+def test_a_tool_is_named_as_its_caller_knows_it(talk: hansard.Talk) -> None:
+    talk.tools([{"name": "find/files", "input_schema": {"type": "object"}}])
+    talk.user("Look it up.")
+    name = talk.request("anthropic-messages")["tools"][0]["name"]
+    made = ToolCall(id="call_1", name=name, arguments={})
+    talk.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
+    result = ToolResult(call_id="call_1", content=(URL,))
+    talk.append(ToolResultRecorded(call_id="call_1", content=result))
+    (held,) = talk.documents()
+    assert held.tool_name == "find/files"
+
+
+def test_the_short_id_is_what_stands_before_the_first_dash() -> None:
+    assert short_id("1aedc46e-77") == "1aedc46e"
+    assert short_id("1aedc46e") == "1aedc46e"
+    assert short_id("-1aedc46e") == "-1aedc46e"
