@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from hansard.adapters.demo import claim
 from hansard.adapters.demo.history import objects
 from hansard.adapters.demo.sayings import Called, OpenAIApi, OtherApi, Said
 from hansard.adapters.demo.scenes import Answer, JsonObject
@@ -113,7 +114,9 @@ def answer(api: OpenAIApi | OtherApi, request: JsonObject) -> Said:
     """Return what the model says to a request."""
     called, answered = _SPOKEN[api]
     told = request.get("messages") or request.get("input") or request.get("contents")
-    *_, last = objects(told)
+    *_, last = messages = objects(told)
+    if claim.is_shown(messages):
+        return claim.SEEN
     return answered if _has_result(last) else called
 
 

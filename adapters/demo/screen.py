@@ -15,6 +15,7 @@ from hansard.adapters.cli.asking import said_in
 from hansard.adapters.cli.naming import Named
 from hansard.adapters.cli.quantities import counted, size
 from hansard.adapters.cli.timeline import STYLES
+from hansard.adapters.demo.shown_documents import WAYS, Told
 from hansard.adapters.demo.wrapping import Wrapped
 from hansard.projections.asides import Speaker
 from hansard.projections.replay import Outcome
@@ -135,6 +136,19 @@ class Screen:
             length = sum(len(part) for part in request.body_parts().values())
             deeds = Text(_deeds(request.report), "dim")
             table.add_row(name, counted(*said_in(request)), size(length), deeds)
+        self._console.print(table)
+
+    def shown(self, told: Iterable[Told]) -> None:
+        """Show where every API is shown each document of a result, as its request has it."""
+        self.heading("Where its papers go", "talk.fork(key).request(api), sent and answered")
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for style in ("cyan", "", "dim"):
+            table.add_column(style=style, overflow="fold")
+        for each in told:
+            table.add_row(Text(each.api, "bold"), Text("✓ sent", "green"), "answered, proven")
+            for document in each.documents:
+                name = output.flat(document.name)
+                table.add_row(f"  {name}", WAYS[document.where], document.block)
         self._console.print(table)
 
     def replayed(self, outcomes: list[Outcome]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,11 +11,14 @@ from hansard.adapters.cli import output, replaying
 from hansard.adapters.cli.naming import Named
 from hansard.adapters.demo import handover, support_agent
 from hansard.adapters.demo.asking import DemoFailed, answered, say
+from hansard.adapters.demo.claim import claims_desk
+from hansard.adapters.demo.claim_scene import end_claim, tell_claim, told_everywhere
 from hansard.adapters.demo.clients import SDKS, advice, is_installed, need, voice
 from hansard.adapters.demo.picture import parcels_in_a_van
 from hansard.adapters.demo.scenes import JsonObject
 from hansard.adapters.demo.screen import Screen
 from hansard.adapters.demo.server import DemoServer
+from hansard.adapters.demo.shown_documents import Told
 from hansard.adapters.demo.telling import Telling, opened
 from hansard.adapters.demo.voices import Voice
 from hansard.adapters.replaying import replays
@@ -36,20 +40,24 @@ def tell(telling: Telling) -> None:
     """Record the demo's conversation, show it, and fail where something is not as it must be."""
     with opened(telling) as (store, folder):
         screen = Screen(quiet=telling.as_json)
-        outcomes = _told(telling, store, folder, screen)
+        outcomes, everywhere = _told(telling, store, folder, screen)
         if telling.as_json:
-            output.json_line(_document(store, outcomes, kept=telling.keep))
+            output.json_line(_document(store, outcomes, everywhere, kept=telling.keep))
         screen.goodbye(store.url, kept=telling.keep)
 
 
-def _told(telling: Telling, store: Store, folder: Path, screen: Screen) -> list[Outcome]:
+def _told(
+    telling: Telling, store: Store, folder: Path, screen: Screen
+) -> tuple[list[Outcome], list[Told]]:
     talk = store.conversation(KEY)
     screen.hello(store.url, live=False)
     need(API)
-    agent = support_agent.SupportAgent()
+    agent, desk = support_agent.SupportAgent(), claims_desk(folder)
     with DemoServer(agent, openai=handover.answer, others=handover.answer) as server:
         with voice(API, telling.models[API], talk, server) as first:
             screen.heading("1  Anthropic", _call(first.api, first.model))
+            talk.instruct(support_agent.SYSTEM)
+            talk.tools([*_tools(support_agent.TOOLS), desk])
             _converse(talk, first, _file(folder, DOCUMENT, support_agent.REPORT), screen)
         for place, crossing in enumerate(handover.CROSSINGS, start=2):
             model = telling.models[crossing.api]
@@ -59,19 +67,24 @@ def _told(telling: Telling, store: Store, folder: Path, screen: Screen) -> list[
                 continue
             with voice(crossing.api, model, talk, server) as speaker:
                 _cross(talk, speaker, crossing, folder, screen)
+        with voice(API, telling.models[API], talk, server) as first:
+            screen.heading("8  A claim", "ToolRunner(talk, [open_claim], context={...}).run()")
+            result = tell_claim(talk, first, desk, screen)
+            models = {api: telling.models[api] for api in SDKS if is_installed(api)}
+            everywhere = list(told_everywhere(talk, result, models, server))
+            screen.shown(everywhere)
+            end_claim(talk, first, screen)
         screen.heading("And what comes next")
         say(talk, screen, "Thank you. What should I do if she writes again?")
         _look_back(talk, screen)
         outcomes = list(replays(talk))
         screen.replayed(outcomes)
-        _must_be_right(talk, outcomes, server)
-    return outcomes
+        _must_be_right(talk, outcomes, everywhere, server)
+    return outcomes, everywhere
 
 
 def _converse(talk: Talk, voice: Voice, report: Path, screen: Screen) -> None:
     """Tell the first part, on one API: tools, a search that pauses, a stream that breaks."""
-    talk.instruct(support_agent.SYSTEM)
-    talk.tools(_tools(support_agent.TOOLS))
     say(talk, screen, support_agent.QUESTION, [report])
     answered(talk, voice, screen, support_agent.RESULTS)
     say(talk, screen, support_agent.FOLLOW_UP)
@@ -136,21 +149,27 @@ def _file(folder: Path, name: str, content: bytes) -> Path:
     return path
 
 
-def _must_be_right(talk: Talk, outcomes: list[Outcome], server: DemoServer) -> None:
+def _must_be_right(
+    talk: Talk, outcomes: list[Outcome], everywhere: list[Told], server: DemoServer
+) -> None:
     refused = [event.version for event in talk.read() if event.type == "attempt.failed"]
     if refused:
         raise DemoFailed(f"the service refused what was sent: see version {refused[0]}")
-    if not all(outcome.is_proven for outcome in outcomes):
+    if not all(each.is_proven for each in (*outcomes, *everywhere)):
         raise DemoFailed("a request does not come to what was sent")
-    if len(server.requests) != len(outcomes):
+    if len(server.requests) != len(outcomes) + sum(len(told.outcomes) for told in everywhere):
         raise DemoFailed("not every request that was sent is recorded")
 
 
-def _document(store: Store, outcomes: list[Outcome], *, kept: bool) -> dict[str, object]:
+def _document(
+    store: Store, outcomes: list[Outcome], everywhere: list[Told], *, kept: bool
+) -> dict[str, object]:
     talk = store.conversation(KEY)
+    shown = [document for told in everywhere for document in told.documents]
     return {
         "url": store.url if kept else None,
         "key": KEY,
         "events": talk.head().version,
         "replay": replaying.document(outcomes),
+        "documents": [asdict(document) for document in shown],
     }

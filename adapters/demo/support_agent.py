@@ -2,13 +2,13 @@
 
 Five answers: two tool calls at once; a web search that pauses; its continuation, with citations; a
 stream that breaks; and, asked again, the whole answer. A sixth sums up what was said elsewhere
-since. All names and figures are made up.
+since, and a claim is opened (claim.py). All names and figures are made up.
 """
 
 import base64
 from threading import Lock
 
-from hansard.adapters.demo import handover
+from hansard.adapters.demo import claim, handover
 from hansard.adapters.demo.history import placed_blocks, runs
 from hansard.adapters.demo.pdf import one_page_pdf
 from hansard.adapters.demo.scenes import Answer, Cut, JsonObject, Scene
@@ -209,6 +209,9 @@ class SupportAgent:
     def __call__(self, request: JsonObject) -> Scene:
         """Return the answer to this request."""
         spoken = runs(placed_blocks(request))
+        of_a_claim = claim.answer(spoken[-1])
+        if of_a_claim is not None:
+            return of_a_claim
         prompts = sum(run.is_prompt for run in spoken)
         if prompts < 2:
             return _first_exchange(len(spoken), spoken[-1].role)

@@ -4,14 +4,16 @@ import base64
 import sys
 from itertools import chain
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 import hansard
+from hansard.adapters.demo.claim import CONTEXT, SIGNAL
 from hansard.adapters.demo.clients import SDKS, is_installed
 from hansard.adapters.demo.live import KEYS
-from hansard.adapters.demo.picture import parcels_in_a_van
+from hansard.adapters.demo.picture import parcels_in_a_van, torn_box
 from hansard.adapters.demo.wrapping import Wrapped
 from hansard.domain.events import RequestSent
 from hansard.domain.request_template import LiteralSpan, SharedSpan, Template
@@ -42,13 +44,14 @@ class TestTheDemo:
     def test_every_request_is_proven(self, told: Done) -> None:
         replay = told.document["replay"]
         assert told.code == 0
-        assert (replay["whole"], replay["rendered"], len(replay["requests"])) == (16, 16, 16)
+        assert (replay["whole"], replay["rendered"], len(replay["requests"])) == (18, 18, 18)
         assert replay["proven"] is True
 
     def test_every_kind_of_block_is_recorded(self, told: Done, command: Command) -> None:
         types = {event["type"] for event in command("show", KEY, "--json").documents}
         assert types == {
             "conversation.started",
+            "document.extracted",
             "instructions.set",
             "message.recorded",
             "reasoning.recorded",
@@ -57,6 +60,7 @@ class TestTheDemo:
             "response.interrupted",
             "server_tool_call.recorded",
             "server_tool_result.recorded",
+            "signal.received",
             "tool_call.recorded",
             "tool_result.recorded",
             "tools.declared",
@@ -84,11 +88,11 @@ class TestTheDemo:
     @pytest.mark.parametrize(
         ("api", "counted"),
         [
-            ("openai-chat", "34 messages"),
-            ("openai-responses", "42 items"),
-            ("gemini", "31 contents"),
-            ("ollama", "34 messages"),
-            ("bedrock-converse", "31 messages"),
+            ("openai-chat", "40 messages"),
+            ("openai-responses", "48 items"),
+            ("gemini", "36 contents"),
+            ("ollama", "40 messages"),
+            ("bedrock-converse", "35 messages"),
         ],
     )
     def test_a_request_of_each_api_is_drawn_and_written_as_json(
@@ -108,6 +112,58 @@ class TestTheDemo:
         drawn = base64.b64encode(parcels_in_a_van()).decode()
         assert drawn in command("request", KEY, "--api", api).out
 
+    @pytest.mark.parametrize(
+        ("api", "report", "photo"),
+        [
+            ("anthropic-messages", "inline", "inline"),
+            ("openai-chat", "behind", "behind"),
+            ("openai-responses", "inline", "inline"),
+            ("gemini", "inline", "inline"),
+            ("ollama", "words", "behind"),
+            ("bedrock-converse", "inline", "inline"),
+        ],
+    )
+    def test_documents_deep_in_a_result_reach_every_api_where_it_takes_them(
+        self, told: Done, command: Command, api: str, report: str, photo: str
+    ) -> None:
+        shown = [each for each in told.document["documents"] if each["api"] == api]
+        assert [(each["name"], each["where"]) for each in shown] == [
+            ("claim-C-118.pdf", report),
+            ("torn-box.png", photo),
+        ]
+        # The conversation is forked for each API as it stood when the result awaited its model.
+        request = command("request", f"{KEY}/{api}", "--api", api, "--json").document["request"]
+        pdf, png = (at(request, each["place"]) for each in shown)
+        assert ("JVBERi" in pdf) == (report != "words")
+        assert ("claim-C-118.pdf (application/pdf) cannot be shown" in pdf) == (report == "words")
+        assert base64.b64encode(torn_box()).decode() in png
+
+    def test_a_table_shows_their_places(self, command: Command) -> None:
+        shown = command("demo").out
+        assert "claim-C-118.pdf   in words       /messages/" in shown
+        assert "torn-box.png      behind it      /messages/" in shown
+        assert "torn-box.png      in the result  /contents/" in shown
+        assert shown.count("answered, proven") == 6
+
+    def test_a_signal_stands_behind_the_result_that_it_waited_for(
+        self, told: Done, command: Command
+    ) -> None:
+        kinds = [row[3] for row in command("show", KEY).columns]
+        at = kinds.index("signal delivery")
+        assert kinds[at - 2 : at] == ["tool call", "response"]
+        assert kinds[at + 1] == "result"
+        said = command("request", KEY, "--json").document["request"]["messages"]
+        assert said[32]["content"][0]["type"] == "tool_result"
+        assert said[32]["content"][-1] == {"type": "text", "text": SIGNAL}
+
+    def test_of_what_a_tool_was_told_the_record_keeps_what_it_may(
+        self, told: Done, command: Command
+    ) -> None:
+        file = Path(told.document["url"].removeprefix("sqlite:///"))
+        kept = b"".join(path.read_bytes() for path in file.parent.glob(f"{file.name}*"))
+        assert CONTEXT["tenant_id"].encode() in kept
+        assert CONTEXT["token"].encode() not in kept
+
     def test_what_was_searched_on_one_api_is_told_in_words_on_the_next(
         self, told: Done, command: Command
     ) -> None:
@@ -124,6 +180,7 @@ class TestTheDemo:
             'track_parcel {"parcel":"NW-20931"}',
             'depot_status {"depot":"North"}',
             'track_parcel {"parcel":"NW-20931"}',
+            'open_claim {"parcel":"NW-20931"}',
         ]
 
     def test_it_goes_to_another_store_and_is_proven_there(
@@ -141,14 +198,14 @@ class TestTheDemo:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         shown = command("demo")
         assert shown.code == 0
-        assert "16 of 16 requests hash to what was sent" in shown.out
+        assert "18 of 18 requests hash to what was sent" in shown.out
         assert "\x1b" not in shown.out
         assert list(tmp_path.iterdir()) == []
 
     def test_it_is_drawn_on_a_terminal(self) -> None:
         drawn = on_a_terminal("demo", columns=100)
         assert "\x1b[" in drawn
-        assert "16 of 16 requests hash to what was sent" in drawn
+        assert "18 of 18 requests hash to what was sent" in drawn
 
     def test_it_says_what_it_needs(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "anthropic", None)
@@ -175,7 +232,7 @@ class TestTheDemo:
         assert done.code == 0
         for extra in ("openai", "gemini", "bedrock"):
             assert f"left out: pip install 'hansard[{extra}]'" in done.out
-        assert "8 of 8 requests hash to what was sent" in done.out
+        assert "10 of 10 requests hash to what was sent" in done.out
 
     def test_live_needs_a_key(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in chain.from_iterable(KEYS.values()):
@@ -196,16 +253,16 @@ class TestReplay:
             *[["gemini", "gemini-3-pro-preview"]] * 2,
             *[["ollama", "qwen3"]] * 2,
             *[["bedrock-converse", "us.amazon.nova-pro-v1:0"]] * 2,
-            messages,
+            *[messages] * 3,
         ]
         assert all(len(row[4]) == 64 for row in rows)
 
     def test_verifying_says_what_was_proven(self, told: Done, command: Command) -> None:
         done = command("replay", KEY, "--verify")
         assert done.code == 0
-        assert [row[5] for row in done.columns] == ["rendered again"] * 16
+        assert [row[5] for row in done.columns] == ["rendered again"] * 18
         assert done.err == (
-            "16 of 16 requests hash to what was sent; 16 of 16 rendered again, byte for byte.\n"
+            "18 of 18 requests hash to what was sent; 18 of 18 rendered again, byte for byte.\n"
         )
 
     def test_bytes_that_are_not_what_was_sent_are_exit_code_1(
@@ -237,6 +294,14 @@ class TestReplay:
             store.conversation(KEY).user("Hello")
         done = command("replay", KEY, "--verify", "--url", url_of(tmp_path))
         assert (done.code, done.out, done.err) == (0, "", "No request was sent.\n")
+
+
+def at(request: Any, place: str) -> str:
+    """What stands at a JSON pointer."""
+    for step in place.split("/")[1:]:
+        request = request[int(step) if isinstance(request, list) else step]
+    assert isinstance(request, str)
+    return request
 
 
 def sent(
