@@ -155,9 +155,8 @@ def _entry(given: object, at: int) -> _Entry:
     """Return an entry; InvalidContent, which says what is wrong and where, for anything else."""
     where = f"entry {at} of the inputs"
     told = _members(given, where)
-    properties = told.get("properties")
-    others = cast("Mapping[str, Any]", properties) if isinstance(properties, Mapping) else {}
-    members = {**told, **others}
+    others = told.get("properties")
+    members = {**told, **cast("Mapping[str, Any]", others)} if isinstance(others, Mapping) else told
     call_id, content = text_if_given(f"the id of {where}", told.get("id")), told.get("content")
     return _Entry(
         id=call_id,

@@ -124,11 +124,15 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
             yield replace(message, blocks=blocks)
 
 
+def _role(message: Message) -> Role:
+    return message.role
+
+
 def _viewed(history: History, messages: Iterable[Message]) -> History:
     """Return a history of these of its messages alone."""
     turns = tuple(
         Turn(role, [block for message in said for block in message.blocks])
-        for role, said in groupby(messages, lambda message: message.role)
+        for role, said in groupby(messages, _role)
     )
     kept = [block for turn in turns for block in turn.blocks]
     stays = {id(block) for block in kept}

@@ -6,6 +6,7 @@ from uuid import UUID
 from hansard.domain import conversation, events
 from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
 from hansard.domain.errors import ConversationClosed, InvalidContent
+from hansard.domain.head import Head
 from hansard.domain.tools import ToolDefinition, tools_digest
 from tests.scenario import given
 
@@ -84,12 +85,31 @@ def test_a_result_without_a_call_id_is_refused() -> None:
     )
 
 
-def test_a_cancelled_call_gets_a_stand_in_for_its_result() -> None:
+def test_a_call_that_was_given_up_has_a_result_without_words() -> None:
     stand_in = ToolResult(call_id="toolu_1", content=(), is_error=True)
     given(STARTED, PROMPT, CALL).when(lambda head: conversation.cancel_call(head, "toolu_1")).then(
         events.ToolResultRecorded(
             call_id="toolu_1", content=stand_in, is_error=True, cancelled=True
         )
+    )
+
+
+def test_a_signal_that_waits_is_recorded_alone() -> None:
+    signal = events.SignalReceived(content=(Text(text="a bell rang"),), interrupts=True)
+    given(STARTED, PROMPT, CALL).when(lambda head: conversation.receive(head, (signal,))).then(
+        signal.model_copy(update={"interrupts": False})
+    )
+
+
+def test_signals_that_interrupt_stand_behind_the_results_of_the_calls_given_up() -> None:
+    signal = events.SignalReceived(name="bell")
+    given_up = conversation.cancel_call(Head(version=3), "toolu_1")
+    given(STARTED, PROMPT, CALL).when(
+        lambda head: conversation.receive(head, (signal, signal), given_up)
+    ).then(
+        *given_up,
+        signal.model_copy(update={"interrupts": True}),
+        signal.model_copy(update={"interrupts": True}),
     )
 
 
