@@ -112,3 +112,41 @@ def documents(
 
     with opened(context, url) as store:
         documents(store, key, at, save=save, as_json=as_json)
+
+
+def _entries(given: list[str] | None) -> list[str] | None:
+    for entry in given or ():
+        name, equals, _ = entry.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter("an entry is a name, `=` and a value.")
+    return given
+
+
+def context(
+    context: typer.Context,
+    key: Key,
+    entries: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", callback=_entries, help="Carry this; may be repeated."
+        ),
+    ] = None,
+    unset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Carry that no more; may be repeated."),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a conversation carries for its tools, or change it; no model is told of it.
+
+    It stands in the log in clear, and is never erased: no secret, nothing personal. Piped: name,
+    value.
+
+    Example: `hansard context support/4711 --set tenant_id=acme`
+    """
+    from hansard.adapters.cli import carried
+
+    given = dict(entry.split("=", 1) for entry in entries or ())
+    with opened(context, url) as store:
+        carried.context(store, key, given, unset or (), as_json=as_json)
