@@ -15,7 +15,6 @@ import pytest
 import hansard
 from hansard.adapters.request_check import Verdict
 from hansard.domain.content import Native
-from hansard.domain.errors import UnsupportedDocument
 from hansard.domain.events import (
     Event,
     MessageRecorded,
@@ -29,7 +28,7 @@ from hansard.domain.events import (
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.referee.violation import Violation
 from hansard.projections.requests.rendering import APIS
-from hansard.projections.requests.request import Request
+from hansard.projections.requests.request import Options, Request
 from tests.adapters.recorded_calls import known
 from tests.corpus.conversations import conversations, files
 from tests.corpus.going import Going
@@ -69,12 +68,6 @@ EXCUSED: Final[dict[tuple[str, str, str], str]] = {
     ("openai-compatible", "openai-chat", "types"): "members of the server's own go back to it",
     ("openai-responses", "openai-responses", "types"): "items go back as the service gave them",
 }
-UNREAD: Final = {
-    "direct-binary-audio-openai_chat.json",
-    "direct-binary-video-bedrock_claude.json",
-}
-"""Recordings that end with a prompt that the service refused, for what it held."""
-
 CUT: Final = "...<truncated "
 """Where the recordings themselves lack the rest of a long string: no picture is whole there."""
 
@@ -109,27 +102,8 @@ def own(one: Played) -> str:
     return one.steps[0].call.api
 
 
-def asked(one: Played, api: str, version: int | None = None) -> Request | None:
-    """The request; None where nobody has answered yet what the model cannot read."""
-    model = None if api == own(one) else MODELS[api]
-    try:
-        return one.talk.request(api, at=version, model=model)
-    except UnsupportedDocument as exc:
-        assert not any(map(is_answer, heard(one, exc.version, version)))
-        return None
-
-
-def heard(one: Played, after: int, until: int | None) -> Iterator[Event]:
-    return (
-        known(each)
-        for each in one.history()
-        if after < each.version and (until is None or each.version <= until)
-    )
-
-
-def is_answer(event: Event) -> bool:
-    is_of_response = type(event) in KINDS and getattr(event, "response", None) is not None
-    return is_of_response or getattr(event, "role", None) == "assistant"
+def asked(one: Played, api: str, version: int | None = None) -> Request:
+    return one.talk.request(api, at=version, model=None if api == own(one) else MODELS[api])
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -138,8 +112,6 @@ def test_no_rule_of_the_service_is_broken(
 ) -> None:
     for one in played(name):
         request = asked(one, api)
-        if request is None:
-            continue
         breaches = [told for told in verdict(api, request).violations if not why(name, api, told)]
         breaches = [told for told in breaches if not is_cut(request.body, told.where)]
         report(record_property, REFUSED, Counter(refused=len(breaches)), f"{own(one)} {api}")
@@ -171,8 +143,6 @@ def test_no_rule_is_broken_at_any_step(name: str, api: str) -> None:
     for one in played(name):
         for version in steps_of(one):
             request = asked(one, api, version)
-            if request is None:
-                continue
             said = [told for told in refused(api, request) if not why(name, api, told)]
             assert [told for told in said if not is_cut(request.body, told.where)] == [], version
 
@@ -189,10 +159,8 @@ def steps_of(one: Played) -> Iterator[int]:
 @pytest.mark.parametrize("api", APIS)
 def test_the_same_events_make_the_same_bytes(name: str, api: str) -> None:
     for one in played(name):
-        made, version = asked(one, api), one.talk.head().version
-        if made is None:
-            continue
-        again = one.talk.render(version, made.options)
+        made, version = one.talk.request(api), one.talk.head().version
+        again = one.talk.render(version, Options(api=api))
         assert made.body_parts() == again.body_parts()
         assert made.report == again.report
 
@@ -202,10 +170,7 @@ def test_nothing_is_lost_that_the_report_does_not_name(
     name: str, api: str, record_property: RecordProperty
 ) -> None:
     for one in played(name):
-        request = asked(one, api)
-        if request is None:
-            continue
-        there = Going(api, request)
+        there = Going(api, asked(one, api))
         found: dict[str, Counter[str]] = {}
         for recorded in one.history():
             event = known(recorded)
@@ -234,21 +199,10 @@ def test_every_excuse_is_still_needed() -> None:
         for name in FILES
         for one in played(name)
         for api in APIS
-        for request in filter(None, [asked(one, api)])
-        for said in verdict(api, request).violations
-        if not is_cut(request.body, said.where)
+        for said in verdict(api, asked(one, api)).violations
+        if not is_cut(asked(one, api).body, said.where)
     }
     assert broken == set(EXCUSED)
-
-
-def test_all_but_what_was_refused_goes_to_every_api() -> None:
-    """What its service refused as it was recorded, nobody has answered."""
-    found = {name for name in FILES if any(map(unread, played(name)))}
-    assert {name.rpartition("matrix-")[2] for name in found} == UNREAD
-
-
-def unread(one: Played) -> bool:
-    return any(asked(one, api) is None for api in APIS)
 
 
 def test_all_six_apis_are_spoken_and_told() -> None:
