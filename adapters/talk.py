@@ -25,7 +25,6 @@ from hansard.adapters.lineage import Stretch
 from hansard.adapters.results import Rejected, record_result
 from hansard.adapters.stream import Stream
 from hansard.adapters.talk_wire import TalkWire
-from hansard.adapters.tool_results import give_result
 from hansard.adapters.writing import Done
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
@@ -159,6 +158,8 @@ class Talk:
         Durable when it returns. A call has one result: giving it again changes nothing, another is
         kept beside the history, and the answer says so. docs/documents.md tells what is found.
         """
+        from hansard.adapters.tool_results import give_result
+
         call = text_given("a call's id", call_id)
         return give_result(self.stream, call, content, is_error=bool(is_error))
 

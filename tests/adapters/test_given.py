@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 
 import hansard
 from hansard.domain import encoding, errors
-from hansard.domain.content import ToolResult
+from hansard.domain.content import Document, ToolResult
 from tests.factories import prompt
 
 Deed = Callable[[Any], object]
@@ -34,6 +35,18 @@ REFUSED: dict[str, tuple[Deed, str]] = {
     "bytes for documents": (lambda talk: talk.user("a", documents=b"%PDF Ada"), r"documents=\["),
     "a number for documents": (lambda talk: talk.user("a", documents=5), r"documents=\["),
     "a number as a document": (lambda talk: talk.user("a", documents=[b"", 5]), r"pathlib\.Path"),
+    "a document of no media type": (
+        lambda talk: talk.user("a", documents=[Document(media_type="Ada", url="https://a/b")]),
+        "type/subtype",
+    ),
+    "a document of nothing": (
+        lambda talk: talk.user("a", documents=[b"%PDF", Document(media_type="a/b", name="Ada")]),
+        "`url`",
+    ),
+    "a result with a document of no media type": (
+        lambda talk: talk.tool_result("a", {"b": Document(media_type="Ada", url="https://a/b")}),
+        "type/subtype",
+    ),
     "no instructions": (lambda talk: talk.instruct(None), r"text .* not NoneType"),
     "a name for tools": (lambda talk: talk.tools("Ada"), "list"),
     "a number for tools": (lambda talk: talk.tools(5), "list"),
@@ -109,6 +122,21 @@ def test_a_document_needs_no_text() -> None:
     talk.user(documents=[b"%PDF"])
     talk.user("", documents=[b"%PDF"])
     assert talk.head().exchange == 2
+
+
+def test_a_document_of_the_users_has_a_harmless_name_and_the_usual_spelling_of_its_type() -> None:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    given = Document(media_type="Image/PNG", name="../../a.png", url="https://example.com/a.png")
+    talk.user(documents=[given])
+    (held,) = talk.documents()
+    assert (held.document.media_type, held.document.name) == ("image/png", "a.png")
+
+
+def test_a_pipe_is_no_document(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    talk = hansard.connect("memory://").conversation("support/4711")
+    with pytest.raises(errors.InvalidContent, match="no regular file"):
+        talk.user(documents=[tmp_path / "pipe"])
 
 
 def test_a_value_of_the_wrong_kind_is_not_shown() -> None:

@@ -1,8 +1,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hansard.domain.documents import media_type_of, modality_of
+from hansard.domain.content import Blob, Document
+from hansard.domain.documents import (
+    media_type_found,
+    media_type_given,
+    media_type_of,
+    modality_of,
+    name_of,
+    reference_to,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,3 +49,94 @@ def test_bytes_say_what_they_are_and_else_their_name_does(
 )
 def test_a_media_type_travels_as_a_modality(media_type: str, modality: str) -> None:
     assert modality_of(media_type) == modality
+
+
+@pytest.mark.parametrize(
+    ("given", "media_type"),
+    [
+        ("application/pdf", "application/pdf"),
+        ("Image/PNG", "image/png"),
+        (" text/html; charset=UTF-8 ", "text/html; charset=UTF-8"),
+        ("text/html;", "text/html"),
+        ("application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"),
+        ("nonsense", None),
+        ("a/b/c", None),
+        ("image/", None),
+        ("image /png", None),
+        ("text/plain; a=\nb", None),
+        ("text/plain\x00", None),
+        ("a/" + "b" * 300, None),
+        ("", None),
+    ],
+)
+def test_a_media_type_is_a_type_a_subtype_and_perhaps_parameters(
+    given: str, media_type: str | None
+) -> None:
+    assert media_type_given(given) == media_type
+
+
+@pytest.mark.parametrize(
+    ("declared", "first", "name", "media_type"),
+    [
+        ("image/png", b"\xff\xd8\xff", None, "image/jpeg"),
+        ("image/png", b"???", "a.jpeg", "image/png"),
+        (None, b"???", "a.csv", "text/csv"),
+        ("application/octet-stream", b"???", "a.csv", "text/csv"),
+        ("nonsense", b"???", None, "application/octet-stream"),
+        ("application/pdf; version=2", b"%PDF-", None, "application/pdf; version=2"),
+    ],
+)
+def test_bytes_then_what_was_said_then_the_name_tell_the_type_of_what_came_from_outside(
+    declared: str | None, first: bytes, name: str | None, media_type: str
+) -> None:
+    assert media_type_found(declared, first, name) == media_type
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("report.pdf", "report.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\papers\\report.pdf", "report.pdf"),
+        ("papers/", "papers"),
+        ("..", None),
+        ("../..", None),
+        ("/", None),
+        (" ", None),
+        ("", None),
+        (None, None),
+        ("a\x00b\x1b[31m\n.pdf", "ab[31m.pdf"),
+        ("\u202ereport.exe", "report.exe"),
+        ("\ud800.pdf", ".pdf"),
+        ("a" * 300 + ".pdf", "a" * 251 + ".pdf"),
+        ("a" * 300, "a" * 255),
+        ("ä" * 200 + ".pdf", "ä" * 125 + ".pdf"),
+        ("a." + "b" * 300, "a." + "b" * 253),
+    ],
+)
+def test_the_name_of_a_document_is_the_last_part_of_its_path(
+    given: str | None, name: str | None
+) -> None:
+    assert name_of(given) == name
+
+
+@given(st.text())
+def test_no_name_leads_anywhere_and_naming_again_changes_nothing(given: str) -> None:
+    name = name_of(given)
+    if name is not None:
+        assert name not in ("", ".", "..")
+        assert not set(name) & set("/\\\0")
+        assert len(name.encode()) <= 255
+        assert name_of(name) == name
+
+
+def test_what_stands_for_a_document_tells_what_is_known_of_it() -> None:
+    blob = Blob(sha256="0123456789abcdef", size=1)
+    held = Document(media_type="image/png", name="a.png", blob=blob)
+    assert reference_to(held) == {
+        "document": "01234567",
+        "name": "a.png",
+        "media_type": "image/png",
+    }
+    linked = Document(media_type="image/png", url="https://example.com/a.png")
+    assert list(reference_to(linked)) == ["url", "media_type"]
