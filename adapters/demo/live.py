@@ -30,6 +30,8 @@ QUESTION: Final = (
     "Which reference does the report carry, and at which gate is parcel NW-20931? Name both."
 )
 AGAIN: Final = "Name the report's reference and the parcel's gate once more, from what was said."
+QUESTION_WITHOUT: Final = "At which gate is parcel NW-20931?"
+AGAIN_WITHOUT: Final = "Name the parcel's gate once more, from what was said."
 _AWS: Final = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")
 KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -44,7 +46,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """The variables that the SDK of each API looks for; one of them says that the service is there."""
 
 _NO_PDF: Final = frozenset({"ollama"})
-"""Who is shown pictures alone: what the report says is not asked there."""
+"""Who takes no report, so that none is given, and nothing asked of it, where they begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +126,23 @@ def _conversation(
     talk = store.conversation(f"live/{api}")
     talk.instruct(SYSTEM)
     talk.tools(tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel")
-    say(talk, screen, QUESTION, [report])
+    has_report = api not in _NO_PDF
+    if has_report:
+        say(talk, screen, QUESTION, [report])
+    else:
+        say(talk, screen, QUESTION_WITHOUT)
     with voice(api, telling.models[api], talk, None) as model:
         said = answered(talk, model, screen, results)
-    if api not in _NO_PDF:
+    if has_report:
         yield Check(api, "names what stands in the PDF alone", names(said, facts.reference), said)
     yield Check(api, "names what the tool gave", names(said, facts.gate), said)
     following = apis[(apis.index(api) + 1) % len(apis)]
     if following != api:
         screen.heading(f"{api}, on to {following}")
-        say(talk, screen, AGAIN)
+        say(talk, screen, AGAIN if has_report else AGAIN_WITHOUT)
         with voice(following, telling.models[following], talk, None) as model:
             said = answered(talk, model, screen, results)
-        readable = {api, following} - _NO_PDF
-        knows = names(said, facts.gate) and (not readable or names(said, facts.reference))
+        knows = names(said, facts.gate) and (not has_report or names(said, facts.reference))
         yield Check(following, f"knows what {api} was told", knows, said)
     proven = all(outcome.is_proven for outcome in replays(talk))
     yield Check(api, "every request is proven", proven, "")
