@@ -19,6 +19,7 @@ from hansard.adapters.talk import Talk
 from hansard.adapters.tool_results import give_result
 from hansard.adapters.tools import waiting
 from hansard.adapters.tools.calling import Outcome, Work, failure
+from hansard.adapters.tools.once import given_in_exchange, repeated
 from hansard.adapters.tools.python_tools import tool
 from hansard.adapters.tools.tool import Failed, Tool
 from hansard.adapters.tools.unknown_tools import MOST_IN_A_ROW, last_in_a_row, no_such_tool
@@ -113,12 +114,16 @@ class ToolRunner:
         level = self._conversation_level()
         told = level.merge(self._context).merge(context)
         metadata = kept(told, (*level, *self._persist))
-        work = [self._work(call, told, metadata) for call in self.talk.open_calls()]
-        if not work or work[0].is_known:
-            return _Round(tuple(work), 0)
-        stream, head = self.talk.stream, self.talk.head()
-        read = backwards(self.talk.backend, stream.lineage(head.version, head))
-        return _Round(tuple(work), last_in_a_row(read))
+        calls = self.talk.open_calls()
+        given = set(self._given(calls))
+        work: list[Work] = []
+        for call in calls:
+            called = self._called(call.name, given)
+            is_known = call.name in self.tools
+            work.append(Work(call, called, told, metadata, self._timeout, is_known=is_known))
+            given.add(call.name)
+        before = 0 if not work or work[0].is_known else self._unknown_before()
+        return _Round(tuple(work), before)
 
     def _conversation_level(self) -> ToolCallContext:
         """Return what the conversation carries; only what is new of it is read."""
@@ -128,12 +133,26 @@ class ToolRunner:
         self._seen = max(until, self._seen)
         return self._carried
 
-    def _work(self, call: ToolCall, told: ToolCallContext, metadata: Mapping[str, str]) -> Work:
-        called = self.tools.get(call.name)
-        is_known = called is not None
+    def _called(self, name: str, given: set[str]) -> Tool:
+        """Return what is called by a name, where these tools have given their results already."""
+        called = self.tools.get(name)
         if called is None:
-            called = _missing(call.name, tuple(self.tools))
-        return Work(call, called, told, metadata, self._timeout, is_known=is_known)
+            return _missing(name, tuple(self.tools))
+        if called.advice is not None and name in given:
+            return repeated(called.definition, called.advice)
+        return called
+
+    def _given(self, calls: list[ToolCall]) -> frozenset[str]:
+        """Return the tools that gave a result in this exchange, if any of the calls depends on it."""
+        called = (self.tools.get(call.name) for call in calls)
+        if all(each is None or each.advice is None for each in called):
+            return frozenset()
+        return given_in_exchange(self.talk)
+
+    def _unknown_before(self) -> int:
+        head = self.talk.head()
+        stretches = self.talk.stream.lineage(head.version, head)
+        return last_in_a_row(backwards(self.talk.backend, stretches))
 
     def _record(self, work: Work, outcome: Outcome) -> ToolRun:
         """Record a result; what no record can hold is an error of the tool."""

@@ -46,7 +46,12 @@ WRAPPERS: dict[str, tuple[Any, ...]] = {
     "Tool.renamed": ("whoever",),
     "Tool.described": ("Say it.",),
     "Tool.transformed": (loud,),
+    "Tool.truncated": (),
+    "Tool.once": ("Go on.",),
     "Tool.observed": (unseen,),
+    "Tool.truncated": (100,),
+    "Tool.once": ("Read it.",),
+    "Tool.answering": (),
 }
 
 
@@ -154,6 +159,27 @@ def test_what_transforms_changes_results_and_no_errors() -> None:
     assert who.transformed(loud).call({}, CONTEXT) == "HELLO ACME"
     failing = hansard.tool(fail).transformed(loud)
     assert failing.call({}, CONTEXT) == hansard.Failed("no")
+
+
+def test_a_text_of_too_many_characters_is_cut_and_says_so() -> None:
+    @hansard.tool
+    def read(length: int) -> str:
+        return "x" * length
+
+    assert read.truncated().call({"length": 10_000}, CONTEXT) == "x" * 10_000
+    assert (
+        read.truncated().call({"length": 10_001}, CONTEXT)
+        == "x" * 10_000 + "\n... [truncated, 10000 chars shown]"
+    )
+    assert read.truncated(1).call({"length": 2}, CONTEXT) == "x\n... [truncated, 1 chars shown]"
+
+
+def test_what_is_no_text_is_not_cut() -> None:
+    @hansard.tool
+    def read() -> list[str]:
+        return ["x" * 20_000]
+
+    assert read.truncated().call({}, CONTEXT) == ["x" * 20_000]
 
 
 def test_what_observes_is_told_of_results_and_of_exceptions() -> None:

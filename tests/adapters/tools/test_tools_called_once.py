@@ -1,0 +1,127 @@
+"""Tools that are called once in an exchange: told from the log, whoever runs them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hansard
+from hansard.domain.content import ToolCall
+from hansard.domain.events import ToolCallRecorded
+from tests.adapters.tools.conversations import asked, told
+
+AGAIN = (
+    "ALREADY LOADED. The body of 'manual' was returned earlier in this turn \u2014 read it from your "
+    "conversation history above. Do not call this tool again.\n"
+)
+
+
+@pytest.fixture
+def talk() -> hansard.Talk:
+    return hansard.connect("memory://").conversation("support/4711")
+
+
+def manual() -> str:
+    """Read the manual."""
+    return "Press the button."
+
+
+def broken() -> str:
+    """Read what cannot be read."""
+    raise OSError("no disk")
+
+
+def texts(talk: hansard.Talk) -> list[str]:
+    return [text for _, text, _ in told(talk)]
+
+
+def called(talk: hansard.Talk, call_id: str, name: str = "manual") -> None:
+    """The model calls a tool again, in the same exchange."""
+    call = ToolCall(id=call_id, name=name, arguments={})
+    talk.append(ToolCallRecorded(call_id=call_id, name=name, content=call))
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_the_second_call_of_a_round_is_told_where_the_result_stands(
+    talk: hansard.Talk, parallel: bool
+) -> None:
+    thirty_two: list[tuple[str, dict[str, str]]] = [("manual", {})] * 32
+    asked(talk, *thirty_two)
+    once = hansard.tool(manual).once("Go on.")
+    hansard.ToolRunner(talk, [once], parallel=parallel).run()
+    assert texts(talk) == ["Press the button.", *[f"{AGAIN}Go on."] * 31]
+    assert not any(is_error for _, _, is_error in told(talk))
+
+
+def test_so_is_one_of_a_later_round_by_another_runner(talk: hansard.Talk) -> None:
+    asked(talk, ("manual", {}))
+    hansard.ToolRunner(talk, [hansard.tool(manual).once()]).run()
+    called(talk, "later")
+    hansard.ToolRunner(talk, [hansard.tool(manual).once()]).run()
+    assert texts(talk) == ["Press the button.", AGAIN]
+
+
+def test_in_another_process_too(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'talks.db'}"
+    for number in (1, 2):
+        with hansard.connect(url) as store:
+            talk = store.conversation("support/4711")
+            if number == 1:
+                talk.user("Help")
+            called(talk, f"call_{number}")
+            hansard.ToolRunner(talk, [hansard.tool(manual).once()]).run()
+    with hansard.connect(url) as store:
+        assert texts(store.conversation("support/4711")) == ["Press the button.", AGAIN]
+
+
+def test_a_new_prompt_begins_anew(talk: hansard.Talk) -> None:
+    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+    for _ in range(2):
+        asked(talk, ("manual", {}))
+        runner.run()
+    assert texts(talk) == ["Press the button."] * 2
+
+
+def test_an_error_is_no_result_that_could_be_read(talk: hansard.Talk) -> None:
+    asked(talk, ("broken", {}))
+    runner = hansard.ToolRunner(talk, [hansard.tool(broken).once()])
+    runner.run()
+    called(talk, "later", "broken")
+    runner.run()
+    assert texts(talk) == ["Error: no disk"] * 2
+
+
+def test_a_conversation_without_a_prompt_keeps_no_count(talk: hansard.Talk) -> None:
+    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+    for number in range(2):
+        called(talk, f"call_{number}")
+        runner.run()
+    assert texts(talk) == ["Press the button."] * 2
+
+
+def test_an_answer_that_was_given_up_does_not_count(talk: hansard.Talk) -> None:
+    asked(talk, ("manual", {}))
+    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+    runner.run()
+    talk.edit(2, "Where is the other one?")
+    called(talk, "later")
+    runner.run()
+    assert texts(talk) == ["Press the button."] * 2
+
+
+def test_it_goes_by_the_name_that_the_caller_gave(talk: hansard.Talk) -> None:
+    runner = hansard.ToolRunner(talk, [hansard.tool(manual, name="the/manual").once()])
+    runner.declare()
+    talk.user("Help")
+    request: Any = talk.request("openai-chat")
+    spelled = request["tools"][0]["function"]["name"]
+    for number in range(2):
+        called(talk, f"call_{number}", spelled)
+        runner.run()
+    assert texts(talk) == ["Press the button.", AGAIN.replace("manual", "the/manual")]
+
+
+def test_other_tools_are_called_as_often_as_they_are(talk: hansard.Talk) -> None:
+    asked(talk, ("manual", {}), ("manual", {}))
+    hansard.ToolRunner(talk, [manual]).run()
+    assert texts(talk) == ["Press the button."] * 2
