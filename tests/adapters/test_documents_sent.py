@@ -1,0 +1,128 @@
+"""Documents deep in a tool's result, as real clients send them, and as the record proves it."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ollama
+import openai
+import pytest
+
+import hansard
+from hansard.adapters.demo.connection import Reply
+from hansard.adapters.replaying import replays
+from hansard.projections.requests.document_tags import PREAMBLE
+from hansard.projections.requests.request import Request
+from tests import gemini_wire, ollama_wire
+from tests.adapters.replaying_server import replaying, whole
+from tests.adapters.sdk_calls import genai_client
+
+JsonObject = dict[str, Any]
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class Aiohttp:DeprecationWarning")
+
+PNG = b"\x89PNG\r\n\x1a\n"
+ENCODED = base64.b64encode(PNG).decode()
+
+
+def chatted(calls: list[JsonObject]) -> JsonObject:
+    message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": calls}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "tool_calls"}
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_790_000_000}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return {**head, "model": "gpt-4.1", "choices": [choice], "usage": usage}
+
+
+def by_chat(url: str, talk: hansard.Talk, request: Request) -> None:
+    plain = openai.OpenAI(base_url=url, api_key="x", max_retries=0)
+    talk.record(plain).chat.completions.create(model="gpt-4.1", **request)
+    plain.close()
+
+
+def by_gemini(model: str) -> Callable[[str, hansard.Talk, Request], None]:
+    def ask(url: str, talk: hansard.Talk, request: Request) -> None:
+        client: Any = talk.record(genai_client(url.removesuffix("/v1")), splice=True)
+        with client:
+            client.models.generate_content(model=model, **request)
+
+    return ask
+
+
+def by_ollama(url: str, talk: hansard.Talk, request: Request) -> None:
+    client: Any = talk.record(ollama.Client(host=url.removesuffix("/v1")), splice=True)
+    with client:
+        client.chat(model="qwen3", **request)
+
+
+@dataclass(frozen=True)
+class Way:
+    """An API, the model that is asked, what it answers, and whether results may hold pictures."""
+
+    api: str
+    model: str
+    answer: JsonObject
+    ask: Callable[[str, hansard.Talk, Request], None]
+    is_inline: bool = False
+
+    def __str__(self) -> str:
+        return self.model
+
+
+CALLED = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+SAID = gemini_wire.said(gemini_wire.call(name="look"))
+WAYS = [
+    Way("openai-chat", "gpt-4.1", chatted([CALLED]), by_chat),
+    Way("gemini", "gemini-2.5-pro", SAID, by_gemini("gemini-2.5-pro")),
+    Way("gemini", "gemini-3-pro", SAID, by_gemini("gemini-3-pro"), is_inline=True),
+    Way(
+        "ollama",
+        "qwen3",
+        ollama_wire.last({"content": "", "tool_calls": [ollama_wire.call("look", "call_1")]}),
+        by_ollama,
+    ),
+]
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[hansard.Talk]:
+    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+        talk = store.conversation("talk")
+        talk.user("What is there?")
+        yield talk
+
+
+def asked_twice(talk: hansard.Talk, way: Way) -> JsonObject:
+    """Ask, give the result of the call, ask again; return what was sent then."""
+    answer: Reply = whole(way.answer)
+    with replaying(answer, answer) as server:
+        way.ask(server.url, talk, talk.request(way.api, model=way.model))
+        (call,) = talk.open_calls()
+        talk.tool_result(call.id, {"found": [{"at": "the lake", "picture": PNG}]})
+        way.ask(server.url, talk, talk.request(way.api, model=way.model))
+    sent: JsonObject = json.loads(server.requests[-1].body)
+    return sent
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_document_deep_in_a_result_reaches_the_model(talk: hansard.Talk, way: Way) -> None:
+    sent = asked_twice(talk, way)
+    *_, last = sent["contents" if way.api == "gemini" else "messages"]
+    assert ENCODED in json.dumps(last)
+    assert json.dumps(sent).count(ENCODED) == 1
+    assert (PREAMBLE in json.dumps(last)) != way.is_inline
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_what_was_synthesised_is_pinned_by_what_was_sent_and_is_no_event(
+    talk: hansard.Talk, way: Way
+) -> None:
+    asked_twice(talk, way)
+    outcomes = list(replays(talk))
+    assert [outcome.is_whole for outcome in outcomes] == [True, True]
+    assert [outcome.is_rendered for outcome in outcomes] == [True, True]
+    told = [event.type for event in talk.read()]
+    assert told.count("tool_result.recorded") == told.count("document.extracted") == 1
+    said = [event.body for event in talk.read() if event.type == "message.recorded"]
+    assert [json.loads(body or b"")["role"] for body in said].count("user") == 1
