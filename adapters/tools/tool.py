@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
@@ -27,10 +26,6 @@ ToolCallable: TypeAlias = Callable[[JsonObject, ToolCallContext], object]
 
 LONGEST: Final = 10_000
 """How many characters of a text are enough, where a tool is truncated."""
-
-
-LONGEST: Final = 10_000
-"""How many characters of a text a model is shown, where a tool is truncated and nobody says more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +84,6 @@ class Tool:
         """
         return replace(self, advice=text_given("an advice", advice))
 
-    def truncated(self, longest: int = LONGEST) -> Tool:
-        """Return a tool of whose texts so many characters are kept, and that says where it cut one.
-
-        Only a result that is a text is cut, and what is cut is not recorded.
-        """
-        if isinstance(longest, bool) or longest < 0:
-            raise InvalidContent("what a text is cut to is a number of characters, 0 or more")
-        return self.transformed(partial(_cut, longest))
-
-    def once(self, advice: str = "") -> Tool:
-        """Return a tool that a runner calls once an exchange: a model that repeats itself is told so.
-
-        `advice` is what it is told besides. A call that failed may be repeated.
-        """
-        return replace(self, advice=text_given("the advice", advice))
-
-    def answering(self) -> Tool:
-        """Return a tool whose result is the answer: `run_until_answered` asks no model behind it."""
-        return replace(self, answers=True)
-
     def observed(self, watch: Callable[[JsonObject, object], object]) -> Tool:
         """Return a tool of which somebody is told, behind each call: its arguments and its result.
 
@@ -134,12 +109,6 @@ def _cut(given: object, characters: int) -> object:
     if not isinstance(given, str) or len(given) <= characters:
         return given
     return f"{given[:characters]}\n... [truncated, {characters} chars shown]"
-
-
-def _cut(longest: int, given: object) -> object:
-    if not isinstance(given, str) or len(given) <= longest:
-        return given
-    return f"{given[:longest]}\n... [truncated, {longest} chars shown]"
 
 
 def _then(given: object, change: Callable[[object], object]) -> object:

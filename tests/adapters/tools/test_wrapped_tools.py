@@ -49,9 +49,6 @@ WRAPPERS: dict[str, tuple[Any, ...]] = {
     "Tool.truncated": (),
     "Tool.once": ("Go on.",),
     "Tool.observed": (unseen,),
-    "Tool.truncated": (100,),
-    "Tool.once": ("Read it.",),
-    "Tool.answering": (),
 }
 
 
