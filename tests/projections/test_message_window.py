@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -316,3 +317,54 @@ def test_any_api_takes_what_is_left_or_nothing_is_left(
     if model and api == "anthropic-messages":
         named["max_tokens"] = 1024
     assert hansard.check_request(api, {**request.body, **named}).violations == ()
+
+
+def prompts_once(story: Story) -> None:
+    story.user(f"prompt {len(story.events)}")
+
+
+def rings(story: Story) -> None:
+    signal(story, f"bell {len(story.events)}")
+
+
+def answers(story: Story) -> None:
+    story.ask()
+    story.answer(f"answer {len(story.events)}")
+
+
+def looks(story: Story) -> None:
+    place = len(story.events)
+    looks_up(story, f"toolu_{place}", f"toolu_{place}b", shows=bool(place % 2))
+
+
+def is_interrupted(story: Story) -> None:
+    place = len(story.events)
+    story.ask()
+    story.answer(tool_use(f"toolu_{place}"), stop="tool_use")
+    story.cancelled(f"toolu_{place}")
+    signal(story, "stop", interrupts=True)
+
+
+@given(
+    st.lists(
+        st.sampled_from([prompts_once, rings, answers, looks, is_interrupted]),
+        min_size=1,
+        max_size=16,
+    ),
+    windows,
+)
+def test_no_more_exchanges_are_read_than_there_are_messages_and_all_that_is_needed(
+    deeds: list[Callable[[Story], None]], window: MessageWindow
+) -> None:
+    story = Story()
+    story.instruct("be kind")
+    story.user("begin")
+    for deed in deeds:
+        deed(story)
+    read = in_window(history(within(story, exchanges_of(window))), window)
+    whole = in_window(history(story.events), window)
+    assert said_in(read) == said_in(whole)
+
+
+def said_in(told: History) -> list[tuple[str, list[object]]]:
+    return [(turn.role, [block.plain for block in turn.blocks]) for turn in told.turns]
