@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 from pydantic import ValidationError
 
 from hansard.adapters.arguments import kind_of, several, text_if_given
-from hansard.adapters.given_documents import PutBlob, described, stored
+from hansard.adapters.given_documents import Shelf, described, must_hold, stored
 from hansard.domain.content import Document, Native, Text
 from hansard.domain.errors import InvalidContent
 from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
@@ -20,7 +20,7 @@ GivenTool: TypeAlias = ToolDefinition | BuiltinTool | Native | Mapping[str, Any]
 _Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 
 
-def prompt(text: object, documents: object, put: PutBlob) -> tuple[Text | Document, ...]:
+def prompt(text: object, documents: object, shelf: Shelf) -> tuple[Text | Document, ...]:
     """Return what a user says, documents first; InvalidContent where no record can hold it.
 
     Nothing is stored of what is refused. Blank text alone is: no provider takes it.
@@ -29,7 +29,8 @@ def prompt(text: object, documents: object, put: PutBlob) -> tuple[Text | Docume
     attached = tuple(described(given) for given in several("documents", documents))
     if said is not None and not said.strip() and not attached:
         raise InvalidContent("the prompt is blank: give it text or a document")
-    kept = tuple(stored(given, put) for given in attached)
+    must_hold(shelf, attached)
+    kept = tuple(stored(given, shelf) for given in attached)
     return kept if said is None else (*kept, Text(text=said))
 
 

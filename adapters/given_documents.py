@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from hansard.adapters.arguments import kind_of
@@ -27,8 +27,18 @@ logger = logging.getLogger("hansard")
 GivenDocument: TypeAlias = Path | bytes | Document
 """A document as callers give it: a file, its bytes, or one that is described already."""
 
-PutBlob: TypeAlias = Callable[[Iterable[bytes]], Blob]
-"""Stores bytes and returns their reference."""
+
+class Shelf(Protocol):
+    """Where the bytes of a conversation's documents are; a `Stream` is one."""
+
+    def put(self, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes, and return their reference."""
+        ...
+
+    def holds(self, blob: Blob) -> bool:
+        """Whether bytes are stored there already."""
+        ...
+
 
 _READ_BY_PROVIDERS: Final = frozenset({"http", "https"})
 _PIECE: Final = 1024 * 1024
@@ -70,15 +80,24 @@ def described(given: object) -> Document | Unstored:
             )
 
 
-def stored(given: Document | Unstored, put: PutBlob) -> Document:
+def must_hold(shelf: Shelf, given: Iterable[Document | Unstored]) -> None:
+    """Raise InvalidContent where one of these documents has its bytes in another conversation."""
+    blobs = dict.fromkeys(each.blob for each in given if isinstance(each, Document))
+    if not all(blob is None or shelf.holds(blob) for blob in blobs):
+        raise InvalidContent(
+            "a document's bytes are not in this conversation: give them as bytes, or as a file"
+        )
+
+
+def stored(given: Document | Unstored, shelf: Shelf) -> Document:
     """Return the document, its bytes stored as a blob; a file is read in pieces of 1 MiB."""
     if isinstance(given, Document):
         return given
     if isinstance(given.source, bytes):
-        blob = put((given.source,))
+        blob = shelf.put((given.source,))
     else:
         with _reading():
-            blob = put(_pieces(given.source))
+            blob = shelf.put(_pieces(given.source))
     return Document(media_type=given.media_type, name=given.name, blob=blob)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from hansard.adapters.arguments import text_given
 from hansard.adapters.found_documents import Found, is_document, looked_through
-from hansard.adapters.given_documents import PutBlob, Unstored, stored
+from hansard.adapters.given_documents import Shelf, Unstored, must_hold, stored
 from hansard.adapters.tools.typed_results import unfolded
 from hansard.adapters.tools.unfolded import Unfolded
 from hansard.domain import jsontext
@@ -52,9 +52,9 @@ class GivenResult:
     listed: bool
     is_error: bool
 
-    def stored(self, put: PutBlob) -> Stored:
+    def stored(self, shelf: Shelf) -> Stored:
         """Store the documents, each once, and return the result with references in their place."""
-        kept = _put_all(self.found, put)
+        kept = _put_all(self.found, shelf)
         first: dict[Document, str] = {}
         for found, document in zip(self.found, kept, strict=True):
             found.place.update(reference_to(document))
@@ -113,12 +113,13 @@ def _listed(value: object) -> Sequence[object] | None:
     return items if has_blocks else None
 
 
-def _put_all(found: Sequence[Found], put: PutBlob) -> list[Document]:
+def _put_all(found: Sequence[Found], shelf: Shelf) -> list[Document]:
     """Return the documents, stored; a file that stands there twice is read once."""
+    must_hold(shelf, (each.document for each in found))
     kept: dict[Document | Unstored, Document] = {}
     for each in found:
         if each.document not in kept:
-            kept[each.document] = stored(each.document, put)
+            kept[each.document] = stored(each.document, shelf)
     return [kept[each.document] for each in found]
 
 

@@ -135,6 +135,15 @@ def blob_among(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> byte
     raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
 
 
+def has_blob(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> bool:
+    """Whether one of the stretches owns a blob."""
+    for owner in dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches)):
+        with suppress(CorruptRecord):
+            next(blobs.get_blob(owner, blob), b"")
+            return True
+    return False
+
+
 def last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
     """Yield the last exchange of a stretch: calls that are open were made there."""
     if stretch.line is not None:

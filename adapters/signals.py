@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 from hansard.adapters.arguments import several, text_if_given
 from hansard.adapters.calls import calls_open
-from hansard.adapters.given_documents import PutBlob, Unstored, described, stored
+from hansard.adapters.given_documents import Shelf, Unstored, described, must_hold, stored
 from hansard.adapters.given_results import GivenResult, given_result
 from hansard.adapters.known_facts import knowledge_of
 from hansard.adapters.stream import Stream
@@ -39,16 +39,18 @@ class Settled(NamedTuple):
 
 def signal_given(
     given: GivenResult,
-    put: PutBlob,
+    shelf: Shelf,
     name: str | None,
     message_id: str | None,
     attached: Iterable[Document | Unstored] = (),
 ) -> SignalReceived:
     """Return a signal that a caller gives: its text, then each document once, stored now."""
-    said = given.stored(put).parts
+    attached = tuple(attached)
+    must_hold(shelf, attached)
+    said = given.stored(shelf).parts
     texts = [part for part in said if isinstance(part, Text)]
     found = [part for part in said if isinstance(part, Document)]
-    held = (*found, *(stored(document, put) for document in attached))
+    held = (*found, *(stored(document, shelf) for document in attached))
     return SignalReceived(content=(*texts, *dict.fromkeys(held)), name=name, message_id=message_id)
 
 
@@ -92,7 +94,7 @@ def record_signal(
     given = content_given(content)
     attached = [described(document) for document in several("documents", documents)]
     conversation.receive(talk.known_head(), ())
-    received = signal_given(given, talk.put, named, once, attached)
+    received = signal_given(given, talk, named, once, attached)
     if not interrupts:
         return talk.append(*conversation.receive(talk.known_head(), (received,)))
     return settle(talk, lambda head: _interrupting(talk, head, received)).done

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from hansard.adapters.capture.spool import Spool
 from hansard.adapters.lineage import Lineages, Stretch
-from hansard.adapters.reading import blob_among, read_through
+from hansard.adapters.reading import blob_among, has_blob, read_through
 from hansard.adapters.writing import Done, append_first, append_to, stamped
 from hansard.domain.content import Blob
 from hansard.domain.events import Event
@@ -113,6 +113,12 @@ class Stream:
     def put(self, chunks: Iterable[bytes]) -> Blob:
         """Store bytes beside the log, as they come, and return their reference."""
         return self.backend.put_blob(self.tenant, self.conversation_id, chunks)
+
+    def holds(self, blob: Blob) -> bool:
+        """Whether this conversation has the bytes of a blob, or one that it was forked from."""
+        return self.found() is not None and has_blob(
+            self.backend, self.lineages().whole(self.head().version), blob
+        )
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""

@@ -148,7 +148,7 @@ def _result(talk: Stream, entry: _Entry) -> _Result:
 
 
 def _signal(talk: Stream, entry: _Entry) -> SignalReceived:
-    return signal_given(entry.given, talk.put, entry.name, entry.message_id)
+    return signal_given(entry.given, talk, entry.name, entry.message_id)
 
 
 def _entry(given: object, at: int) -> _Entry:

@@ -103,7 +103,7 @@ class Talk:
         """
         named = text_if_given("message_id", message_id)
         version = version_if_given(expected_version)
-        said = given.prompt(text, documents, self.stream.put)
+        said = given.prompt(text, documents, self.stream)
         decided = conversation.say(self.stream.known_head(), said, message_id=named)
         return self.append(*decided, expected_version=version)
 
@@ -196,7 +196,7 @@ class Talk:
         InvalidContent where there is no prompt that is history.
         """
         at, expected = version_given(version), version_if_given(expected_version)
-        said = given.prompt(text, documents, self.stream.put)
+        said = given.prompt(text, documents, self.stream)
         return surgery.retell(self.stream, partial(surgery.edited, version=at, said=said), expected)
 
     def compact(

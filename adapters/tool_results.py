@@ -50,7 +50,7 @@ def stored_result(
     """Return what a tool gave as events, its documents stored."""
     is_error = is_error or given.is_error
     conversation.give_result(talk.known_head(), call_id, ())
-    kept = given.stored(talk.put)
+    kept = given.stored(talk)
     (result,) = conversation.give_result(talk.known_head(), call_id, kept.parts, is_error=is_error)
     return result, _extracted(talk, call_id, kept)
 

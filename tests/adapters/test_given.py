@@ -175,3 +175,30 @@ def test_a_forked_conversation_is_not_begun_where_its_origin_is_not_there() -> N
     with pytest.raises(errors.NothingToSend):
         store.conversation(str(uuid4())).fork("another")
     assert list(store.conversations()) == []
+
+
+def test_a_document_of_another_conversation_is_refused_and_nothing_is_stored() -> None:
+    store = hansard.connect("memory://")
+    store.conversation("one").user(documents=[b"%PDF"])
+    (held,) = store.conversation("one").documents()
+    deeds: tuple[Deed, ...] = (
+        lambda talk: talk.user("See:", documents=[b"new", held.document]),
+        lambda talk: talk.tool_result("call_1", {"new": b"new", "it": held.document}),
+        lambda talk: talk.signal({"it": held.document}),
+        lambda talk: talk.signal("See:", documents=[held.document]),
+    )
+    for deed in deeds:
+        with pytest.raises(errors.InvalidContent, match="not in this conversation"):
+            deed(store.conversation("two"))
+    assert store.backend.sweep_blobs(2**62) == 0
+
+
+def test_a_document_of_the_conversation_itself_or_of_its_origin_is_taken() -> None:
+    talk = hansard.connect("memory://").conversation("one")
+    talk.user(documents=[b"%PDF-1.7"])
+    (held,) = talk.documents()
+    talk.tool_result("call_1", {"it": held.document})
+    fork = talk.fork("two")
+    fork.user("See:", documents=[held.document])
+    assert fork.request("anthropic-messages")
+    assert {each.short_id for each in fork.documents()} == {held.short_id}
