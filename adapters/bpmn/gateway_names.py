@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hansard.adapters.bpmn.activation import Activation
-from hansard.domain import jsontext
+from hansard.adapters.tools.a2a_cards import parse_a2a_name
 from hansard.domain.errors import InvalidContent, InvalidModel
-from hansard.domain.jsontext import JsonObject
 from hansard.domain.tools import ToolDefinition
 
 MCP_GATEWAY: Final = "mcpClient"
@@ -26,9 +25,7 @@ _SEPARATOR: Final = "___"
 _MCP: Final = "MCP_"
 _MCP_NAME: Final = re.compile(rf"{_MCP}(\S+?){_SEPARATOR}(\S+)")
 _MCP_DISCOVERY: Final = "MCP_toolsList_"
-_A2A: Final = "A2A_"
 _A2A_DISCOVERY: Final = "A2A_fetchAgentCard_"
-_A2A_ABOUT: Final = "This tool allows interaction with the remote A2A agent represented by the following agent card:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +85,6 @@ def mcp_definition(element: str, tool: ToolDefinition) -> ToolDefinition:
     return tool.model_copy(update={"name": mcp_name(element, tool.name)})
 
 
-def a2a_name(element: str) -> str:
-    """Return the name by which a model calls the agent behind an element."""
-    return f"{_A2A}{element}"
-
-
-def parse_a2a_name(name: str) -> str:
-    """Return the element that a name goes through; InvalidContent for what is none."""
-    element = name.removeprefix(_A2A)
-    if element in {"", name}:
-        raise InvalidContent(f"Invalid A2A tool call name: '{name}'")
-    return element
-
-
 def a2a_discovery(element: str) -> Activation:
     """Return what asks an agent for its card; the answer comes back under the same id."""
     return Activation(f"{_A2A_DISCOVERY}{element}", element, {"operation": "fetchAgentCard"})
@@ -112,41 +96,9 @@ def a2a_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> Activatio
     return Activation(call_id, parse_a2a_name(name), sent)
 
 
-def a2a_definition(element: str, card: Mapping[str, Any]) -> ToolDefinition:
-    """Return an agent as it is told to a model: its card as the description, a message as its input."""
-    return ToolDefinition(
-        name=a2a_name(element),
-        description=f"{_A2A_ABOUT}\n{jsontext.write(dict(card)).decode()}",
-        input_schema=_message_schema(),
-    )
-
-
 def discovered_element(call_id: str) -> str | None:
     """Return the element whose discovery a result's id answers; None for the id of any other call."""
     for prefix in (_MCP_DISCOVERY, _A2A_DISCOVERY):
         if call_id.startswith(prefix) and call_id != prefix:
             return call_id.removeprefix(prefix)
     return None
-
-
-def _message_schema() -> JsonObject:
-    return {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "description": "What to say to the agent."},
-            "taskId": {
-                "type": "string",
-                "description": "The task that this goes on with, as the agent named it.",
-            },
-            "contextId": {
-                "type": "string",
-                "description": "The context that this belongs to, as the agent named it.",
-            },
-            "referenceTaskIds": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Other tasks that this refers to, as the agent named them.",
-            },
-        },
-        "required": ["text"],
-    }

@@ -60,7 +60,7 @@ def agent_card(card: object, *, element: str | None = None) -> Toolset:
     of the canonical JSON of the card. InvalidContent for what is no card of an agent with a name.
     """
     told = _card(card)
-    name = tool_name(_spelled(told["name"]) if element is None else element)
+    name = a2a_name(_spelled(told["name"]) if element is None else element)
     tool = ToolDefinition(
         name=name,
         description=_ABOUT + jsontext.write(told).decode(),
@@ -77,14 +77,14 @@ def agent_card(card: object, *, element: str | None = None) -> Toolset:
     return Toolset((tool,), source)
 
 
-def tool_name(element: str) -> str:
+def a2a_name(element: str) -> str:
     """Return the name of the tool that stands for an agent; InvalidContent for a blank element."""
     if not text_given("an element", element).strip():
         raise InvalidContent("an agent's tool needs a name: give `element=` one")
     return f"{PREFIX}{element}"
 
 
-def element_of(name: str) -> str:
+def parse_a2a_name(name: str) -> str:
     """Return the element that a tool's name stands for; InvalidContent where it stands for none."""
     if len(name) <= len(PREFIX) or not name.startswith(PREFIX):
         raise InvalidContent(f"Invalid A2A tool call name: '{name}'")

@@ -9,18 +9,16 @@ from hansard.adapters.bpmn.gateway_names import (
     INVALID_IDS,
     McpName,
     a2a_call,
-    a2a_definition,
     a2a_discovery,
-    a2a_name,
     check_mcp_elements,
     discovered_element,
     mcp_call,
     mcp_definition,
     mcp_discovery,
     mcp_name,
-    parse_a2a_name,
     parse_mcp_name,
 )
+from hansard.adapters.tools.a2a_cards import a2a_name, agent_card, parse_a2a_name
 from hansard.domain.errors import InvalidContent, InvalidModel
 from hansard.domain.tools import ToolDefinition
 
@@ -105,7 +103,7 @@ def test_an_agent_is_asked_for_its_card_under_an_id_that_names_its_element() -> 
 
 
 def test_an_agents_card_is_its_description_and_a_message_its_input() -> None:
-    told = a2a_definition("Travel", {"name": "Reisebüro", "skills": []})
+    told = agent_card({"name": "Reisebüro", "skills": []}, element="Travel").tools[0]
     assert told.name == "A2A_Travel"
     assert told.description == (
         "This tool allows interaction with the remote A2A agent represented by the following agent "

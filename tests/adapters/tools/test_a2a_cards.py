@@ -9,7 +9,7 @@ from a2a.types import AgentCard
 from google.protobuf import json_format  # type: ignore[import-untyped]  # it has no stubs
 
 import hansard
-from hansard.adapters.tools.a2a_cards import element_of
+from hansard.adapters.tools.a2a_cards import parse_a2a_name
 from hansard.domain.errors import InvalidContent
 from hansard.projections.requests.tool_names import OPENAI, name_for
 
@@ -89,12 +89,12 @@ class TestTheTool:
 
 class TestItsName:
     def test_gives_back_the_element(self) -> None:
-        assert element_of("A2A_Travel_Agent") == "Travel_Agent"
+        assert parse_a2a_name("A2A_Travel_Agent") == "Travel_Agent"
 
     @pytest.mark.parametrize("name", ["A2A_", "A2A", "", "MCP_x___y", "a2a_x", " A2A_x"])
     def test_must_be_longer_than_its_prefix(self, name: str) -> None:
         with pytest.raises(InvalidContent) as refused:
-            element_of(name)
+            parse_a2a_name(name)
         assert str(refused.value) == f"Invalid A2A tool call name: '{name}'"
 
 
