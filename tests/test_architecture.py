@@ -41,7 +41,10 @@ MEANINGLESS = {
 }
 LONGEST_FILE = 400
 
-HEAVY = {"anthropic", "httpx", "httpx2", "openai", "psycopg", "redis", "rich", "typer"}
+HEAVY = {
+    *("a2a", "anthropic", "anyio", "defusedxml", "httpx", "httpx2", "lark", "mcp", "openai"),
+    *("psycopg", "redis", "rich", "typer"),
+}
 
 
 def sources(*folders: str) -> list[Path]:

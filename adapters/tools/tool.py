@@ -75,6 +75,8 @@ class Tool:
 
     def truncated(self, characters: int = LONGEST) -> Tool:
         """Return a tool whose results are cut, where they are texts of more characters."""
+        if characters < 0:
+            raise InvalidContent("a text is cut to a number of characters, 0 or more")
         return self.transformed(lambda given: _cut(given, characters))
 
     def once(self, advice: str = "") -> Tool:

@@ -3,6 +3,7 @@
 Its tools tell what they were sent. The list of them has two pages.
 """
 
+import base64
 import os
 from typing import Any, cast
 
@@ -12,11 +13,14 @@ from mcp.server.stdio import stdio_server
 from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
+    ImageContent,
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
     Tool,
 )
+
+PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
 
 PAGES = (
     (
@@ -30,6 +34,7 @@ PAGES = (
     ),
     (
         Tool(name="sleep", description="Take long.", input_schema={"type": "object"}),
+        Tool(name="picture", description="Show it.", input_schema={"type": "object"}),
         Tool(name="die", description="End the server.", input_schema={"type": "object"}),
     ),
 )
@@ -53,6 +58,13 @@ class Sent:
         match params.name:
             case "fail":
                 return CallToolResult(content=[TextContent(text="no such parcel")], is_error=True)
+            case "picture":
+                return CallToolResult(
+                    content=[
+                        TextContent(text="As it came:"),
+                        ImageContent(data=PICTURE, mime_type="image/png"),
+                    ]
+                )
             case "sleep":
                 await anyio.sleep_forever()
             case "die":

@@ -68,7 +68,7 @@ async def test_all_pages_of_a_server_s_tools_are_listed_with_their_source(
     async with mcp.Client(Sent().server(), mode="legacy") as client:
         tools = await hansard.mcp_tools(client, prefix="parcels_")
         done = hansard.ToolRunner(talk, [tools]).declare()
-    names = ("parcels_echo", "parcels_fail", "parcels_sleep", "parcels_die")
+    names = ("parcels_echo", "parcels_fail", "parcels_sleep", "parcels_picture", "parcels_die")
     assert tuple(tool.name for tool in tools) == names
     assert tools[0].definition.title == "Echo"
     (recorded,) = talk.since(done.last - 1)
@@ -107,8 +107,19 @@ async def test_python_s_and_a_server_s_tools_are_run_together(talk: hansard.Talk
     event: Any = recorded.event()
     assert [(source.origin, len(source.tools)) for source in event.sources] == [
         ("python", 1),
-        ("mcp", 4),
+        ("mcp", 5),
     ]
+
+
+async def test_a_picture_of_a_server_s_is_a_document_of_the_result(talk: hansard.Talk) -> None:
+    asked(talk, ("picture", {}))
+    async with mcp.Client(Sent().server()) as client:
+        await hansard.ToolRunner(talk, await hansard.mcp_tools(client)).run_async()
+    ((_, text, is_error),) = told(talk)
+    assert text.endswith("<image/png>")
+    assert not is_error
+    (held,) = talk.documents()
+    assert held.document.media_type == "image/png"
 
 
 async def test_over_http_a_server_receives_exactly_the_allowed_keys(talk: hansard.Talk) -> None:

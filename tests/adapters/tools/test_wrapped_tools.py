@@ -171,6 +171,11 @@ def test_a_text_of_too_many_characters_is_cut_and_says_so() -> None:
     assert read.truncated(1).call({"length": 2}, CONTEXT) == "x\n... [truncated, 1 chars shown]"
 
 
+def test_nothing_is_cut_to_less_than_nothing() -> None:
+    with pytest.raises(InvalidContent, match="0 or more"):
+        who.truncated(-1)
+
+
 def test_what_is_no_text_is_not_cut() -> None:
     @hansard.tool
     def read() -> list[str]:
