@@ -33,6 +33,7 @@ _DOCUMENTS: Final = (Document, Unstored, Path, bytes, bytearray, memoryview)
 
 _DEEPEST: Final = 200
 _MOST: Final = 1_000_000
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
 _SPELLED: Final = (
     *(date, time, timedelta, UUID, Decimal, AnyUrl, IPv4Address, IPv6Address),
     # Their JSON is asterisks.
@@ -99,63 +100,110 @@ def looked_through(given: object) -> LookedThrough:
     or is nested more than 200 deep; for more than a million values.
     """
     top: list[Any] = [None]
-    found: list[Found] = []
-    steps = [_Step(given, top, 0)]
-    room = _MOST
-    while steps:
-        step = steps.pop()
-        more = list(reversed(_taken(step, found, room)))
-        room -= len(more)
-        steps += more
-    return LookedThrough(top[0], tuple(found))
+    walk = _Walk([_Step(given, top, 0)])
+    while walk.steps:
+        walk.take(walk.steps.pop())
+    return LookedThrough(top[0], tuple(walk.found))
 
 
-def _taken(step: _Step, found: list[Found], room: int) -> list[_Step]:
-    """Put the plain form of a value where it goes, and return what it holds, in order."""
-    value = step.value
-    if is_document(value):
-        place: JsonObject = {}
-        step.put(place)
-        found.append(Found(described(value), step.path(), place))
-        return []
-    match value:
-        case None | bool() | int() | float() | str():
-            step.put(_scalar(step))
-            return []
-        case Text(text=text):
-            step.put(text)
-            return []
-        case Mapping():
-            return _members(step, cast("Mapping[object, object]", value), room)
-        case Sequence():
-            return _items(step, cast("Sequence[object]", value), room)
-        case _:
-            return _made_plain(step, room)
+class _Walk:
+    """What is still to be looked at, the last one first, and what was found so far."""
+
+    def __init__(self, steps: list[_Step]) -> None:
+        self.steps = steps
+        self.found: list[Found] = []
+        self._room = _MOST
+
+    def take(self, step: _Step) -> None:
+        """Put the plain form of a value where it goes; what it holds is looked at next."""
+        value = step.value
+        if is_document(value):
+            place: JsonObject = {}
+            step.put(place)
+            self.found.append(Found(described(value), step.path(), place))
+            return
+        match value:
+            case None | bool() | int() | float() | str():
+                step.put(_scalar(step))
+            case Text(text=text):
+                step.put(text)
+            case Mapping():
+                self._take_members(step, cast("Mapping[object, object]", value))
+            case Sequence():
+                self._take_items(step, cast("Sequence[object]", value))
+            case _:
+                self._take_other(step)
+
+    def _take_other(self, step: _Step) -> None:
+        """Take in a value that is neither JSON nor a document by itself."""
+        value = step.value
+        if (typed := unfolded(value)) is not None:
+            self._take_again(step, typed.value, typed.at)
+            return
+        match value:
+            case Enum():
+                self._take_again(step, value.value)
+            case RootModel():
+                self._take_again(step, cast("RootModel[object]", value).root)
+            case BaseModel() if _has_spelling(type(value)):
+                self._take_again(step, value.model_dump(mode="json"))
+            case BaseModel():
+                self._take_members(step, _of_model(value))
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                held = {field.name: getattr(value, field.name) for field in fields(value)}
+                self._take_members(step, held)
+            case _ if isinstance(value, _SPELLED):
+                step.put(to_jsonable_python(value))
+            case _:
+                raise _no_json(step, f"a {kind_of(value)}")
+
+    def _take_again(self, step: _Step, value: object, at: str = "") -> None:
+        """Look next at what a value comes to, which goes to its place."""
+        self._go_in(step, 1)
+        self.steps.append(_Step(value, step.into, step.slot, at, step.depth + 1, step))
+
+    def _take_members(
+        self, step: _Step, held: Mapping[object, object] | Mapping[str, object]
+    ) -> None:
+        self._go_in(step, len(held))
+        told: JsonObject = {}
+        within: list[_Step] = []
+        for given, value in held.items():
+            key = given if type(given) is str else _key(step, given)
+            if key in told:
+                raise _no_json(step, "a mapping with two keys that are the same")
+            told[key] = value
+            if not _is_plain(value):
+                within.append(step.under(value, told, key))
+        step.put(told)
+        self.steps += reversed(within)
+
+    def _take_items(self, step: _Step, held: Sequence[object]) -> None:
+        self._go_in(step, len(held))
+        told: list[Any] = list(held)
+        within = [
+            step.under(value, told, place)
+            for place, value in enumerate(told)
+            if not _is_plain(value)
+        ]
+        step.put(told)
+        self.steps += reversed(within)
+
+    def _go_in(self, step: _Step, count: int) -> None:
+        """Make room for what stands under a value; InvalidContent where nothing more may."""
+        self._room -= count
+        if self._room < 0:
+            raise InvalidContent(
+                f"a tool's result holds more than {_MOST:,} values: give it as a document (bytes "
+                "or a pathlib.Path)"
+            )
+        if step.depth >= _DEEPEST:
+            raise _too_deep(step)
 
 
-def _made_plain(step: _Step, room: int) -> list[_Step]:
-    """Take in a value that is neither JSON nor a document by itself."""
-    value = step.value
-    if (typed := unfolded(value)) is not None:
-        _deeper(step, room)
-        return [step._replace(value=typed.value, token=typed.at, depth=step.depth + 1, above=step)]
-    match value:
-        case Enum():
-            return [step._replace(value=value.value)]
-        case RootModel():
-            return [step._replace(value=cast("RootModel[object]", value).root)]
-        case BaseModel() if _has_spelling(type(value)):
-            return [step._replace(value=value.model_dump(mode="json"))]
-        case BaseModel():
-            return _members(step, _of_model(value), room)
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            held = {field.name: getattr(value, field.name) for field in fields(value)}
-            return _members(step, held, room)
-        case _ if isinstance(value, _SPELLED):
-            step.put(to_jsonable_python(value))
-            return []
-        case _:
-            raise _no_json(step, f"a {kind_of(value)}")
+def _is_plain(value: object) -> bool:
+    """Whether a value is JSON by itself: most are, and need no step of their own."""
+    return type(value) in _PLAIN or (type(value) is float and isfinite(value))
 
 
 def _has_spelling(kind: type[BaseModel]) -> bool:
@@ -175,45 +223,13 @@ def _is_excluded(kind: type[BaseModel], name: str) -> bool:
     return field is not None and bool(field.exclude)
 
 
-def _members(
-    step: _Step, held: Mapping[object, object] | Mapping[str, object], room: int
-) -> list[_Step]:
-    _deeper(step, room - len(held))
-    told: JsonObject = {}
-    steps: list[_Step] = []
-    for given, value in held.items():
-        key = _key(step, given)
-        if key in told:
-            raise _no_json(step, "a mapping with two keys that are the same")
-        told[key] = None
-        steps.append(step.under(value, told, key))
-    step.put(told)
-    return steps
-
-
-def _items(step: _Step, held: Sequence[object], room: int) -> list[_Step]:
-    _deeper(step, room - len(held))
-    told: list[Any] = [None] * len(held)
-    step.put(told)
-    return [step.under(value, told, place) for place, value in enumerate(held)]
-
-
-def _deeper(step: _Step, room: int) -> None:
-    """Raise InvalidContent where nothing more may stand under a value."""
-    if room < 0:
-        raise InvalidContent(
-            f"a tool's result holds more than {_MOST:,} values: give it as a document (bytes or a "
-            "pathlib.Path)"
-        )
-    if step.depth < _DEEPEST:
-        return
-    way = reversed(list(step.way()))
+def _too_deep(step: _Step) -> InvalidContent:
     seen: set[int] = set()
-    for above in way:
+    for above in reversed(list(step.way())):
         if id(above.value) in seen:
-            raise InvalidContent(f"a tool's result holds itself, at {above.path()}: flatten it")
+            return InvalidContent(f"a tool's result holds itself, at {above.path()}: flatten it")
         seen.add(id(above.value))
-    raise InvalidContent(f"a tool's result is nested more than {_DEEPEST} deep: flatten it")
+    return InvalidContent(f"a tool's result is nested more than {_DEEPEST} deep: flatten it")
 
 
 def _scalar(step: _Step) -> object:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, RootModel
 
 import hansard
 from tests.adapters.found_results import call, text
@@ -119,6 +121,34 @@ def cyclic_mapping() -> dict[str, Any]:
     made: dict[str, Any] = {}
     made["self"] = [made, made]
     return made
+
+
+class Node(BaseModel):
+    next: Any = None
+
+
+class Wrapped(RootModel[Any]):
+    pass
+
+
+def cyclic_model() -> Node:
+    made = Node()
+    made.next = [made]
+    return made
+
+
+def cyclic_root() -> Wrapped:
+    made = Wrapped(None)
+    made.root = made
+    return made
+
+
+@pytest.mark.parametrize("made", [cyclic_model, cyclic_root])
+def test_a_model_that_holds_itself_is_refused(
+    talk: hansard.Talk, made: Callable[[], BaseModel]
+) -> None:
+    with pytest.raises(hansard.InvalidContent, match="holds itself"):
+        talk.tool_result("call_1", made())
 
 
 @pytest.mark.parametrize("given", [cyclic_list(), cyclic_mapping()], ids=["list", "mapping"])
