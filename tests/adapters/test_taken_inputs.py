@@ -5,67 +5,45 @@ The cases are those of Camunda's composer of turn inputs, whose rules these are.
 
 from __future__ import annotations
 
-import logging
 from itertools import permutations
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
 
 import hansard
 from hansard.domain import events
-from hansard.domain.content import Document, Text, ToolCall
+from hansard.domain.content import Text
 from hansard.domain.conversation import CANCELLED
 from hansard.projections.turn_input import NextInput, next_input
-from tests.projections.happenings import words
+from tests.adapters.handed_over import (
+    PDF,
+    bell,
+    last_turn,
+    result,
+    result_of,
+    types,
+    with_open_calls,
+)
 from tests.projections.test_signals import INTERRUPTED, WAITED
 
 Behaviour = Literal["wait", "interrupt"]
 BOTH: list[Behaviour] = ["wait", "interrupt"]
-PDF = b"%PDF-1.7 a report"
 
 
 @pytest.fixture
-def store() -> hansard.Store:
-    return hansard.connect("memory://")
-
-
-@pytest.fixture
-def talk(store: hansard.Store) -> hansard.Talk:
-    return store.conversation("process/4711")
+def talk() -> hansard.Talk:
+    return hansard.connect("memory://").conversation("process/4711")
 
 
 @pytest.fixture
 def round_of_two(talk: hansard.Talk) -> hansard.Talk:
-    """A conversation whose last message is an assistant's that calls two tools."""
-    talk.user("Look")
-    for call_id in ("a", "b"):
-        call = ToolCall(id=call_id, name=f"tool_{call_id}", arguments={})
-        talk.append(events.ToolCallRecorded(call_id=call_id, name=call.name, content=call))
-    return talk
+    return with_open_calls(talk)
 
 
 def answered(talk: hansard.Talk) -> hansard.Talk:
     talk.user("Hello")
     talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
     return talk
-
-
-def result(call_id: str, content: Any = None, **more: Any) -> dict[str, Any]:
-    given = f"{call_id} gave" if content is None else content
-    return {"id": call_id, "name": f"tool_{call_id}", "content": given, **more}
-
-
-def bell(content: Any = "a bell rang", **more: Any) -> dict[str, Any]:
-    return {"id": None, "name": "bell", "content": content, **more}
-
-
-def last_turn(talk: hansard.Talk) -> list[str]:
-    return [words(block) for block in talk.turns()[-1].blocks]
-
-
-def types(talk: hansard.Talk, since: int) -> list[str]:
-    return [recorded.type for recorded in talk.since(since)]
 
 
 # Nothing was said before.
@@ -271,173 +249,7 @@ def test_only_true_says_that_a_result_was_interrupted(
 def test_what_an_interrupted_call_gave_so_far_is_kept(round_of_two: hansard.Talk) -> None:
     round_of_two.take([result("a", "half of it", interrupted=True), result("b")])
     assert last_turn(round_of_two)[0] == "a: half of it"
-    assert talk_result(round_of_two, "a").cancelled
-
-
-def talk_result(talk: hansard.Talk, call_id: str) -> events.ToolResultRecorded:
-    [found] = [
-        event
-        for recorded in talk.since(0)
-        if isinstance(event := recorded.event(), events.ToolResultRecorded)
-        and event.call_id == call_id
-    ]
-    return found
-
-
-# Documents.
-
-
-def test_documents_of_two_calls_are_found_in_each(round_of_two: hansard.Talk) -> None:
-    given = [
-        result("a", {"files": [PDF]}),
-        result("b", [{"deep": [b"%PDF-1.7 another"]}]),
-    ]
-    assert round_of_two.take(given) == "ready"
-    found = [
-        event
-        for recorded in round_of_two.since(0)
-        if isinstance(event := recorded.event(), events.DocumentExtracted)
-    ]
-    assert [(event.call_id, event.tool_name, event.path) for event in found] == [
-        ("a", "tool_a", "/files/0"),
-        ("b", "tool_b", "/0/deep/0"),
-    ]
-
-
-def test_documents_of_results_go_before_signals_and_theirs_behind_them(
-    round_of_two: hansard.Talk,
-) -> None:
-    """As sent: results, their documents; then the signal's text, preamble, tag, document."""
-    round_of_two.take(
-        [result("a", {"file": PDF}), bell({"picture": b"\x89PNG\r\n\x1a\n"}), result("b")]
-    )
-    messages = round_of_two.request("openai-chat", model="gpt-4.1")["messages"]
-    shape = [message["role"] for message in messages]
-    assert shape[:4] == ["user", "assistant", "tool", "tool"]
-    assert set(shape[4:]) == {"user"}
-    sent = str(messages[4:])
-    assert sent.index("tool-call-id") < sent.index("picture")
-    assert sent.index("picture") < sent.rindex("document-short-id")
-
-
-def test_what_is_found_is_logged_without_its_names(
-    round_of_two: hansard.Talk, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, "hansard"):
-        round_of_two.take([result("a", {"private": PDF}), result("b")])
-    [line] = [record.getMessage() for record in caplog.records]
-    assert "1 of application/pdf" in line
-    assert "private" not in line
-
-
-# What comes twice, late, or for nobody.
-
-
-def test_results_of_no_call_are_recorded_and_leave_the_round_open(
-    round_of_two: hansard.Talk,
-) -> None:
-    assert round_of_two.take([result("a"), result("stranger")]) == "deferred"
-    assert talk_result(round_of_two, "stranger")
-    assert round_of_two.take([result("b")]) == "ready"
-    assert last_turn(round_of_two)[:2] == ["a: a gave", "b: b gave"]
-
-
-def test_the_same_results_again_change_nothing(round_of_two: hansard.Talk) -> None:
-    given = [result("a"), result("b"), bell(message_id="s1")]
-    round_of_two.take(given)
-    version = round_of_two.head().version
-    assert round_of_two.take(given) == "ready"
-    assert round_of_two.head().version == version
-
-
-def test_a_result_that_comes_twice_at_once_counts_once(round_of_two: hansard.Talk) -> None:
-    """Where Camunda raises: the other one is kept beside the history."""
-    version = round_of_two.head().version
-    given = [result("a"), result("a"), result("a", "other"), result("b")]
-    assert round_of_two.take(given) == "ready"
-    assert types(round_of_two, version) == [
-        "tool_result.recorded",
-        "tool_result.recorded",
-        "tool_result.rejected",
-    ]
-    assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
-
-
-def test_a_result_that_comes_after_its_call_was_given_up_is_kept_and_rejected(
-    round_of_two: hansard.Talk,
-) -> None:
-    round_of_two.take([bell()], behaviour="interrupt")
-    version = round_of_two.head().version
-    round_of_two.take([result("a")])
-    [recorded] = round_of_two.since(version)
-    event = recorded.event()
-    assert isinstance(event, events.ToolResultRejected)
-    assert event.reason == "cancelled"
-    assert last_turn(round_of_two)[0] == f"a: {CANCELLED}"
-
-
-def test_an_id_that_an_earlier_round_used_is_answered_again(round_of_two: hansard.Talk) -> None:
-    round_of_two.take([result("a"), result("b")])
-    call = ToolCall(id="a", name="tool_a", arguments={})
-    round_of_two.append(events.ToolCallRecorded(call_id="a", name="tool_a", content=call))
-    assert round_of_two.take([result("a")]) == "ready"
-    assert last_turn(round_of_two) == ["a: a gave"]
-
-
-# What is no entry.
-
-
-def test_any_object_with_the_members_of_an_entry_is_one(round_of_two: hansard.Talk) -> None:
-    given = SimpleNamespace(id="a", name="tool_a", content="seen", properties={})
-    cancelled = SimpleNamespace(
-        id="b", name="tool_b", content=None, properties={"interrupted": True}
-    )
-    assert round_of_two.take([given, cancelled]) == "ready"
-    assert last_turn(round_of_two) == ["a: seen", f"b: {CANCELLED}"]
-
-
-@pytest.mark.parametrize(
-    ("inputs", "why"),
-    [
-        ("text", "inputs are a list"),
-        ({"id": "a"}, "inputs are a list"),
-        ([4], "entry 0 of the inputs is a mapping"),
-        ([{"id": 4}], "the id of entry 0"),
-        ([{"id": ""}], "id of its call"),
-        ([{"id": None, "name": 4}], "the name of entry 0"),
-        ([{"id": "a", "content": object()}], "a tool's result|no JSON"),
-    ],
-)
-def test_what_is_no_entry_is_refused_and_nothing_recorded(
-    round_of_two: hansard.Talk, inputs: Any, why: str
-) -> None:
-    version = round_of_two.head().version
-    with pytest.raises(hansard.InvalidContent, match=why):
-        round_of_two.take(inputs)
-    assert round_of_two.head().version == version
-
-
-@pytest.mark.parametrize("bad", [result("", "x"), result("b", object()), 4])
-def test_nothing_is_stored_of_entries_of_which_one_is_none(
-    round_of_two: hansard.Talk, bad: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def put(chunks: object) -> object:
-        raise AssertionError("stored")
-
-    monkeypatch.setattr(round_of_two.stream, "put", put)
-    with pytest.raises(hansard.InvalidContent):
-        round_of_two.take([result("a", {"file": PDF}), bell([PDF]), bad])
-
-
-def test_another_behaviour_is_refused(round_of_two: hansard.Talk) -> None:
-    with pytest.raises(hansard.InvalidContent, match='"wait" or "interrupt"'):
-        round_of_two.take([bell()], behaviour="stop")  # type: ignore[arg-type]  # the test
-
-
-def test_results_of_an_engine_say_more_than_is_recorded(round_of_two: hansard.Talk) -> None:
-    more = {"completedAt": "2026-07-02T11:55:00+02:00[Europe/Berlin]", "elementId": "Tool_A"}
-    round_of_two.take([result("a", **more), result("b", properties=more)])
-    assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
+    assert result_of(round_of_two, "a").cancelled
 
 
 # The rule itself.
@@ -451,10 +263,3 @@ def test_calls_that_are_awaited_come_before_all_else(
     awaited: int, unanswered: bool, wanted: NextInput
 ) -> None:
     assert next_input(awaited=awaited, unanswered=unanswered) == wanted
-
-
-def test_a_document_of_a_signal_is_its_own(talk: hansard.Talk) -> None:
-    talk.take([bell({"report": PDF})])
-    event = talk.since(1)[0].event()
-    assert isinstance(event, events.SignalReceived)
-    assert [type(part) for part in event.content] == [Text, Document]

@@ -1,0 +1,48 @@
+"""What a process engine hands over, and the conversations that take it, for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hansard
+from hansard.domain import events
+from hansard.domain.content import ToolCall
+from tests.projections.happenings import words
+
+PDF = b"%PDF-1.7 a report"
+
+
+def with_open_calls(talk: hansard.Talk) -> hansard.Talk:
+    """A conversation whose last message is an assistant's that calls two tools."""
+    talk.user("Look")
+    for call_id in ("a", "b"):
+        call = ToolCall(id=call_id, name=f"tool_{call_id}", arguments={})
+        talk.append(events.ToolCallRecorded(call_id=call_id, name=call.name, content=call))
+    return talk
+
+
+def result(call_id: str, content: Any = None, **more: Any) -> dict[str, Any]:
+    given = f"{call_id} gave" if content is None else content
+    return {"id": call_id, "name": f"tool_{call_id}", "content": given, **more}
+
+
+def bell(content: Any = "a bell rang", **more: Any) -> dict[str, Any]:
+    return {"id": None, "name": "bell", "content": content, **more}
+
+
+def last_turn(talk: hansard.Talk) -> list[str]:
+    return [words(block) for block in talk.turns()[-1].blocks]
+
+
+def types(talk: hansard.Talk, since: int) -> list[str]:
+    return [recorded.type for recorded in talk.since(since)]
+
+
+def result_of(talk: hansard.Talk, call_id: str) -> events.ToolResultRecorded:
+    [found] = [
+        event
+        for recorded in talk.since(0)
+        if isinstance(event := recorded.event(), events.ToolResultRecorded)
+        and event.call_id == call_id
+    ]
+    return found
