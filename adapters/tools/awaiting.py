@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from functools import partial
 from inspect import isawaitable
 from typing import Any, cast
@@ -33,12 +33,20 @@ async def call_async(work: Work) -> Outcome:
     return await _settled(work, _begun(work))
 
 
-async def outcomes(work: tuple[Work, ...], *, parallel: bool) -> AsyncGenerator[Outcome]:
-    """Yield what calls give, in their order; one by one, or all begun together."""
+async def outcomes(
+    work: tuple[Work, ...], is_awaited: Callable[[Work], bool], *, parallel: bool
+) -> AsyncGenerator[tuple[Work, Outcome]]:
+    """Yield what calls give, in their order; one by one, or all begun together.
+
+    One by one, those that nobody awaits any more by then are not made.
+    """
     tasks = [asyncio.ensure_future(call_async(each)) for each in work if parallel]
     try:
         for at, each in enumerate(work):
-            yield await (tasks[at] if parallel else call_async(each))
+            if parallel:
+                yield each, await tasks[at]
+            elif not at or await asyncio.to_thread(is_awaited, each):
+                yield each, await call_async(each)
     finally:
         for task in tasks:
             task.cancel()

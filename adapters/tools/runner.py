@@ -86,8 +86,8 @@ class ToolRunner:
         once the model has called tools that there are not too often, one behind the other.
         """
         begun = self._round(context)
-        given = waiting.outcomes(begun.work, parallel=self._parallel)
-        runs = [self._record(work, each) for work, each in zip(begun.work, given, strict=True)]
+        given = waiting.outcomes(begun.work, self._is_awaited, parallel=self._parallel)
+        runs = [self._record(work, outcome) for work, outcome in given]
         _must_be_known(begun)
         return tuple(runs)
 
@@ -100,9 +100,9 @@ class ToolRunner:
 
         begun = await asyncio.to_thread(self._round, context)
         runs: list[ToolRun] = []
-        async with aclosing(outcomes(begun.work, parallel=self._parallel)) as given:
-            async for outcome in given:
-                work = begun.work[len(runs)]
+        made = outcomes(begun.work, self._is_awaited, parallel=self._parallel)
+        async with aclosing(made) as given:
+            async for work, outcome in given:
                 runs.append(await asyncio.to_thread(self._record, work, outcome))
         _must_be_known(begun)
         return tuple(runs)
@@ -153,6 +153,10 @@ class ToolRunner:
         head = self.talk.head()
         stretches = self.talk.stream.lineage(head.version, head)
         return last_in_a_row(backwards(self.talk.backend, stretches))
+
+    def _is_awaited(self, work: Work) -> bool:
+        """Whether a call still awaits its result: a signal may have cancelled it meanwhile."""
+        return any(call.id == work.call.id for call in self.talk.open_calls())
 
     def _record(self, work: Work, outcome: Outcome) -> ToolRun:
         """Record a result; what no record can hold is an error of the tool."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from inspect import isawaitable
@@ -12,22 +12,27 @@ from hansard.adapters.tools.calling import Outcome, Work, begin, failure, outcom
 from hansard.adapters.tools.threads import in_thread
 
 
-def outcomes(work: tuple[Work, ...], *, parallel: bool) -> Iterator[Outcome]:
+def outcomes(
+    work: tuple[Work, ...], is_awaited: Callable[[Work], bool], *, parallel: bool
+) -> Iterator[tuple[Work, Outcome]]:
     """Yield what calls give, in their order; one by one, or all begun together.
 
-    One by one and without a time-out they are made in this thread.
+    One by one and without a time-out they are made in this thread; those that nobody awaits any
+    more by then, since they were cancelled or answered, are not made.
     """
     if parallel:
         futures = [in_thread(partial(call_here, each)) for each in work]
         begun = time.monotonic()
         for each, future in zip(work, futures, strict=True):
-            yield _waited_for(each, future, begun)
+            yield each, _waited_for(each, future, begun)
         return
-    for each in work:
+    for at, each in enumerate(work):
+        if at and not is_awaited(each):
+            continue
         if each.timeout is None:
-            yield call_here(each)
+            yield each, call_here(each)
         else:
-            yield _waited_for(each, in_thread(partial(call_here, each)), time.monotonic())
+            yield each, _waited_for(each, in_thread(partial(call_here, each)), time.monotonic())
 
 
 def call_here(work: Work) -> Outcome:

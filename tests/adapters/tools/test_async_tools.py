@@ -188,6 +188,20 @@ async def test_cancelling_the_run_records_nothing_of_what_was_under_way(
     assert ended == ["cancelled"]
 
 
+async def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(talk: hansard.Talk) -> None:
+    made: list[int] = []
+
+    async def ring(number: int) -> str:
+        made.append(number)
+        await asyncio.to_thread(talk.signal, "The parcel is here.", interrupts=True)
+        return f"rang {number}"
+
+    asked(talk, ("ring", {"number": 1}), ("ring", {"number": 2}))
+    (run,) = await hansard.ToolRunner(talk, [ring]).run_async()
+    assert made == [1]
+    assert isinstance(run.done, hansard.Rejected)
+
+
 async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(talk: hansard.Talk) -> None:
     asked(talk, ("look", {"parcel": "NW-1"}), ("fail", {}))
     runner = hansard.ToolRunner(talk, [look, fail])

@@ -301,6 +301,26 @@ def test_a_closed_conversation_takes_no_result(talk: hansard.Talk) -> None:
         runner.run()
 
 
+@pytest.mark.parametrize("timeout", [None, 60])
+def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(
+    talk: hansard.Talk, timeout: float | None
+) -> None:
+    made: list[int] = []
+
+    def ring(number: int) -> str:
+        made.append(number)
+        if number == 2:
+            talk.signal("The parcel is here.", interrupts=True)
+        return f"rang {number}"
+
+    asked(talk, *(("ring", {"number": number}) for number in (1, 2, 3, 4)))
+    runs = hansard.ToolRunner(talk, [ring], timeout=timeout).run()
+    assert made == [1, 2]
+    assert isinstance(runs[1].done, hansard.Rejected)
+    assert told(talk)[0] == ("call_1", "rang 1", False)
+    assert talk.open_calls() == []
+
+
 def test_a_second_runner_s_result_is_kept_beside_the_first(talk: hansard.Talk) -> None:
     asked(talk, ("race", {}))
 
