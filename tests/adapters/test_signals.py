@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,8 @@ from hansard.domain import events
 from hansard.domain.content import Document, Text, ToolCall, ToolResult
 from hansard.domain.conversation import CANCELLED
 from hansard.domain.log import Duplicate
+from tests.postgres_places import fresh_log
+from tests.postgres_server import VERSIONS, server
 from tests.projections.happenings import words
 
 CANCELS = ToolResult(call_id="toolu_1", content=(), is_error=True)
@@ -248,9 +251,21 @@ def test_a_closed_conversation_takes_no_signal(talk: hansard.Talk) -> None:
             talk.signal("a bell rang", interrupts=interrupts)
 
 
-@pytest.mark.parametrize("url", ["memory://", "sqlite"])
-def test_a_result_that_is_quicker_stands_and_each_call_has_one(url: str, tmp_path: Path) -> None:
-    where = "memory://" if url == "memory://" else f"sqlite:///{tmp_path / 'talks.db'}"
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    match request.param:
+        case "postgres":
+            version = VERSIONS[-1]
+            url = fresh_log(version)
+            yield url
+            server(version).drop(url)
+        case "sqlite":
+            yield f"sqlite:///{tmp_path / 'talks.db'}"
+        case _:
+            yield "memory://"
+
+
+def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> None:
     store = hansard.connect(where)
     talk = store.conversation("race")
     call_ids = [f"toolu_{number}" for number in range(24)]
