@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from hansard.adapters.tools.tool_loop import run_until_answered
     from hansard.adapters.tools.toolset import Toolset
     from hansard.projections.capabilities import Capabilities, Given
+    from hansard.projections.documents import HeldDocument
     from hansard.projections.referee.violation import Violation
     from hansard.projections.server_tools import Activity
 
@@ -85,6 +86,7 @@ __all__ = [
     "ForeignDatabase",
     "Given",
     "HansardError",
+    "HeldDocument",
     "HeldFile",
     "IdempotencyMismatch",
     "InvalidContent",
@@ -164,6 +166,7 @@ _LATER: Final = {
     "Toolset": "hansard.adapters.tools.toolset",
     "Capabilities": "hansard.projections.capabilities",
     "Given": "hansard.projections.capabilities",
+    "HeldDocument": "hansard.projections.documents",
     "Violation": "hansard.projections.referee.violation",
     "Activity": "hansard.projections.server_tools",
 }
