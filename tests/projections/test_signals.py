@@ -225,6 +225,16 @@ def test_a_signal_reaches_every_api_behind_the_results(api: str) -> None:
     assert "Documents extracted" not in body
 
 
+def test_a_signal_that_was_redacted_is_told_no_more() -> None:
+    story = asked_twice()
+    version = signal(story, "a bell rang", PICTURE)
+    story.result("toolu_1", "one")
+    story.result("toolu_2", "two")
+    story.redact(version)
+    assert told(story)[-1] == ("user", ["toolu_1: one", "toolu_2: two"])
+    assert [note.rule for note in history(story.events).notes] == ["redacted"]
+
+
 # Calls without a result.
 
 
