@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -64,8 +65,14 @@ def failure(work: Work, exc: BaseException) -> Outcome:
     cause = _alone(exc)
     # No traceback: it may quote what the context holds.
     logger.info("the tool %r failed: %s", work.tool.name, type(cause).__name__)
-    message = without_values(str(cause).strip() or type(cause).__name__, work.context)
-    return Outcome(f"Error: {message}", is_error=True)
+    return Outcome(f"Error: {without_values(_message(cause), work.context)}", is_error=True)
+
+
+def _message(exc: BaseException) -> str:
+    """Return what an exception says, or its name where it says nothing, or fails at that too."""
+    with suppress(Exception):
+        return str(exc).strip() or type(exc).__name__
+    return type(exc).__name__
 
 
 def _alone(exc: BaseException) -> BaseException:

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import Any, Final, cast
 from urllib.parse import quote, quote_plus
 
@@ -26,25 +27,37 @@ def without_values(text: str, context: ToolCallContext) -> str:
     return text
 
 
-def _texts(value: object) -> Iterator[str]:
-    """Yield the texts that a value holds, at any depth."""
-    match value:
-        case None | bool():
-            return
-        case str():
-            yield value
-        case bytes():
-            yield value.decode("utf-8", "replace")
-        case Mapping():
-            for held in cast("Mapping[object, object]", value).values():
-                yield from _texts(held)
-        case Sequence() | AbstractSet():
-            for held in cast("Sequence[object]", value):
-                yield from _texts(held)
-        case _ if hasattr(value, "get_secret_value"):  # pydantic's SecretStr and SecretBytes
-            yield from _texts(cast("Any", value).get_secret_value())
-        case _:
-            yield str(value)
+def _texts(values: tuple[object, ...]) -> Iterator[str]:
+    """Yield the texts that values hold, at any depth; what holds itself is looked at once."""
+    waiting, seen = list(values), set[int]()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        match value:
+            case None | bool():
+                continue
+            case str():
+                yield value
+            case bytes():
+                yield value.decode("utf-8", "replace")
+            case Mapping():
+                waiting += cast("Mapping[object, object]", value).values()
+            case ToolCallContext():
+                waiting += value.values()
+            case Sequence() | AbstractSet():
+                waiting += cast("Sequence[object]", value)
+            case _:
+                yield from _told_by(value)
+
+
+def _told_by(value: object) -> Iterator[str]:
+    """Yield what an object says of itself, and what it keeps secret as pydantic's types do."""
+    with suppress(Exception):  # Its own failure must not hide the one that is told of.
+        yield str(value)
+        if hasattr(value, "get_secret_value"):
+            yield from _texts((cast("Any", value).get_secret_value(),))
 
 
 def _spellings(value: str) -> Iterator[str]:

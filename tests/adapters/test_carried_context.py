@@ -1,5 +1,6 @@
 """What a conversation carries for its tools: recorded in headers, by an allow list."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import hansard
 from hansard.adapters.carried_context import LONGEST, MOST_NAMES
 from hansard.domain.errors import ConversationClosed, InvalidContent
 from hansard.domain.events import ContextCarried
+from tests.adapters.command import run
 
 EMPTY = hansard.ToolCallContext()
 
@@ -167,3 +169,13 @@ def test_what_is_carried_is_what_was_allowed(context: dict[str, str], persist: l
         assert "credential" in str(refused)
     else:
         assert dict(talk.carried()) == {k: v for k, v in context.items() if k in persist}
+
+
+def test_it_moves_with_an_export(tmp_path: Path) -> None:
+    with hansard.connect(f"sqlite:///{tmp_path / 'one.db'}") as store:
+        store.conversation("support/4711").carry({"tenant_id": "acme"}, persist=["tenant_id"])
+    file, other = str(tmp_path / "talk.jsonl"), f"sqlite:///{tmp_path / 'other.db'}"
+    run("export", "support/4711", "-o", file, "--url", f"sqlite:///{tmp_path / 'one.db'}")
+    run("import", file, "--url", other)
+    with hansard.connect(other) as store:
+        assert dict(store.conversation("support/4711").carried()) == {"tenant_id": "acme"}

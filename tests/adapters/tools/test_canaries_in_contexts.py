@@ -39,6 +39,7 @@ CONTEXT = {
     "wrapped": SecretStr(canary("wrapped")),
     "raw": canary("raw").encode(),
     "client": Client(),
+    "inner": hansard.ToolCallContext(token=canary("inner")),
     "tenant_id": "acme",
 }
 KEPT = ["tenant_id"]
@@ -134,7 +135,7 @@ def test_errors_of_the_caller_show_none() -> None:
         assert "canary-" not in shown
 
 
-@pytest.mark.parametrize("place", ["token", "nested", "deep", "wrapped", "raw"])
+@pytest.mark.parametrize("place", ["token", "nested", "deep", "wrapped", "raw", "inner"])
 def test_an_error_s_words_are_kept_but_for_the_values(place: str) -> None:
     context = hansard.ToolCallContext.of(CONTEXT)
     told = without_values(f"the depot refused {canary(place)}: ask again", context)
@@ -148,3 +149,27 @@ def test_a_value_that_stands_in_any_word_is_not_looked_for(value: object) -> Non
     context = hansard.ToolCallContext(flag=value)
     text = f"a 1 12 abc True False None {value!r}"
     assert without_values(text, context) == text
+
+
+class Mute:
+    """What fails when it is asked what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("mute")
+
+
+def test_a_context_that_holds_itself_or_cannot_be_told_hides_no_failure() -> None:
+    circle: dict[str, Any] = {"password": canary("circle")}
+    circle["itself"] = [circle]
+    deep: Any = canary("deep")
+    for _ in range(5_000):
+        deep = [deep]
+
+    def fail(context: hansard.ToolCallContext) -> None:
+        raise LookupError(f"refused {context['circle']['password']} {canary('deep')}")
+
+    talk = hansard.connect("memory://").conversation("support/4711")
+    asked(talk, ("fail", {}))
+    context = {"mute": Mute(), "circle": circle, "deep": deep}
+    hansard.ToolRunner(talk, [fail], context=context).run()
+    assert told(talk) == [("call_1", "Error: refused \u2026 \u2026", True)]

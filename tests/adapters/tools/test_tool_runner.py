@@ -174,6 +174,19 @@ def test_an_exception_without_words_is_told_by_its_name(talk: hansard.Talk) -> N
     assert told(talk) == [("call_1", "Error: RuntimeError", True)]
 
 
+def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(talk: hansard.Talk) -> None:
+    class Speechless(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    def stop() -> None:
+        raise Speechless
+
+    asked(talk, ("stop", {}))
+    hansard.ToolRunner(talk, [stop]).run()
+    assert told(talk) == [("call_1", "Error: Speechless", True)]
+
+
 def test_a_group_of_one_exception_is_that_exception(talk: hansard.Talk) -> None:
     def group() -> None:
         raise ExceptionGroup("tasks", [ExceptionGroup("more", [ValueError("no such depot")])])
