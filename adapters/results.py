@@ -15,7 +15,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from uuid import UUID
 
 from hansard.adapters.writing import Done
-from hansard.domain.errors import IdempotencyMismatch
+from hansard.domain.errors import IdempotencyMismatch, VersionConflict
 from hansard.domain.events import (
     DocumentExtracted,
     Event,
@@ -33,6 +33,8 @@ Reason: TypeAlias = Literal["cancelled", "duplicate"]
 
 NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 _A_PAGE: Final = 256
+_TRIES: Final = 8
+_HAS_ONE: Final = "call %s has a result already (%s): the other one is kept beside the history"
 _GIVEN: Final = ("tool_result.recorded", "tool_result.rejected")
 _CALLS: Final = ("tool_call.recorded", "tool_result.recorded")
 
@@ -66,7 +68,12 @@ class Conversation(Protocol):
         """Return where the conversation stands."""
         ...
 
-    def append(self, *said: Event, metadata: Mapping[str, str] = ...) -> Done:
+    def append(
+        self,
+        *said: Event,
+        expected_version: int | None = None,
+        metadata: Mapping[str, str] = ...,
+    ) -> Done:
         """Record events; IdempotencyMismatch where an id stands for other content."""
         ...
 
@@ -112,9 +119,31 @@ def _append(
 def _reject(
     talk: Conversation, result: ToolResultRecorded, metadata: Mapping[str, str]
 ) -> Done | Rejected:
-    reason: Reason = "duplicate"
-    head = talk.head()
-    for recorded in backwards(talk.backend, talk.conversation_id, head.version):
+    """Keep a result beside the history; nothing changes where it is kept there already.
+
+    It is looked for again where another writer was quicker: what it recorded may be the same.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        version = talk.head().version
+        found = _found_before(talk, result, version)
+        if isinstance(found, Duplicate):
+            return found
+        rejected = ToolResultRejected(
+            call_id=result.call_id, content=result.content, is_error=result.is_error, reason=found
+        )
+        expected = version if tries_left else None
+        with suppress(VersionConflict):
+            done = talk.append(rejected, expected_version=expected, metadata=metadata)
+            logger.warning(_HAS_ONE, result.call_id, found)
+            return Rejected(done.first, done.last, found)
+    raise AssertionError("the last try expects no version")
+
+
+def _found_before(
+    talk: Conversation, result: ToolResultRecorded, version: int
+) -> Duplicate | Reason:
+    """Return the result itself, kept before, or why it is no part of the history."""
+    for recorded in backwards(talk.backend, talk.conversation_id, version):
         if recorded.type not in _GIVEN:
             continue
         match recorded.event():
@@ -123,20 +152,10 @@ def _reject(
             case ToolResultRecorded(line=None, call_id=named, call=call, cancelled=cancelled) if (
                 named == result.call_id and call == result.call
             ):
-                reason = "cancelled" if cancelled else "duplicate"
-                break
+                return "cancelled" if cancelled else "duplicate"
             case _:
                 continue
-    rejected = ToolResultRejected(
-        call_id=result.call_id, content=result.content, is_error=result.is_error, reason=reason
-    )
-    done = talk.append(rejected, metadata=metadata)
-    logger.warning(
-        "call %s has a result already (%s): the other one is kept beside the history",
-        result.call_id,
-        reason,
-    )
-    return Rejected(done.first, done.last, reason)
+    return "duplicate"
 
 
 def _is_same(event: ToolResultRejected, result: ToolResultRecorded) -> bool:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -149,3 +152,37 @@ def test_a_result_of_a_fork_is_its_own(talk: hansard.Talk) -> None:
     fork = talk.fork("support/4711/otherwise")
     talk.tool_result("call_1", "sunny")
     assert isinstance(fork.tool_result("call_1", "rain"), Recorded)
+
+
+def together(*deeds: Callable[[], object]) -> list[object]:
+    """What several threads are told that begin at the same time."""
+    barrier = threading.Barrier(len(deeds))
+
+    def do(deed: Callable[[], object]) -> object:
+        barrier.wait()
+        return deed()
+
+    with ThreadPoolExecutor(len(deeds)) as pool:
+        return list(pool.map(do, deeds))
+
+
+@pytest.mark.parametrize("content", ["sunny", {"map": PDF}], ids=["text", "document"])
+def test_of_many_who_give_the_same_result_one_records_it(
+    talk: hansard.Talk, content: object
+) -> None:
+    call(talk)
+    told = together(*[partial(talk.tool_result, "call_1", content)] * 6)
+    assert sorted(type(each).__name__ for each in told) == [*["Duplicate"] * 5, "Recorded"]
+
+
+def test_of_many_who_give_other_results_one_is_history_and_each_other_one_is_kept_once(
+    talk: hansard.Talk,
+) -> None:
+    call(talk)
+    talk.tool_result("call_1", "sunny")
+    deeds = [partial(talk.tool_result, "call_1", text) for text in ("rain", "rain", "snow", "snow")]
+    told = together(*deeds)
+    assert sorted(type(each).__name__ for each in told) == [
+        *("Duplicate", "Duplicate", "Rejected", "Rejected")
+    ]
+    assert len(events(talk)) == 2
