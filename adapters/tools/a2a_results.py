@@ -41,7 +41,8 @@ def told(value: Any) -> Unfolded:
     kind = type(value).__name__
     held = plain(value)
     said = _KINDS[kind](_settled(held) if hasattr(value, _PROTOBUF) else held)
-    status: Any = said.get("task", said).get("status", {})
+    about: JsonObject = said.get("task", said.get("statusUpdate", said))
+    status: Any = about.get("status", {})
     return Unfolded(said, is_error=status.get("state") in _FAILED)
 
 

@@ -139,9 +139,18 @@ def test_an_answer_and_the_events_of_a_stream_are_told_by_what_they_hold(
     assert paths[-1] == "/artifactUpdate/artifact/parts/0/raw"
 
 
-def test_a_failed_task_within_an_answer_is_a_failed_result(talk: hansard.Talk) -> None:
-    given = {"task": {"id": "t", "status": {"state": "TASK_STATE_FAILED"}}}
-    talk.tool_result("call_1", read(types.SendMessageResponse, given))
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"task": {"id": "t", "status": {"state": "TASK_STATE_FAILED"}}},
+        {"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_FAILED"}}},
+    ],
+    ids=["task", "update"],
+)
+def test_a_failed_task_within_an_answer_is_a_failed_result(
+    talk: hansard.Talk, given: dict[str, Any]
+) -> None:
+    talk.tool_result("call_1", read(types.StreamResponse, given))
     assert result(talk).is_error
 
 
