@@ -46,6 +46,10 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
         "import FILE": run("import", file, "--json", "--url", copy),
         "import --check FILE": run("import", "--check", file, "--json"),
+        "tools KEY": run("tools", KEY, "--json", "--url", url),
+        "tools KEY --api API": run("tools", KEY, "--api", "gemini", "--json", "--url", url),
+        "tools KEY --all": run("tools", KEY, "--all", "--json", "--url", url),
+        "context KEY": run("context", KEY, "--json", "--url", url),
         "documents KEY": run("documents", KEY, "--json", "--url", url),
         "bpmn FILE": run("bpmn", MODEL, "--json"),
         "bpmn FILE --lint": run("bpmn", MODEL, "--lint", "--flavour", "task", "--json"),
@@ -82,6 +86,8 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         ("conversations", ("conversations",)),
         ("show KEY", ("show", KEY)),
         ("replay KEY", ("replay", KEY)),
+        ("tools KEY", ("tools", KEY)),
+        ("tools KEY --all", ("tools", KEY, "--all")),
     ],
 )
 def test_columns_are_as_many_as_are_listed(
