@@ -41,7 +41,7 @@ def told(value: Any) -> Unfolded:
     kind = type(value).__name__
     held = plain(value)
     said = _KINDS[kind](_settled(held) if hasattr(value, _PROTOBUF) else held)
-    about: JsonObject = said.get("task", said.get("statusUpdate", said))
+    about: Any = said.get("task") or said.get("statusUpdate") or said
     status: Any = about.get("status", {})
     return Unfolded(said, is_error=status.get("state") in _FAILED)
 
