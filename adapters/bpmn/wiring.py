@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -45,36 +46,45 @@ def wiring_of(
 ) -> Wiring:
     """Return how the tools of an ad-hoc sub-process give their results; which one as in `tools_of`."""
     sub_process = sub_process_of(model_of(model), sub_process_id)
-    tools = tool_elements(sub_process, flavour)
+    writings = {each.id: tuple(_writings(each)) for each in sub_process.elements}
+    following = _following(sub_process)
     return Wiring(
         collecting=sub_process.collecting,
-        writings=tuple((tool.id, tuple(_writings(sub_process, tool))) for tool in tools),
+        writings=tuple(
+            (tool.id, tuple(each for at in _reached(tool.id, following) for each in writings[at]))
+            for tool in tool_elements(sub_process, flavour)
+        ),
     )
 
 
-def _writings(sub_process: Element, tool: Element) -> Iterator[Writing]:
-    for reached in _reached(sub_process, tool):
-        for element in reached.below():
-            yield from _written_by(element)
+def _following(sub_process: Element) -> Mapping[str, Sequence[str]]:
+    """Return what comes next behind each element: where its flows lead, then its boundary events."""
+    following: dict[str, list[str]] = {element.id: [] for element in sub_process.elements}
+    ends = [(flow.source, flow.target) for flow in sub_process.flows]
+    ends += [(each.attached_to, each.id) for each in sub_process.elements if each.attached_to]
+    for source, target in ends:
+        if source in following and target in following:
+            following[source].append(target)
+    return following
 
 
-def _reached(sub_process: Element, tool: Element) -> Iterator[Element]:
-    """Give the tool and what flows lead to from it, its boundary events included, each once."""
-    by_id = {element.id: element for element in sub_process.elements}
-    seen = {tool.id}
-    waiting = [tool.id]
+def _reached(tool: str, following: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Give the tool and what is reached from it, nearest first, each once."""
+    seen = {tool}
+    waiting = deque([tool])
     while waiting:
-        current = waiting.pop(0)
-        yield by_id[current]
-        for target in _next(sub_process, current):
-            if target in by_id and target not in seen:
+        current = waiting.popleft()
+        yield current
+        for target in following[current]:
+            if target not in seen:
                 seen.add(target)
                 waiting.append(target)
 
 
-def _next(sub_process: Element, element_id: str) -> Iterator[str]:
-    yield from (flow.target for flow in sub_process.flows if flow.source == element_id)
-    yield from (each.id for each in sub_process.elements if each.attached_to == element_id)
+def _writings(element: Element) -> Iterator[Writing]:
+    """Give who writes the result in an element: itself, or what it holds."""
+    for each in element.below():
+        yield from _written_by(each)
 
 
 def _written_by(element: Element) -> Iterator[Writing]:

@@ -101,3 +101,15 @@ def test_flows_in_a_circle_or_into_nothing_end() -> None:
         Writing("B", "variable"),
         Writing("C", "variable"),
     )
+
+
+def test_what_several_tools_lead_to_writes_the_result_of_each() -> None:
+    shared = (written("End"), flow("A", "End"), flow("B", "End"))
+    assert wiring_of(desk(task("A"), task("B"), *shared)).writings == (
+        ("A", (Writing("End", "variable"),)),
+        ("B", (Writing("End", "variable"),)),
+    )
+
+
+def test_an_element_without_an_id_is_led_to_by_its_own_flows_only() -> None:
+    assert wiring_of(desk(task(""), written("B"))).writings[0] == ("", ())
