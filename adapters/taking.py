@@ -6,11 +6,12 @@ So process engines hand it over: a list of entries with an `id` (the call's; non
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias
 
-from hansard.adapters.arguments import kind_of, several, text_if_given
+from hansard.adapters.arguments import text_if_given
+from hansard.adapters.bpmn.inputs import Given, inputs_of
 from hansard.adapters.calls import calls_open
 from hansard.adapters.given_results import GivenResult, given_result
 from hansard.adapters.results import record_result
@@ -34,8 +35,6 @@ from hansard.projections.turn_input import NextInput, next_input
 
 Behaviour: TypeAlias = Literal["wait", "interrupt"]
 """What signals do amid a round: they wait for the results, or the calls are given up for them."""
-
-_MEMBERS: Final = ("id", "name", "content", "properties")
 
 
 class _Entry(NamedTuple):
@@ -105,7 +104,7 @@ def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
     """
     if behaviour not in ("wait", "interrupt"):
         raise InvalidContent('the behaviour of signals is "wait" or "interrupt"')
-    entries = [_entry(given, at) for at, given in enumerate(several("inputs", inputs))]
+    entries = [_entry(given, at) for at, given in enumerate(inputs_of(inputs))]
     given = [entry for entry in entries if entry.id is not None]
     head = talk.head()
     if given and head.version == 0:
@@ -151,29 +150,14 @@ def _signal(talk: Stream, entry: _Entry) -> SignalReceived:
     return signal_given(entry.given, talk, entry.name, entry.message_id)
 
 
-def _entry(given: object, at: int) -> _Entry:
-    """Return an entry; InvalidContent, which says what is wrong and where, for anything else."""
-    where = f"entry {at} of the inputs"
-    told = _members(given, where)
-    others = told.get("properties")
-    members = {**told, **cast("Mapping[str, Any]", others)} if isinstance(others, Mapping) else told
-    call_id, content = text_if_given(f"the id of {where}", told.get("id")), told.get("content")
+def _entry(given: Given, at: int) -> _Entry:
+    """Return an entry that a record can hold; InvalidContent, which says why not, for any other."""
+    said = given.properties.get("message_id")
     return _Entry(
-        id=call_id,
-        name=text_if_given(f"the name of {where}", told.get("name")),
-        given=content_given(content) if call_id is None else given_result(content),
-        interrupted=members.get("interrupted") is True,
-        is_bare=content is None or content in ("", CANCELLED),
-        message_id=text_if_given(f"the message_id of {where}", members.get("message_id")),
-    )
-
-
-def _members(given: object, where: str) -> Mapping[str, Any]:
-    if isinstance(given, Mapping):
-        return cast("Mapping[str, Any]", given)
-    if hasattr(given, "id") and hasattr(given, "content"):
-        return {name: getattr(given, name, None) for name in _MEMBERS}
-    raise InvalidContent(
-        f'{where} is a mapping such as {{"id": ..., "name": ..., "content": ...}}, '
-        f"not {kind_of(given)}"
+        id=given.id,
+        name=given.name,
+        given=content_given(given.content) if given.is_signal else given_result(given.content),
+        interrupted=given.is_interrupted,
+        is_bare=given.content is None or given.content in ("", CANCELLED),
+        message_id=text_if_given(f"the message_id of entry {at} of the inputs", said),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
+from hansard.adapters.arguments import kind_of, several, text_if_given
 from hansard.domain.errors import InvalidContent
 from hansard.domain.jsontext import JsonObject
 
@@ -35,47 +36,41 @@ class Given:
         return self.properties.get("interrupted") is True
 
 
-def inputs_of(collection: object) -> tuple[Given, ...]:
+def inputs_of(inputs: object) -> tuple[Given, ...]:
     """Return the entries `{id, name, content}` of a collection, in order; InvalidContent for others.
 
-    Members that an entry does not have are its properties; those in a member `properties` win.
+    An entry is a mapping, or any object that has these members. What else a mapping has are its
+    properties; those in a member `properties` win.
     """
-    if not isinstance(collection, list | tuple):
-        raise InvalidContent(
-            f"results are a list of objects with id, name and content, not {_kind(collection)}"
-        )
-    entries = enumerate(cast("list[object]", collection))
-    return tuple(_given(entry, f"entry {at} of the results") for at, entry in entries)
+    entries = enumerate(several("inputs", inputs))
+    return tuple(_given(entry, f"entry {at} of the inputs") for at, entry in entries)
 
 
 def _given(entry: object, where: str) -> Given:
-    if not isinstance(entry, Mapping):
-        raise InvalidContent(f"{where} is {_kind(entry)}: it must be an object")
-    members = cast("Mapping[str, Any]", entry)
+    members = _members(entry, where)
     others = {name: value for name, value in members.items() if name not in _OWN}
     return Given(
-        id=_text(members, "id", where),
-        name=_text(members, "name", where),
+        id=text_if_given(f"the id of {where}", members.get("id")),
+        name=text_if_given(f"the name of {where}", members.get("name")),
         content=members.get("content"),
-        properties=others | _properties(members, where),
+        properties=others | _properties(members.get("properties"), where),
     )
 
 
-def _properties(members: Mapping[str, Any], where: str) -> JsonObject:
-    found: object = members.get("properties")
-    if found is None:
+def _members(entry: object, where: str) -> Mapping[str, Any]:
+    if isinstance(entry, Mapping):
+        return cast("Mapping[str, Any]", entry)
+    if hasattr(entry, "id") and hasattr(entry, "content"):
+        return {name: getattr(entry, name, None) for name in _OWN}
+    raise InvalidContent(
+        f'{where} is a mapping such as {{"id": ..., "name": ..., "content": ...}}, '
+        f"not {kind_of(entry)}"
+    )
+
+
+def _properties(given: object, where: str) -> JsonObject:
+    if given is None:
         return {}
-    if not isinstance(found, Mapping):
-        raise InvalidContent(f"properties of {where} are {_kind(found)}: they must be an object")
-    return dict(cast("Mapping[str, Any]", found))
-
-
-def _text(members: Mapping[str, Any], name: str, where: str) -> str | None:
-    value = members.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    raise InvalidContent(f"{name} of {where} is {_kind(value)}: it must be a text, or null")
-
-
-def _kind(value: object) -> str:
-    return type(value).__name__
+    if isinstance(given, Mapping):
+        return dict(cast("Mapping[str, Any]", given))
+    raise InvalidContent(f"the properties of {where} are a mapping, not {kind_of(given)}")

@@ -62,17 +62,25 @@ def test_nothing_came_back_is_nothing() -> None:
 
 
 REFUSED: list[tuple[object, str]] = [
-    (None, "results are a list of objects with id, name and content, not NoneType"),
-    ({"id": "1"}, "results are a list of objects with id, name and content, not dict"),
-    ("[]", "results are a list of objects with id, name and content, not str"),
-    ([{}, "text"], "entry 1 of the results is str: it must be an object"),
-    ([{"id": 1}], "id of entry 0 of the results is int: it must be a text, or null"),
-    ([{"name": []}], "name of entry 0 of the results is list: it must be a text, or null"),
+    (None, "inputs are a list, not NoneType: write inputs=[...]"),
+    ({"id": "1"}, "inputs are a list, not dict: write inputs=[...]"),
+    ("[]", "inputs are a list, not str: write inputs=[...]"),
+    (
+        [{}, "text"],
+        'entry 1 of the inputs is a mapping such as {"id": ..., "name": ..., "content": ...}, not str',
+    ),
+    ([{"id": 1}], "the id of entry 0 of the inputs is a text (str), not int"),
+    ([{"name": []}], "the name of entry 0 of the inputs is a text (str), not list"),
     (
         [{"properties": "x"}],
-        "properties of entry 0 of the results are str: they must be an object",
+        "the properties of entry 0 of the inputs are a mapping, not str",
     ),
 ]
+
+
+def test_what_was_read_is_read_again_as_it_is() -> None:
+    read = inputs_of([{"id": "1", "name": "A", "content": [1], "elementId": "A"}])
+    assert inputs_of(read) == read
 
 
 @pytest.mark.parametrize(("collection", "why"), REFUSED)
