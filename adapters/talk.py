@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from hansard.adapters import given, surgery
+from hansard.adapters import carried_context, given, surgery
 from hansard.adapters.arguments import (
     key_given,
     labels_given,
@@ -219,9 +219,7 @@ class Talk:
 
         It stands in a header, in clear and for good: short texts, no secret, nothing personal.
         """
-        from hansard.adapters.carried_context import carry
-
-        return carry(self.stream, context, persist)
+        return carried_context.carry(self.stream, context, persist)
 
     def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
         """Put a remark beside an event, or beside the whole conversation."""
@@ -290,9 +288,7 @@ class Talk:
 
     def carried(self) -> ToolCallContext:
         """Return what the conversation carries for its tools, as far as it was recorded."""
-        from hansard.adapters.carried_context import carried
-
-        return carried(self.stream)
+        return carried_context.carried(self.stream)
 
     def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
         """Return what tools did that providers ran, in order: what each was asked, and gave, whole."""
