@@ -48,11 +48,6 @@ class Told:
     documents: tuple[ShownDocument, ...]
     outcomes: tuple[Outcome, ...]
 
-    @property
-    def is_proven(self) -> bool:
-        """Whether every request of the fork comes to what was sent."""
-        return all(outcome.is_proven for outcome in self.outcomes)
-
 
 def shown_in(
     request: Request, version: int, document: Document, data: bytes
