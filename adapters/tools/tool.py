@@ -41,6 +41,7 @@ class Tool:
 
     `is_async` says that calling it gives something to await at once, and so blocks no loop. A tool
     with an `advice`, blank or not, is called once in an exchange: after that the model is told so.
+    What one gives that `answers` is the answer.
     """
 
     definition: ToolDefinition
@@ -48,6 +49,7 @@ class Tool:
     source: ToolSource = field(default_factory=lambda: ToolSource(origin="python"))
     is_async: bool = False
     advice: str | None = None
+    answers: bool = False
 
     @property
     def name(self) -> str:
@@ -85,6 +87,10 @@ class Tool:
         A model that calls it again is told where the result stands, and given the advice.
         """
         return replace(self, advice=text_given("an advice", advice))
+
+    def answering(self) -> Tool:
+        """Return a tool whose result is the answer: behind it `run_until_answered` asks no model."""
+        return replace(self, answers=True)
 
     def observed(self, watch: Callable[[JsonObject, object], object]) -> Tool:
         """Return a tool of which somebody is told, behind each call: its arguments and its result.

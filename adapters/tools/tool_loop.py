@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hansard.adapters.backwards import backwards
@@ -24,18 +24,26 @@ def run_until_answered(
 ) -> tuple[ToolRun, ...]:
     """Return what was run until the model answered without calling a tool of the caller's.
 
+    What a tool gives that answers itself (`Tool.answering`) ends it, too: then no model is asked.
     `ask` makes one call of the model with a recorded client. Calls that still await a result, as
     after a crash, are run first. Raises TooManyModelCalls, before the model is asked once more,
     where it was asked `limit` times since the last prompt: counted from the log, by whatever process.
     """
     runs = list(runner.run(context))
-    while True:
+    while not _is_answered(runner, runs):
         _must_be_within(runner.talk, limit)
         ask()
         ran = runner.run(context)
         if not ran and not _is_paused(runner.talk):
-            return tuple(runs)
+            break
         runs += ran
+    return tuple(runs)
+
+
+def _is_answered(runner: ToolRunner, runs: Iterable[ToolRun]) -> bool:
+    """Whether a tool ran that answers itself; an error is no answer."""
+    ran = (runner.tools.get(run.call.name) for run in runs if not run.is_error)
+    return any(called is not None and called.answers for called in ran)
 
 
 def _must_be_within(talk: Talk, limit: int) -> None:

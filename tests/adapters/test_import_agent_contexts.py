@@ -100,6 +100,22 @@ def test_an_imported_context_goes_on_with_any_api(tmp_path: Path) -> None:
     assert [message["tool_call_id"] for message in request["messages"][3:5]] == ["a", "b"]
 
 
+@pytest.mark.parametrize("until", [2, 4])
+def test_a_context_that_ends_without_an_answer_is_asked_next(tmp_path: Path, until: int) -> None:
+    """Camunda's own reader calls such a history an illegal state."""
+    turns = {"turns": [{"inputMessages": STORY[:2]}]} if until == 2 else {"messages": STORY[:4]}
+    store = memory()
+    all_taken_in(store, "camunda-agent", kept(tmp_path, turns))
+    assert store.conversation("kept").next_input() == "ready"
+
+
+def test_importing_a_context_twice_changes_nothing(tmp_path: Path) -> None:
+    store, path = memory(), kept(tmp_path, {"messages": STORY})
+    outcomes = [all_taken_in(store, "camunda-agent", path)[0].outcome for _ in range(2)]
+    assert outcomes == ["recorded", "unchanged"]
+    assert len(events_of(store)) == store.conversation("kept").head().version
+
+
 @pytest.mark.parametrize(
     ("content", "parts"),
     [

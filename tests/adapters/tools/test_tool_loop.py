@@ -1,13 +1,16 @@
 """The loop of an agent: it ends when the model calls nothing more, and before it runs away."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import anthropic
 import openai
 import pytest
 
 import hansard
 from hansard.adapters.demo.sayings import Called, Said
+from hansard.adapters.demo.scenes import Answer, JsonObject
 from hansard.adapters.demo.server import DemoServer
 from hansard.adapters.talk import Talk
 from hansard.adapters.tools.runner import ToolRunner
@@ -51,24 +54,41 @@ def runner(looked: list[int]) -> Iterator[ToolRunner]:
         yield made
 
 
-def asking(talk: Talk, model: Model) -> Iterator[Ask]:
+@contextmanager
+def asking(talk: Talk, model: Model) -> Generator[Ask]:
     with (
         DemoServer((), openai=model.answer) as server,
         openai.OpenAI(base_url=server.openai_url, api_key="none") as client,
     ):
-        recorded = talk.record(client)
+        create: Any = talk.record(client).chat.completions.create
 
         def ask() -> object:
-            return recorded.chat.completions.create(model="gpt", **talk.request("openai-chat"))
+            return create(model="gpt", **talk.request("openai-chat"))
 
         yield ask
+
+
+def asked_claude(runner: ToolRunner, *answers: Answer) -> int:
+    """How often the loop asks a model that answers so, and calls no tool."""
+    with (
+        DemoServer(answers) as server,
+        anthropic.Anthropic(base_url=server.url, api_key="none") as client,
+    ):
+        create: Any = runner.talk.record(client).messages.create
+
+        def ask() -> object:
+            request = runner.talk.request("anthropic-messages")
+            return create(model="claude", max_tokens=9, **request)
+
+        assert run_until_answered(runner, ask) == ()
+        return len(server.requests)
 
 
 def test_it_asks_and_runs_until_the_model_calls_nothing(
     runner: ToolRunner, looked: list[int]
 ) -> None:
     model = Model(rounds=3)
-    for ask in asking(runner.talk, model):
+    with asking(runner.talk, model) as ask:
         runs = run_until_answered(runner, ask)
         assert [run.given for run in runs] == ["seen 1", "seen 2", "seen 3"]
     assert (looked, model.asked, runner.talk.open_calls()) == ([1, 2, 3], 4, [])
@@ -78,7 +98,7 @@ def test_calls_that_were_left_open_are_run_before_the_model_is_asked(
     runner: ToolRunner, looked: list[int]
 ) -> None:
     model = Model(rounds=1)
-    for ask in asking(runner.talk, model):
+    with asking(runner.talk, model) as ask:
         ask()
         assert looked == []
         run_until_answered(runner, ask)
@@ -87,9 +107,8 @@ def test_calls_that_were_left_open_are_run_before_the_model_is_asked(
 
 def test_the_model_is_asked_ten_times_at_most(runner: ToolRunner) -> None:
     model = Model(rounds=99)
-    for ask in asking(runner.talk, model):
-        with pytest.raises(TooManyModelCalls) as raised:
-            run_until_answered(runner, ask)
+    with asking(runner.talk, model) as ask, pytest.raises(TooManyModelCalls) as raised:
+        run_until_answered(runner, ask)
     told = "Maximum number of model calls reached (modelCalls: 10, limit: 10)"
     assert (str(raised.value), model.asked, LIMIT) == (told, 10, 10)
     assert raised.value.code == "MAXIMUM_NUMBER_OF_MODEL_CALLS_REACHED"
@@ -97,7 +116,7 @@ def test_the_model_is_asked_ten_times_at_most(runner: ToolRunner) -> None:
 
 def test_how_often_it_was_asked_is_counted_from_the_log(runner: ToolRunner) -> None:
     model = Model(rounds=99)
-    for ask in asking(runner.talk, model):
+    with asking(runner.talk, model) as ask:
         ask()
         with pytest.raises(TooManyModelCalls):
             run_until_answered(ToolRunner(runner.talk, list(runner.tools.values())), ask, limit=3)
@@ -106,8 +125,54 @@ def test_how_often_it_was_asked_is_counted_from_the_log(runner: ToolRunner) -> N
 
 def test_a_new_prompt_begins_to_count_anew(runner: ToolRunner) -> None:
     model = Model(rounds=2)
-    for ask in asking(runner.talk, model):
+    with asking(runner.talk, model) as ask:
         run_until_answered(runner, ask, limit=3)
         runner.talk.user("And now?")
         run_until_answered(runner, ask, limit=1)
     assert model.asked == 4
+
+
+def test_a_model_that_paused_is_asked_again(runner: ToolRunner, looked: list[int]) -> None:
+    search: JsonObject = {
+        "type": "server_tool_use",
+        "id": "srvtoolu_1",
+        "name": "web_search",
+        "input": {},
+    }
+    found: JsonObject = {
+        "type": "web_search_tool_result",
+        "tool_use_id": "srvtoolu_1",
+        "content": [],
+    }
+    paused = Answer((search,), stop_reason="pause_turn")
+    answered = Answer((found, {"type": "text", "text": "Nothing."}))
+    assert asked_claude(runner, paused, answered) == 2
+    assert looked == []
+    assert runner.talk.next_input() == "nothing"
+
+
+def test_an_answer_of_nothing_ends_it(runner: ToolRunner) -> None:
+    """It is no message of the next request, in which the speakers still take turns."""
+    assert asked_claude(runner, Answer(())) == 1
+    runner.talk.user("Well?")
+    messages = runner.talk.request("anthropic-messages")["messages"]
+    assert [message["role"] for message in messages] == ["user"]
+
+
+def test_a_tool_that_answers_ends_it_without_asking_again(looked: list[int]) -> None:
+    model = Model(rounds=99)
+
+    def look(at: int) -> str:
+        looked.append(at)
+        if at == 1:
+            raise LookupError("too dark")
+        return "a wall"
+
+    with hansard.connect("memory://") as store:
+        talk = store.conversation("walls")
+        talk.user("What is there?")
+        runner = ToolRunner(talk, [hansard.tool(look).answering()])
+        with asking(talk, model) as ask:
+            runs = run_until_answered(runner, ask)
+    assert [run.given for run in runs] == ["Error: too dark", "a wall"]
+    assert (looked, model.asked) == ([1, 2], 2)

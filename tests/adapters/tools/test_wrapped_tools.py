@@ -48,6 +48,7 @@ WRAPPERS: dict[str, tuple[Any, ...]] = {
     "Tool.transformed": (loud,),
     "Tool.truncated": (),
     "Tool.once": ("Go on.",),
+    "Tool.answering": (),
     "Tool.observed": (unseen,),
 }
 

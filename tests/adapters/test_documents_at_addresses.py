@@ -1,0 +1,41 @@
+"""Documents that another server holds: Hansard never asks for them."""
+
+import socket
+
+import pytest
+
+import hansard
+from hansard.projections.apis import MODULES
+from hansard.projections.requests.document_tags import Form
+from tests.adapters.tools.conversations import asked
+
+URL = hansard.Document(media_type="application/pdf", url="https://files.example/report.pdf")
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The addresses that anything tried to reach."""
+    tried: list[object] = []
+
+    def refuse(*given: object, **_: object) -> None:
+        tried.append(given)
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    return tried
+
+
+@pytest.mark.parametrize("tags", ["seed-short-id", "doc-reference"])
+def test_a_document_at_an_address_is_recorded_and_rendered_without_a_connection(
+    connections: list[object], tags: Form
+) -> None:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    asked(talk, ("find", {}))
+    talk.tool_result("call_1", {"files": [URL]})
+    for api in MODULES:
+        talk.request(api, tags=tags)
+    talk.signal({"more": URL})
+    talk.request("anthropic-messages", tags=tags)
+    assert [document.document.url for document in talk.documents()] == [URL.url, URL.url]
+    assert connections == []
