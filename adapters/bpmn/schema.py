@@ -65,7 +65,8 @@ def _property(parameter: Parameter) -> JsonObject:
     schema = dict(parameter.schema or {})
     if parameter.type and parameter.type.strip():
         schema["type"] = parameter.type
-    schema.setdefault("type", "string")
+    if schema.get("type") is None:
+        schema["type"] = "string"
     if parameter.description and parameter.description.strip():
         schema["description"] = parameter.description
     return schema

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from hansard.adapters.bpmn.from_ai import Parameter, declares, parameters_of
 from hansard.adapters.bpmn.gateway_names import MCP_GATEWAY, check_mcp_elements
@@ -20,7 +20,7 @@ from hansard.adapters.bpmn.model import Element, Mapping, Model
 from hansard.adapters.bpmn.model_reading import model_of
 from hansard.adapters.bpmn.schema import schema_of
 from hansard.adapters.bpmn.xml_tree import bytes_of
-from hansard.domain.errors import InvalidModel
+from hansard.domain.errors import InvalidInput, InvalidModel
 from hansard.domain.tools import ToolDefinition, ToolSource
 
 Flavour: TypeAlias = Literal["process", "task"]
@@ -54,29 +54,39 @@ class ResolvedTools:
 
 
 def tools_of(
-    model: Path | bytes, sub_process_id: str | None = None, *, flavour: Flavour = "process"
+    model: Path | bytes,
+    sub_process_id: str | None = None,
+    *,
+    flavour: Flavour = "process",
+    gateways: bool = True,
 ) -> ResolvedTools:
     """Return the tools of an ad-hoc sub-process of a BPMN file, or of its bytes.
 
-    Without an id it is the only one of the model that is an agent's, else the only one. InvalidModel,
-    whose `code` is the engine's, where it is not there or a tool is not well defined. The same bytes
-    are resolved once for each sub-process and flavour.
+    Without an id it is the only one of the model that is an agent's, else the only one. With
+    `gateways=False` those are plain tools, as nobody asks what they offer. InvalidModel, whose `code`
+    is the engine's, where it is not there or a tool is not well defined. The same bytes are resolved
+    once for each sub-process, flavour and way with gateways.
     """
-    return _tools_of(bytes_of(model), sub_process_id, flavour)
+    resolved = _tools_of(bytes_of(model), sub_process_id, flavour, bool(gateways))
+    # Schemas are plain dicts: whoever writes into them shall not write into what others are given.
+    own = tuple(tool.model_copy(deep=True) for tool in resolved.tools)
+    return replace(resolved, tools=own)
 
 
 @lru_cache(maxsize=64)
-def _tools_of(data: bytes, sub_process_id: str | None, flavour: Flavour) -> ResolvedTools:
+def _tools_of(
+    data: bytes, sub_process_id: str | None, flavour: Flavour, has_gateways: bool
+) -> ResolvedTools:
     model = model_of(data)
     sub_process = sub_process_of(model, sub_process_id)
     elements = tool_elements(sub_process, flavour)
     _check_ids(sub_process.id, elements)
-    gateways = tuple(gateway for element in elements if (gateway := _gateway(element)))
-    check_mcp_elements(each.name for each in gateways if each.type == MCP_GATEWAY)
-    tools = tuple(_tool(element, flavour) for element in elements if _gateway(element) is None)
+    gateways = {each.name: each for each in map(_gateway, elements if has_gateways else ()) if each}
+    check_mcp_elements(each.name for each in gateways.values() if each.type == MCP_GATEWAY)
+    tools = tuple(_tool(element, flavour) for element in elements if element.id not in gateways)
     return ResolvedTools(
         tools=tools,
-        gateways=gateways,
+        gateways=tuple(gateways.values()),
         source=_source(model, sub_process, tools),
         warnings=tuple(_warnings(elements, flavour)),
     )
@@ -110,7 +120,12 @@ def _only(found: tuple[Element, ...]) -> Element:
 
 
 def tool_elements(sub_process: Element, flavour: Flavour) -> tuple[Element, ...]:
-    """Return the elements that stand for tools: those that no sequence flow leads to, in order."""
+    """Return the elements that stand for tools: those that no sequence flow leads to, in order.
+
+    InvalidInput for another flavour than there is.
+    """
+    if flavour not in get_args(Flavour):
+        raise InvalidInput(f"a flavour is {' or '.join(map(repr, get_args(Flavour)))}")
     return tuple(each for each in sub_process.elements if _is_tool(each, flavour))
 
 

@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 # Only the C parser's own error: this parses nothing.
 from xml.etree.ElementTree import ParseError
 
-from hansard.domain.errors import InvalidModel, NotInstalled
+from hansard.adapters.arguments import kind_of
+from hansard.domain.errors import InvalidInput, InvalidModel, NotInstalled
 
 try:
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]  # no stubs
@@ -49,10 +50,13 @@ class Node:
 
 def bytes_of(source: Path | bytes) -> bytes:
     """Return a file's bytes, or the bytes; InvalidModel for more than `LARGEST` of them."""
-    try:
-        data = source if isinstance(source, bytes) else _beginning_of(source)
-    except OSError as exc:
-        raise InvalidModel(f"the model cannot be read: {exc.strerror}") from exc
+    match source:
+        case bytes():
+            data = source
+        case Path():
+            data = _beginning_of(source)
+        case _:
+            raise InvalidInput(f"a model is a pathlib.Path or bytes, not {kind_of(source)}")
     if len(data) > LARGEST:
         raise InvalidModel(f"the model is larger than {LARGEST // 1024**2} MiB: split it")
     return data
@@ -60,8 +64,11 @@ def bytes_of(source: Path | bytes) -> bytes:
 
 def _beginning_of(path: Path) -> bytes:
     """Read no more than it takes to see that it is too large."""
-    with path.open("rb") as file:
-        return file.read(LARGEST + 1)
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST + 1)
+    except OSError as exc:
+        raise InvalidModel(f"the model cannot be read: {exc.strerror}") from exc
 
 
 def tree_of(data: bytes) -> Node:

@@ -54,6 +54,11 @@ def test_a_blank_type_or_description_says_nothing(blank: str | None) -> None:
     assert kept["properties"]["a"] == {"type": "number", "description": "It"}
 
 
+def test_a_type_of_null_is_none() -> None:
+    made = schema(Parameter("toolCall.a", schema={"type": None, "enum": ["x", None]}))
+    assert made["properties"]["a"] == {"type": "string", "enum": ["x", None]}
+
+
 @pytest.mark.parametrize(
     ("options", "required"),
     [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hansard.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_of
-from hansard.domain.errors import InvalidModel
+from hansard.domain.errors import InvalidInput, InvalidModel
 from hansard.domain.tools import ToolDefinition
 from tests.adapters.bpmn.models import ad_hoc, definitions, desk, flow, gateway, node, process, task
 
@@ -333,8 +333,46 @@ def test_the_same_names_in_another_namespace_are_other_things() -> None:
     assert parameters(tools_of(other), "A") == {}
 
 
-def test_the_same_bytes_are_resolved_once_for_each_sub_process_and_flavour() -> None:
+def test_the_same_bytes_are_resolved_once_for_each_sub_process_and_flavour(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     two = definitions(process(ad_hoc(task("A"), id="One"), ad_hoc(task("B"), id="Two")))
-    assert tools_of(two, "One") is tools_of(bytes(bytearray(two)), "One")
+    one = tools_of(two, "One")
     assert names(tools_of(two, "Two")) == ["B"]
-    assert tools_of(two, "One", flavour="task") is not tools_of(two, "One")
+    assert tools_of(two, "One", flavour="task") == one
+
+    def read(data: bytes) -> object:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr("hansard.adapters.bpmn.tools.model_of", read)
+    assert tools_of(bytes(bytearray(two)), "One") == one
+    with pytest.raises(AssertionError, match="read again"):
+        tools_of(two, "One", gateways=False)
+
+
+def test_what_a_caller_writes_into_a_schema_is_in_no_other_callers() -> None:
+    model = desk(task("A", '=fromAi(toolCall.a, "x", "array", {items: {type: "string"}})'))
+    tools_of(model).tools[0].input_schema["properties"]["a"]["items"]["type"] = "number"
+    assert parameters(tools_of(model), "A")["a"]["items"] == {"type": "string"}
+
+
+def test_gateways_are_plain_tools_where_nobody_asks_what_they_offer() -> None:
+    """The id of one may hold the separator of names then, as no name is made of it."""
+    server = node("serviceTask", "a___b", extensions=gateway("mcpClient"))
+    resolved = tools_of(desk(task("A"), server, task("C")), gateways=False)
+    assert names(resolved) == ["A", "a___b", "C"]
+    assert resolved.gateways == ()
+    assert parameters(resolved, "a___b") == {}
+    assert resolved.source.tools == ("A", "a___b", "C")
+
+
+@pytest.mark.parametrize("flavour", ["Task", "engine", "", None])
+def test_a_flavour_that_is_none_is_refused(flavour: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^a flavour is 'process' or 'task'$"):
+        tools_of(desk(task("A")), flavour=flavour)
+
+
+@pytest.mark.parametrize("model", ["desk.bpmn", None, 4])
+def test_a_model_is_a_path_or_its_bytes(model: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^a model is a pathlib\.Path or bytes, not "):
+        tools_of(model)
