@@ -315,11 +315,11 @@ def _news(
             if not _is_as_rendered(recording, asked, outgoing.body, rendered)
         )
     recordings.append(WIRES[asked.api].said(asked, related.new, _ids(), line))
-    events = tuple(_with_digest(event) for said, _ in recordings for event in said)
+    events = tuple(with_digest(event) for said, _ in recordings for event in said)
     return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
 
 
-def _with_digest(event: Event) -> Event:
+def with_digest(event: Event) -> Event:
     """Return the event; a declaration of tools with the digest of these."""
     if isinstance(event, ToolsDeclared):
         return event.model_copy(update={"sha256": tools_digest(event.tools)})

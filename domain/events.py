@@ -72,7 +72,7 @@ class ToolsDeclared(OnLine):
     """The tools in force from here on, in order: the caller's, providers' own, an API's JSON.
 
     `sources` says where they come from, as far as that is known; `sha256` is the digest, in hex, of
-    the canonical JSON of `tools`, where somebody declared them to the record itself.
+    the canonical JSON of `tools`, members at their default left out.
     """
 
     tools: tuple[Annotated[ToolDefinition | BuiltinTool | Native, Discriminator("kind")], ...]

@@ -13,6 +13,7 @@ from hansard.adapters.capture import secrets
 from hansard.adapters.capture.sent import Sent
 from hansard.adapters.capture.wires import WIRES
 from hansard.adapters.histories.history import Doubt, Heard, Listener, Spoken
+from hansard.adapters.recording import with_digest
 from hansard.domain import jsontext
 from hansard.domain.errors import InvalidInput, UnknownApi
 from hansard.domain.events import DocumentExtracted, Event, MessageRecorded
@@ -55,7 +56,7 @@ def _heard(api: str, request: JsonObject, listener: Listener, times: Sequence[in
     for is_set, read in ((sent.system, wire.instructions), (sent.tools, wire.tools)):
         if is_set is not None:
             events, spilled = read(sent, None)
-            settings += events
+            settings += tuple(map(with_digest, events))
             blobs.update(spilled)
     events, spilled = wire.said(sent, sent.pieces, listener.responses, None)
     blobs.update(spilled)

@@ -19,6 +19,7 @@ from hansard.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
+from hansard.domain.tools import tools_digest
 from tests.adapters.kept_histories import (
     ANTHROPIC,
     APIS,
@@ -67,7 +68,8 @@ def test_a_request_brings_its_instructions_and_tools(store: Store) -> None:
     started, instructions, tools, *_ = events_of(store)
     assert started == ConversationStarted(key="kept")
     assert instructions == InstructionsSet(content="Be brief.")
-    assert tools == ToolsDeclared(tools=(Native(api="anthropic-messages", value=TOOL),))
+    declared = (Native(api="anthropic-messages", value=TOOL),)
+    assert tools == ToolsDeclared(tools=declared, sha256=tools_digest(declared))
 
 
 def test_blocks_stay_in_the_form_they_came_in(store: Store) -> None:

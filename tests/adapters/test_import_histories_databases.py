@@ -15,7 +15,7 @@ from hansard.domain import events
 from hansard.domain.content import Document, Reasoning, Text, ToolCall, ToolResult
 from hansard.domain.errors import InvalidInput
 from hansard.domain.header import timestamp
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.tools import ToolDefinition, tools_digest
 from tests.adapters import llm_log
 from tests.adapters.kept_histories import (
     APIS,
@@ -161,7 +161,7 @@ def test_a_thread_of_llm_is_a_conversation_in_neutral_form(store: Store, tmp_pat
         events_of(store, "kept/t1")
     )
     tool = ToolDefinition(name="weather", description="Tells it.", input_schema={"type": "object"})
-    assert tools == events.ToolsDeclared(tools=(tool,))
+    assert tools == events.ToolsDeclared(tools=(tool,), sha256=tools_digest((tool,)))
     assert instructions == events.InstructionsSet(content="Be brief.")
     assert isinstance(asked, events.MessageRecorded)
     text, picture, gone = asked.content
