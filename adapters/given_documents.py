@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from hansard.adapters.arguments import kind_of
 from hansard.domain.content import Blob, Document
@@ -21,6 +22,7 @@ from hansard.domain.documents import (
     name_of,
 )
 from hansard.domain.errors import InvalidContent
+from hansard.projections.requests.document_bytes import INLINE
 
 logger = logging.getLogger("hansard")
 
@@ -63,7 +65,7 @@ def described(given: object) -> Document | Unstored:
         case Unstored():
             return given
         case Document():
-            return _checked(given)
+            return _described(_checked(given))
         case bytes() | bytearray():
             return Unstored(bytes(given), media_type_of(given[:_HEAD]))
         case memoryview():
@@ -147,6 +149,25 @@ def _checked(given: Document) -> Document:
     if (media_type, name) == (given.media_type, given.name):
         return given
     return given.model_copy(update={"media_type": media_type, "name": name})
+
+
+def _described(given: Document) -> Document | Unstored:
+    """Return a document; one whose URL holds its bytes (RFC 2397) as those, which are stored once."""
+    about, _, data = (given.url or "").partition(",")
+    if about[: len(INLINE)].lower() != INLINE:
+        return given
+    try:
+        is_encoded = about.lower().endswith(";base64")
+        held = unquote_to_bytes(data)
+        return Unstored(
+            base64.b64decode(held, validate=True) if is_encoded else held,
+            given.media_type,
+            given.name,
+        )
+    except ValueError as exc:
+        raise InvalidContent(
+            "the `data:` URL of a document holds no base64: give the document's bytes"
+        ) from exc
 
 
 def _beginning(path: Path) -> bytes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 from collections import OrderedDict, deque
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -158,6 +160,36 @@ def test_a_document_at_an_address_is_referred_to_by_it(talk: hansard.Talk) -> No
         "map": {"url": URL.url, "name": "map.png", "media_type": "image/png"},
     }
     assert result(talk).content[1:] == (URL,)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"data:application/pdf;base64,{base64.b64encode(PDF).decode()}",
+        f"DATA:;name=a;BASE64,{base64.b64encode(PDF).decode()}",
+        f"data:,{quote(PDF)}",
+    ],
+)
+def test_the_bytes_in_a_data_url_are_stored_once_and_never_stand_in_the_text(
+    talk: hansard.Talk, url: str
+) -> None:
+    held = Document(media_type="application/pdf", name="a.pdf", url=url)
+    talk.tool_result("call_1", {"file": held, "again": Document(media_type="a/b", url=url)})
+    first, second = extracted(talk)
+    assert blob(talk, first.document) == [PDF]
+    assert first.document == held.model_copy(update={"url": None, "blob": first.document.blob})
+    assert second.document.blob == first.document.blob
+    assert text(talk)["file"] == {
+        "document": short(first.document),
+        "name": "a.pdf",
+        "media_type": "application/pdf",
+    }
+
+
+def test_a_data_url_without_bytes_is_refused(talk: hansard.Talk) -> None:
+    wrong = Document(media_type="image/png", url="data:image/png;base64,?")
+    with pytest.raises(hansard.InvalidContent, match="holds no base64"):
+        talk.tool_result("call_1", {"file": wrong})
 
 
 @pytest.mark.parametrize("given", [None, "", "text", 0, False, [], {}, {"a": [1, None, "b"]}])
