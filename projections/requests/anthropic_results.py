@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hansard.domain.content import Document, Native, Text
+from hansard.domain.content import Document, Native
 from hansard.domain.conversation import CANCELLED
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.history import Block
@@ -45,24 +45,26 @@ class Results:
 
     def following(self) -> list[Piece]:
         """Return what follows the results of the round that is spelled, and begin the next."""
+        if not self._behind.parts:
+            return []
         behind, self._behind = self._behind, self._none()
         return list(map(Piece, behind.parts, behind.blocks))
 
     def _none(self) -> Behind[JsonObject]:
         return Behind(self._draft.options.tags, text_block)
 
-    def _part(self, block: Block, part: Text | Document) -> JsonObject:
-        if isinstance(part, Text):
-            return text_block(part.text)
-        draft = self._draft
-        where, spelled = draft.router.in_result(block, part, draft.spell)
+    def _part(self, block: Block, part: JsonObject) -> JsonObject:
+        if part["kind"] == "text":
+            return text_block(part["text"])
+        draft, document = self._draft, Document.model_validate(part)
+        where, spelled = draft.router.in_result(block, document, draft.spell)
         if spelled is None:
-            return draft.words(block, part)
+            return draft.words(block, document)
         if where == "inline":
             return spelled
         why = "a document of a result follows it: the model does not read it there"
         draft.note("moved", "document", block.version, why)
-        return text_block(self._behind.add(block, part, spelled))
+        return text_block(self._behind.add(block, document, spelled))
 
     def _own(self, block: Block, value: JsonObject, call_id: str) -> JsonObject:
         if value.get("tool_use_id") != call_id:
@@ -95,16 +97,19 @@ class Results:
         return kept
 
 
-def parts_of(draft: Draft, block: Block) -> tuple[Text | Document, ...]:
-    """Return what a result holds that is not Anthropic's."""
+def parts_of(draft: Draft, block: Block) -> list[JsonObject]:
+    """Return what a result holds that is not Anthropic's: texts and documents, as they are stored.
+
+    Most are one text, and values of them would cost more than all else.
+    """
     plain = block.plain
-    if plain["kind"] == "native":
-        native = Native(api=plain["api"], value=plain["value"])
-        held, note = content_of(draft.whole(native, block), block)
-        draft.notes.append(note)
-        return held
-    content: list[JsonObject] = plain["content"]
-    return tuple(map(_part_of, content))
+    if plain["kind"] != "native":
+        content: list[JsonObject] = plain["content"]
+        return content
+    native = Native(api=plain["api"], value=plain["value"])
+    held, note = content_of(draft.whole(native, block), block)
+    draft.notes.append(note)
+    return [part.model_dump() for part in held]
 
 
 def worded(draft: Draft, block: Block, told: list[JsonObject]) -> list[JsonObject]:
@@ -118,9 +123,3 @@ def worded(draft: Draft, block: Block, told: list[JsonObject]) -> list[JsonObjec
 def nothing(*, is_error: bool) -> list[JsonObject]:
     """Return what a result without content says."""
     return [text_block(words_for_nothing(is_error=is_error))]
-
-
-def _part_of(plain: JsonObject) -> Text | Document:
-    if plain["kind"] == "text":
-        return Text.model_construct(**plain)
-    return Document.model_validate(plain)

@@ -147,11 +147,16 @@ class Speller:
             return []
         self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
         if value is None:
-            held = [self._part(block, part) for part in parts_of(self._draft, block)]
+            held = [self._given(block, part) for part in parts_of(self._draft, block)]
             told = worded(self._draft, block, held)
         else:
             told = self._own_words(block, value)
         return [text_block(headline(block)), *told]
+
+    def _given(self, block: Block, part: JsonObject) -> JsonObject:
+        if part["kind"] == "text":
+            return text_block(part["text"])
+        return self._draft.document(block, Document.model_validate(part))
 
     def _own_words(self, block: Block, value: JsonObject) -> list[JsonObject]:
         """Return those blocks of a result that a user's message may hold as well."""
