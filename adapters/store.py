@@ -11,9 +11,9 @@ from uuid import UUID
 
 from hansard.adapters.beginning import beginning_of
 from hansard.adapters.capture.spool import Spool
-from hansard.adapters.journals import Journals
 from hansard.adapters.settings import NO_TENANT
-from hansard.adapters.talk import NO_MATRIX, Talk
+from hansard.adapters.talk import Talk
+from hansard.adapters.tenancy import NO_MATRIX, Tenancy
 from hansard.domain.errors import ConversationNotFound, InvalidInput
 from hansard.domain.head import Head
 from hansard.domain.jsontext import JsonObject
@@ -71,14 +71,8 @@ class Store:
         self.url = url
         self.spool = spool
         self.tenant = tenant
-        self._matrix = matrix
-        self._actor = None if actor is None else backend.digest(actor).hex()
-        self._journals = Journals(
-            backend,
-            tenant=tenant,
-            spool=spool,
-            conversation=lambda key: self.conversation(key).stream,
-        )
+        who = None if actor is None else backend.digest(actor).hex()
+        self._tenancy = Tenancy(backend, tenant, spool, actor=who, matrix=matrix)
 
     def __repr__(self) -> str:
         """Say where it writes."""
@@ -94,15 +88,7 @@ class Store:
 
     def conversation(self, key: str) -> Talk:
         """Return the conversation of that key; it starts with its first event."""
-        return Talk(
-            self.backend,
-            key,
-            tenant=self.tenant,
-            spool=self.spool,
-            actor=self._actor,
-            journals=self._journals,
-            matrix=self._matrix,
-        )
+        return Talk(self._tenancy, key)
 
     def record(
         self, client: ClientT, *, unbound: Unbound = "record", splice: bool = False
@@ -119,7 +105,9 @@ class Store:
 
         if unbound not in ("record", "refuse"):
             raise InvalidInput('unbound is "record" or "refuse"')
-        return tee.record(client, Binding(self._journals, unbound=unbound, splice=bool(splice)))
+        return tee.record(
+            client, Binding(self._tenancy.journals, unbound=unbound, splice=bool(splice))
+        )
 
     def existing(self, key: str) -> Talk:
         """Return the conversation of that key; ConversationNotFound if nothing was said in it."""

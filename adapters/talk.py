@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import UUID
 
 from hansard.adapters import carried_context, given, surgery
 from hansard.adapters.arguments import (
-    key_given,
     labels_given,
     text_given,
     text_if_given,
@@ -20,18 +18,16 @@ from hansard.adapters.arguments import (
 )
 from hansard.adapters.given_documents import GivenDocument
 from hansard.adapters.given_tools import DeclaredTool, given_tools
-from hansard.adapters.journals import Journals
 from hansard.adapters.lineage import Stretch
 from hansard.adapters.results import Rejected, record_result
-from hansard.adapters.stream import Stream
 from hansard.adapters.talk_wire import TalkWire
+from hansard.adapters.tenancy import Tenancy
 from hansard.adapters.writing import Done
 from hansard.domain import conversation
 from hansard.domain.content import Blob, ToolCall
 from hansard.domain.events import Event
 from hansard.domain.head import Head
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Backend, RecordedEvent
+from hansard.domain.log import RecordedEvent
 from hansard.domain.tool_context import ToolCallContext
 from hansard.domain.tools import ToolSource
 from hansard.projections.window import MessageWindow, Window
@@ -39,7 +35,6 @@ from hansard.projections.window import MessageWindow, Window
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from hansard.adapters.capture.spool import Spool
     from hansard.projections.capabilities import Given
     from hansard.projections.declared_tools import Declared
     from hansard.projections.documents import HeldDocument
@@ -50,37 +45,20 @@ if TYPE_CHECKING:
 
 ClientT = TypeVar("ClientT")
 
-NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
-"""No file says what models take."""
-
 
 class Talk:
     """One conversation. Cheap to make; safe to share between threads.
 
-    Every question is answered from the log. What renders and records is imported when it is first asked for.
+    Nothing is kept but its id and what it goes on from: every question is answered from the log.
+    What renders and records is imported when it is first asked for.
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        key: str,
-        *,
-        tenant: UUID,
-        spool: Spool,
-        actor: str | None = None,
-        journals: Journals | None = None,
-        matrix: Mapping[str, JsonObject] = NO_MATRIX,
-    ) -> None:
-        """Hold the conversation of a key; `actor` is a keyed digest in hex, `journals` are shared."""
-        self._matrix = matrix
-        self.stream = Stream(backend, key_given(key), tenant=tenant, spool=spool, actor=actor)
-        self.key, self.tenant, self.backend = self.stream.key, tenant, backend
-        self._spool = spool
-        self._actor = actor
-        self.journals = journals or Journals(
-            backend, tenant=tenant, spool=spool, conversation=lambda key: self._other(key).stream
-        )
-        self._wire = TalkWire(self.stream, self.journals)
+    def __init__(self, tenancy: Tenancy, key: str) -> None:
+        """Hold the conversation of a key; InvalidInput for what is no key."""
+        self.tenancy = tenancy
+        self.stream = tenancy.stream(key)
+        self.key, self.tenant, self.backend = self.stream.key, tenancy.tenant, tenancy.backend
+        self._wire = TalkWire(self.stream, tenancy.journals)
 
     @property
     def conversation_id(self) -> UUID:
@@ -281,7 +259,10 @@ class Talk:
         return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)
 
     def declared(self, *, at: int | None = None) -> Declared:
-        """Return the tools in force at a version, where they come from, and what declared them."""
+        """Return the tools in force, where they come from, and which version declared them.
+
+        `at` is the version to tell it at; none, at version 0, where none were declared by then.
+        """
         from hansard.adapters.declarations import declared
 
         return declared(self.backend, self._main_line(at))
@@ -291,13 +272,20 @@ class Talk:
         return carried_context.carried(self.stream)
 
     def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
-        """Return what tools did that providers ran, in order: what each was asked, and gave, whole."""
+        """Return what tools did that providers ran, in order: what each was asked, and gave.
+
+        `at` is the version to tell it at. Pictures and texts are whole.
+        """
         from hansard.adapters.activities import activities
 
         return activities(self.backend, self._main_line(at))
 
     def documents(self, *, at: int | None = None) -> tuple[HeldDocument, ...]:
-        """Return all documents, in order: whose each is, what it is, and which event holds it."""
+        """Return all documents, in order: whose each is, what it is, and which event holds it.
+
+        Those of prompts and signals, of results of tools, and those that providers' tools made; `at` is
+        the version to tell it at.
+        """
         from hansard.adapters.documents_listed import documents_held
 
         return documents_held(self.backend, self._main_line(at))
@@ -329,7 +317,7 @@ class Talk:
         from hansard.adapters.asking import ask, options_given
 
         options = options_given(
-            self._matrix,
+            self.tenancy.matrix,
             api=api,
             window=window,
             thinking=thinking,
@@ -352,7 +340,7 @@ class Talk:
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
-        forked = self._other(key)
+        forked = Talk(self.tenancy, key)
         why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
         forked.append(*decided, expected_version=0)
@@ -361,38 +349,33 @@ class Talk:
     def record(self, client: ClientT, *, after: int | None = None, splice: bool = False) -> ClientT:
         """Return a client of the same type; all that crosses its wire is recorded here.
 
-        It shares its connections with the client given. A call's own `headers` bind it elsewhere; a
-        scope does not. `after` is the version that the first request goes on from: what came after
-        it is history no more. `splice` has what was rendered here sent byte for byte. Raises
-        UnsupportedClient for what is no client of the SDKs that docs/recording.md names.
+        It shares its connections with the client that was given. A call's own `headers` bind it
+        elsewhere; a scope does not. What a request goes on from is told from its messages; where
+        you know it, `after` is the version that the first one goes on from, and what came after
+        that is history no more. `splice` has what was rendered here sent byte for byte, though the
+        SDK spells it otherwise. Raises UnsupportedClient for anything but a client of the
+        `anthropic`, `openai`, `google-genai`, `ollama` or `boto3` SDK, sync or async.
         """
         version = None if after is None else version_asked(self.head(), after)
         return self._wire.record(client, version, splice=bool(splice))
 
     @property
     def headers(self) -> dict[str, str]:
-        """What binds one call here, as its `extra_headers`: taken out before anything is sent."""
+        """What binds one call of a recorded client to this conversation, whatever else does.
+
+        Give it as the call's `extra_headers`. It is taken out before anything is sent.
+        """
         return self._wire.headers()
 
     def recording(self) -> AbstractContextManager[None]:
         """Return a scope: `with talk.recording():` records here what is called within.
 
-        That is the calls of clients that nobody recorded, and of `store.record(client)`. Scopes nest,
-        the innermost holds. Tasks take them along; threads do in `contextvars.copy_context()`.
+        That is the calls of clients that nobody recorded, such as a framework makes its own, and
+        those of `store.record(client)`; not those of a client that was recorded for a conversation.
+        Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads do
+        where they run in `contextvars.copy_context()`. In a generator it holds while that runs.
         """
         return self._wire.scope()
-
-    def _other(self, key: str) -> Talk:
-        """Return another conversation of the same store."""
-        return Talk(
-            self.backend,
-            key,
-            tenant=self.tenant,
-            spool=self._spool,
-            actor=self._actor,
-            journals=self.journals,
-            matrix=self._matrix,
-        )
 
     def _main_line(self, at: int | None) -> tuple[Stretch, ...]:
         """Return what the main line is made of, or was at a version; nothing before it began."""

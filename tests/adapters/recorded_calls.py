@@ -19,6 +19,7 @@ from hansard.adapters.journal import Journal
 from hansard.adapters.storage.memory import Memory
 from hansard.adapters.stream import Stream
 from hansard.adapters.talk import Talk
+from hansard.adapters.tenancy import Tenancy
 from hansard.domain.events import Event, RequestSent
 from hansard.domain.log import Append, Backend, RecordedEvent, Verdict
 from hansard.domain.registry import Erased, Unrecognised
@@ -82,7 +83,7 @@ class Recorded:
         self.store = Counting() if backend is None else backend
         self.folder = folder
         self.spool = Spool(folder / "spool")
-        self.talk = Talk(self.store, "support/4711", tenant=TENANT, spool=self.spool)
+        self.talk = Talk(Tenancy(self.store, TENANT, self.spool), "support/4711")
         self.journal = self.new_journal()
 
     @property
@@ -93,7 +94,7 @@ class Recorded:
         return self.binding_of(self.new_journal())
 
     def binding_of(self, journal: Journal) -> Binding:
-        return Binding(self.talk.journals, OwnJournal(self.talk.stream, journal))
+        return Binding(self.talk.tenancy.journals, OwnJournal(self.talk.stream, journal))
 
     def new_journal(self) -> Journal:
         """As another process would have it: it knows nothing of what this one did."""

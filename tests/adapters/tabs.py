@@ -12,6 +12,7 @@ from hansard.adapters.journal import Journal
 from hansard.adapters.recording import Outgoing
 from hansard.adapters.standing import Begun
 from hansard.adapters.talk import Talk
+from hansard.adapters.tenancy import Tenancy
 from hansard.domain import events, jsontext
 from hansard.domain.content import Native, Text
 from hansard.domain.jsontext import JsonObject
@@ -28,7 +29,7 @@ class Tab:
 
     def __init__(self, backend: Backend, folder: Path) -> None:
         spool = Spool(folder / "spool")
-        self.talk = Talk(backend, "support/4711", tenant=TENANT, spool=spool)
+        self.talk = Talk(Tenancy(backend, TENANT, spool), "support/4711")
         self.journal = Journal(self.talk.stream, spool)
 
     def render(self, at: int | None = None) -> Request:

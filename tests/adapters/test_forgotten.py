@@ -16,6 +16,7 @@ from hansard.adapters.storage.memory import Memory
 from hansard.adapters.storage.sqlite import open_sqlite
 from hansard.adapters.store import Store
 from hansard.adapters.talk import Talk
+from hansard.adapters.tenancy import Tenancy
 from hansard.domain.errors import (
     ConversationForgotten,
     ConversationNotFound,
@@ -38,9 +39,7 @@ def test_a_holder_of_a_forgotten_conversation_says_no_more_in_it(recorded: Recor
     recorded.talk.user("Hello")
     recorded.store.forget(recorded.talk.conversation_id)
     left = list(recorded.talk.read())
-    other = Talk(
-        recorded.store, recorded.talk.key, tenant=recorded.talk.tenant, spool=recorded.spool
-    )
+    other = Talk(Tenancy(recorded.store, recorded.talk.tenant, recorded.spool), recorded.talk.key)
     says: list[Callable[[], object]] = [
         lambda: recorded.talk.user("More"),
         lambda: recorded.talk.user("More", documents=[b"%PDF-1.7 more"]),

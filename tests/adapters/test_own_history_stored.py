@@ -11,6 +11,7 @@ import pytest
 from hansard.adapters.cli.timeline import standing
 from hansard.adapters.replaying import replays
 from hansard.adapters.talk import Talk
+from hansard.adapters.tenancy import Tenancy
 from hansard.domain import events, jsontext
 from hansard.domain.request_template import LiteralSpan, SharedSpan
 from hansard.projections.timeline import timeline
@@ -76,7 +77,7 @@ def test_a_key_of_the_conversation_tells_all_holders_the_same(program: Program) 
     program.ask([*program.ask(program.user("u1"), "b1"), *program.user("u2")], "b2")
     program.ask([*history, *program.user("u3")], "a3")
     talk = program.recorded.talk
-    other = Talk(talk.backend, talk.key, tenant=talk.tenant, spool=program.recorded.spool)
+    other = Talk(Tenancy(talk.backend, talk.tenant, program.recorded.spool), talk.key)
     api = program.spelling.api
     assert jsontext.write(dict(other.request(api))) == jsontext.write(dict(talk.request(api)))
 

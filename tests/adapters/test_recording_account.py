@@ -7,6 +7,7 @@ import anthropic
 
 from hansard.adapters.demo.scenes import Answer
 from hansard.adapters.talk import Talk
+from hansard.adapters.tenancy import Tenancy
 from tests.adapters.recorded_calls import KEY, Calls, Recorded, calling
 from tests.factories import TENANT
 
@@ -21,7 +22,7 @@ THOUGHT = Answer(
 def asked(calls: Calls, talk: Talk, key: str) -> Any:
     """Hold the conversation anew, with a client that sends a key; return what it would send."""
     recorded = calls.recorded
-    held = Talk(recorded.store, talk.key, tenant=TENANT, spool=recorded.spool)
+    held = Talk(Tenancy(recorded.store, TENANT, recorded.spool), talk.key)
     with anthropic.Anthropic(api_key=key, base_url=calls.server.url) as client:
         held.record(client)
         return held.request("anthropic-messages")

@@ -12,6 +12,7 @@ from hansard.adapters.capture.secrets import PLACEHOLDER, cut, cut_all, cut_url
 from hansard.adapters.demo.scenes import JsonObject
 from hansard.adapters.storage.sqlite import open_sqlite
 from hansard.adapters.talk import Talk
+from hansard.adapters.tenancy import Tenancy
 from hansard.domain.errors import StorageFull
 from hansard.domain.prefix import prefix_of
 from hansard.projections.template import Stored, join
@@ -268,7 +269,7 @@ def test_the_account_is_known_by_a_digest_only(tmp_path: Path) -> None:
     with calling(recorded, [GREETING, GREETING]) as calls:
         calls.ask()
         with anthropic.Anthropic(api_key="another", base_url=calls.server.url) as other:
-            talk = Talk(recorded.store, "b", tenant=recorded.talk.tenant, spool=recorded.spool)
+            talk = Talk(Tenancy(recorded.store, recorded.talk.tenant, recorded.spool), "b")
             talk.record(other).messages.create(
                 model=MODEL, max_tokens=9, messages=cast("list[Any]", HELLO)
             )

@@ -119,7 +119,9 @@ class Program:
     def __post_init__(self) -> None:
         """Say the whole list once: what goes on from it is measured."""
         talk = self.talk = self.store.conversation(str(uuid4()))
-        self.turns = Turns(Binding(talk.journals, TalkWire(talk.stream, talk.journals)))
+        self.turns = Turns(
+            Binding(talk.tenancy.journals, TalkWire(talk.stream, talk.tenancy.journals))
+        )
         self.items = [*_items(self.api, self.size), _prompt()]
         self.body = _spelled(self.api, self.items)
         self.send()

@@ -129,7 +129,7 @@ def _calls(service: Service, store: Store, talk: Callable[[], Talk]) -> Iterator
 def _durable_prompt(service: Service, talk: Talk) -> Measure:
     """Measure all that a call waits for before it goes out: read, decide, append."""
     client = talk.record(service.client())
-    made = talk.journals.of(talk.stream)
+    made = talk.tenancy.journals.of(talk.stream)
     begin, seconds = made.begin, list[float]()
 
     def timed(outgoing: Any, **more: Any) -> Any:

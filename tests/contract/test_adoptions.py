@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from hansard.adapters.talk import Talk
+from hansard.adapters.tenancy import Tenancy
 from hansard.adapters.verifying import verify_conversation
 from hansard.domain.log import Backend
 from tests.adapters.own_history import Anthropic, Program
@@ -32,7 +33,7 @@ def test_two_processes_agree_on_what_is_history(backend: Backend, tmp_path: Path
     edited = program.ask([*history, *program.user("u2b")], "b2")
     other = Program(Recorded(tmp_path, backend), Anthropic())
     other.ask([*edited, *other.user("u3")], "a3")
-    again = Talk(backend, talk.key, tenant=talk.tenant, spool=program.recorded.spool)
+    again = Talk(Tenancy(backend, talk.tenant, program.recorded.spool), talk.key)
     assert dict(again.request("anthropic-messages")) == dict(talk.request("anthropic-messages"))
     program.ask([*edited, *program.user("u3"), *program.user("u4")], "a4")
     assert program.main()[:5] == ["u1", "a1", "u2b", "b2", "u3"]

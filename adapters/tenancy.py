@@ -1,0 +1,49 @@
+"""What the conversations of a tenant share: the store, who acts, and where the unstored waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+from uuid import UUID
+
+from hansard.adapters.arguments import key_given
+from hansard.adapters.capture.spool import Spool
+from hansard.adapters.journals import Journals
+from hansard.adapters.stream import Stream
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.log import Backend
+
+NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
+"""No file says what models take."""
+
+
+class Tenancy:
+    """One tenant's use of a store; its conversations are streams of it.
+
+    `actor` is a keyed digest in hex, `matrix` what a file of the caller's says that models take, by
+    API. `journals` are the wire's side of the conversations, one each.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        tenant: UUID,
+        spool: Spool,
+        *,
+        actor: str | None = None,
+        matrix: Mapping[str, JsonObject] = NO_MATRIX,
+    ) -> None:
+        """Hold what the conversations share."""
+        self.backend = backend
+        self.tenant = tenant
+        self.spool = spool
+        self.actor = actor
+        self.matrix = matrix
+        self.journals = Journals(backend, tenant=tenant, spool=spool, conversation=self.stream)
+
+    def stream(self, key: str) -> Stream:
+        """Return the stream of the conversation of a key; InvalidInput for what is no key."""
+        return Stream(
+            self.backend, key_given(key), tenant=self.tenant, spool=self.spool, actor=self.actor
+        )
