@@ -1,0 +1,103 @@
+"""The words that requests have in common with other systems, letter by letter.
+
+Models are prompted, and programs written, for these; constants of the code are not asked here.
+"""
+
+from typing import Any
+
+import pytest
+
+import hansard
+from tests.adapters.tools.conversations import asked
+
+PDF = b"%PDF-1.7"
+
+
+@pytest.fixture
+def talk() -> hansard.Talk:
+    return hansard.connect("memory://").conversation("support/4711")
+
+
+def messages(talk: hansard.Talk, **options: Any) -> list[dict[str, Any]]:
+    sent: list[dict[str, Any]] = talk.request("openai-chat", model="gpt-4.1", **options)["messages"]
+    return sent
+
+
+@pytest.mark.parametrize("given", [None, "", " \n"])
+def test_a_result_of_nothing_says_that_the_tool_succeeded(
+    talk: hansard.Talk, given: str | None
+) -> None:
+    asked(talk, ("look", {}))
+    talk.tool_result("call_1", given)
+    assert messages(talk)[-1]["content"] == "Tool execution succeeded, but returned no result."
+
+
+def test_a_call_that_was_given_up_says_that_it_was_canceled(talk: hansard.Talk) -> None:
+    asked(talk, ("look", {}))
+    talk.cancel("call_1")
+    assert messages(talk)[-1]["content"] == "Tool execution was canceled."
+
+
+def test_a_signal_of_nothing_says_that_the_calls_were_waited_for(talk: hansard.Talk) -> None:
+    talk.signal()
+    assert messages(talk)[-1]["content"] == (
+        "An event was triggered but no content was returned. Execution waited for all in-flight "
+        "tool executions to complete before proceeding."
+    )
+
+
+def test_a_signal_of_nothing_that_interrupts_says_that_calls_were_canceled(
+    talk: hansard.Talk,
+) -> None:
+    asked(talk, ("look", {}))
+    talk.signal(interrupts=True)
+    assert messages(talk)[-1]["content"] == (
+        "An event was triggered but no content was returned. All in-flight tool executions were "
+        "canceled."
+    )
+
+
+@pytest.mark.parametrize(
+    ("tags", "words", "tag"),
+    [
+        (
+            "seed-short-id",
+            "Documents extracted from tool call results:",
+            '<document tool-name="look" tool-call-id="call_1" document-short-id="',
+        ),
+        (
+            "doc-reference",
+            "Documents extracted from tool calls (<doc /> tag + content pair):",
+            '<doc toolName="look" toolCallId="call_1" documentId="',
+        ),
+    ],
+)
+def test_the_documents_of_results_have_their_preamble_and_tags(
+    talk: hansard.Talk, tags: str, words: str, tag: str
+) -> None:
+    asked(talk, ("look", {}))
+    talk.tool_result("call_1", {"file": PDF})
+    preamble, before, document = messages(talk, tags=tags)[-1]["content"]
+    assert preamble["text"] == words
+    assert before["text"].startswith(tag)
+    assert before["text"].endswith(" />")
+    assert document["type"] == "file"
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        ("seed-short-id", []),
+        ("doc-reference", ["Documents extracted from event data (<doc /> tag + content pair):"]),
+    ],
+)
+def test_the_documents_of_signals_have_a_preamble_in_one_form(
+    talk: hansard.Talk, tags: str, words: list[str]
+) -> None:
+    talk.signal({"file": PDF, "kind": "report"})
+    content, *more = messages(talk, tags=tags)[-1]["content"]
+    assert '"kind":"report"' in content["text"]
+    *before, tag, document = more
+    assert [part["text"] for part in before] == words
+    assert tag["text"].startswith("<doc")
+    assert document["type"] == "file"
