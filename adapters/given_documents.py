@@ -43,6 +43,9 @@ class Shelf(Protocol):
 
 
 _READ_BY_PROVIDERS: Final = frozenset({"http", "https"})
+_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+"""Makes the alphabet of base64 for URLs the standard one (RFC 4648, section 5)."""
+
 _PIECE: Final = 1024 * 1024
 _HEAD: Final = 512
 
@@ -114,8 +117,25 @@ def from_outside(data: bytes, declared: str | None, named: str | None) -> Unstor
     return Unstored(data, found, name)
 
 
-def linked(url: str, declared: str | None, named: str | None) -> Document | None:
-    """Return the document at an address of the web; None for another one: no provider reads it."""
+def decoded(given: object) -> bytes | None:
+    """Return the bytes of base64, in lines or of the URL-safe kind too; None where it is none."""
+    if not isinstance(given, str | bytes):
+        return None
+    try:
+        encoded = given.encode("ascii") if isinstance(given, str) else given
+        return base64.b64decode(b"".join(encoded.split()).translate(_STANDARD), validate=True)
+    except ValueError:
+        return None
+
+
+def linked(url: str, declared: str | None, named: str | None) -> Document | Unstored | None:
+    """Return the document at an address of the web, or whose bytes are in a `data:` URL.
+
+    None for another one: no provider reads it.
+    """
+    if _holds_bytes(url):
+        data = _bytes_in(url)
+        return None if data is None else from_outside(data, declared or _type_in(url), named)
     if url.partition(":")[0].lower() not in _READ_BY_PROVIDERS:
         return None
     name = name_of(named) or name_in(url)
@@ -152,22 +172,31 @@ def _checked(given: Document) -> Document:
 
 
 def _described(given: Document) -> Document | Unstored:
-    """Return a document; one whose URL holds its bytes (RFC 2397) as those, which are stored once."""
-    about, _, data = (given.url or "").partition(",")
-    if about[: len(INLINE)].lower() != INLINE:
+    """Return a document; one whose URL holds its bytes as those: they are stored once."""
+    if given.url is None or not _holds_bytes(given.url):
         return given
-    try:
-        is_encoded = about.lower().endswith(";base64")
-        held = unquote_to_bytes(data)
-        return Unstored(
-            base64.b64decode(held, validate=True) if is_encoded else held,
-            given.media_type,
-            given.name,
-        )
-    except ValueError as exc:
+    data = _bytes_in(given.url)
+    if data is None:
         raise InvalidContent(
             "the `data:` URL of a document holds no base64: give the document's bytes"
-        ) from exc
+        )
+    return Unstored(data, given.media_type, given.name)
+
+
+def _type_in(url: str) -> str:
+    """Return the media type that a `data:` URL begins with, if it has one."""
+    return url[len(INLINE) :].partition(",")[0].partition(";")[0]
+
+
+def _holds_bytes(url: str) -> bool:
+    return url[: len(INLINE)].lower() == INLINE
+
+
+def _bytes_in(url: str) -> bytes | None:
+    """Return the bytes that a `data:` URL holds (RFC 2397); None where it is none."""
+    about, _, data = url.partition(",")
+    held = unquote_to_bytes(data)
+    return decoded(held) if about.lower().endswith(";base64") else held
 
 
 def _beginning(path: Path) -> bytes:

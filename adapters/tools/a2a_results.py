@@ -7,12 +7,10 @@ of its status are not looked for: it is about the work, and no part of what was 
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from hansard.adapters.given_documents import Unstored, from_outside, linked
+from hansard.adapters.given_documents import Unstored, decoded, from_outside, linked
 from hansard.adapters.tools.plain_json import plain
 from hansard.adapters.tools.unfolded import Unfolded
 from hansard.domain.content import Document
@@ -66,7 +64,7 @@ def _document(
     declared, named = held.get(media_type), held.get(name)
     if address in held:
         return linked(held[address], declared, named)
-    data = _decoded(held.get(inline))
+    data = decoded(held.get(inline))
     return None if data is None else from_outside(data, declared, named)
 
 
@@ -109,16 +107,6 @@ def _artifact_update(event: JsonObject) -> JsonObject:
 
 def _response(response: JsonObject) -> JsonObject:
     return {name: _MEMBERS[name](value) for name, value in response.items()}
-
-
-def _decoded(text: object) -> bytes | None:
-    """Return the bytes of base64; None where it is none: then it stays as it came."""
-    if not isinstance(text, str):
-        return None
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return None
 
 
 def _settled(value: Any, *, is_free: bool = False) -> Any:

@@ -6,12 +6,10 @@ The shapes are those of the Model Context Protocol's schemas (2025-06-18 to 2026
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from hansard.adapters.given_documents import from_outside, linked, name_in
+from hansard.adapters.given_documents import Unstored, decoded, from_outside, linked, name_in
 from hansard.adapters.tools.plain_json import plain
 from hansard.adapters.tools.unfolded import Unfolded
 from hansard.domain import jsontext
@@ -73,9 +71,20 @@ def _text(block: Any) -> Unfolded:
     return Unfolded(Text(text=block.text))
 
 
+def document_in(encoded: str, declared: str | None, uri: str = "") -> Unstored | None:
+    """Return the document that base64 holds; None where it is none: then it is told as it came."""
+    data = decoded(encoded)
+    return None if data is None else from_outside(data, declared, name_in(uri))
+
+
+def document_of(text: str, declared: str | None, uri: str) -> Unstored:
+    """Return the text of an embedded resource as a document."""
+    data = text.encode(errors="surrogatepass")
+    return from_outside(data, declared or "text/plain", name_in(uri))
+
+
 def _media(block: Any) -> Unfolded:
-    data = _decoded(block.data)
-    return Unfolded(_as_json(block) if data is None else from_outside(data, block.mime_type, None))
+    return Unfolded(document_in(block.data, block.mime_type) or _as_json(block))
 
 
 def _embedded(block: Any) -> Unfolded:
@@ -83,30 +92,18 @@ def _embedded(block: Any) -> Unfolded:
 
 
 def _text_resource(resource: Any) -> Unfolded:
-    declared = resource.mime_type or "text/plain"
-    data = resource.text.encode(errors="surrogatepass")
-    return Unfolded(from_outside(data, declared, name_in(str(resource.uri))))
+    return Unfolded(document_of(resource.text, resource.mime_type, str(resource.uri)))
 
 
 def _blob_resource(resource: Any) -> Unfolded:
-    data = _decoded(resource.blob)
-    if data is None:
-        return Unfolded(_as_json(resource))
-    return Unfolded(from_outside(data, resource.mime_type, name_in(str(resource.uri))))
+    found = document_in(resource.blob, resource.mime_type, str(resource.uri))
+    return Unfolded(found or _as_json(resource))
 
 
 def _link(link: Any) -> Unfolded:
     """Return a document at an address that a provider can read; other addresses stay words."""
     named = link.name or link.title
     return Unfolded(linked(str(link.uri), link.mime_type, named) or _as_json(link))
-
-
-def _decoded(text: str) -> bytes | None:
-    """Return the bytes of base64; None where it is none: then the block is told as it came."""
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return None
 
 
 def _as_json(block: object) -> Text:

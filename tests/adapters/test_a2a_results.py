@@ -121,6 +121,15 @@ def test_an_address_of_the_web_is_a_document_and_another_one_stays(talk: hansard
     assert text(talk)["parts"][1] == {"url": "ftp://example.com/a.pdf"}
 
 
+def test_the_bytes_in_a_data_url_are_those_of_a_document(talk: hansard.Talk) -> None:
+    parts = [{"url": f"data:application/pdf;base64,{encoded(PDF)}"}, {"url": "data:a/b;base64,?"}]
+    talk.tool_result("call_1", read(types.Message, {"messageId": "m", "parts": parts}))
+    (found,) = extracted(talk)
+    assert (found.path, found.document.media_type) == ("/parts/0/url", "application/pdf")
+    assert blob(talk, found.document) == [PDF]
+    assert text(talk)["parts"][1] == {"url": "data:a/b;base64,?"}
+
+
 @pytest.mark.parametrize("state", ["TASK_STATE_FAILED", "TASK_STATE_REJECTED"])
 def test_a_task_that_failed_is_a_failed_result(talk: hansard.Talk, state: str) -> None:
     talk.tool_result("call_1", read(types.Task, {"id": "t", "status": {"state": state}}))

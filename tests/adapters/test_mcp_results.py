@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -160,6 +161,30 @@ def test_what_is_no_base64_is_told_as_it_came(talk: hansard.Talk) -> None:
     broken = types.ImageContent(type="image", data="not base64!", mime_type="image/png")
     talk.tool_result("call_1", types.CallToolResult(content=[broken]))
     assert text(talk) == {"type": "image", "data": "not base64!", "mimeType": "image/png"}
+
+
+@pytest.mark.parametrize("spell", [base64.urlsafe_b64encode, base64.encodebytes])
+def test_base64_in_lines_or_of_the_kind_for_urls_is_base64(
+    talk: hansard.Talk, spell: Callable[[bytes], bytes]
+) -> None:
+    data = PDF + b"\xff\xfe\xfb" * 50
+    block = {"type": "image", "data": spell(data).decode(), "mimeType": "application/pdf"}
+    talk.tool_result("call_1", told({"content": [block]}))
+    (found,) = extracted(talk)
+    assert blob(talk, found.document) == [data]
+
+
+def test_a_link_that_holds_bytes_is_a_document_and_nothing_of_it_stands_in_the_text(
+    talk: hansard.Talk,
+) -> None:
+    uri = f"data:application/pdf;base64,{base64.b64encode(PDF).decode()}"
+    talk.tool_result(
+        "call_1", told({"content": [{"type": "resource_link", "uri": uri, "name": "a"}]})
+    )
+    (found,) = extracted(talk)
+    assert (found.document.name, found.document.media_type) == ("a", "application/pdf")
+    assert blob(talk, found.document) == [PDF]
+    assert said(talk) == ["a: application/pdf"]
 
 
 @pytest.mark.parametrize(
