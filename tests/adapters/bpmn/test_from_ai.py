@@ -121,6 +121,8 @@ def test_what_only_looks_like_a_call_is_none(expression: str) -> None:
 def test_arguments_of_a_call_are_not_searched() -> None:
     with pytest.raises(InvalidModel, match="to be a string, but received 'FunctionInvocation"):
         parameters_of("fromAi(toolCall.a, fromAi(toolCall.b))")
+    assert names('fromAi(toolCall.a, "", "", {}, {}, fromAi(toolCall.b))') == ["toolCall.a"]
+    assert names("fromAi(value: toolCall.a, unknown: fromAi(toolCall.b))") == ["toolCall.a"]
 
 
 @pytest.mark.parametrize(
