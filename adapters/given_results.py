@@ -93,7 +93,7 @@ def _check(said: Any) -> None:
 
 def _opened(given: object) -> Unfolded:
     """Return what a typed result says; anything else as it is."""
-    opened = Unfolded(given)
+    opened = given if isinstance(given, Unfolded) else Unfolded(given)
     while (inner := unfolded(opened.value)) is not None:
         opened = Unfolded(inner.value, opened.at + inner.at, opened.is_error or inner.is_error)
     return opened

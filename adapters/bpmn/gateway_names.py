@@ -15,7 +15,6 @@ from typing import Any, Final
 from hansard.adapters.bpmn.activation import Activation
 from hansard.adapters.tools.a2a_cards import parse_a2a_name
 from hansard.domain.errors import InvalidContent, InvalidModel
-from hansard.domain.tools import ToolDefinition
 
 MCP_GATEWAY: Final = "mcpClient"
 A2A_GATEWAY: Final = "a2aClient"
@@ -26,6 +25,7 @@ _MCP: Final = "MCP_"
 _MCP_NAME: Final = re.compile(rf"{_MCP}(\S+?){_SEPARATOR}(\S+)")
 _MCP_DISCOVERY: Final = "MCP_toolsList_"
 _A2A_DISCOVERY: Final = "A2A_fetchAgentCard_"
+_DISCOVERIES: Final = ((MCP_GATEWAY, _MCP_DISCOVERY), (A2A_GATEWAY, _A2A_DISCOVERY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,14 @@ class McpName:
 
     element: str
     tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The question what an element offers; `gateway` is the element's type, as the model says it."""
+
+    gateway: str
+    element: str
 
 
 def mcp_name(element: str, tool: str) -> str:
@@ -80,11 +88,6 @@ def mcp_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> Activatio
     return Activation(call_id, parsed.element, {"method": "tools/call", "params": params})
 
 
-def mcp_definition(element: str, tool: ToolDefinition) -> ToolDefinition:
-    """Return a tool of a server as it is told to a model: by its full name, else as it was listed."""
-    return tool.model_copy(update={"name": mcp_name(element, tool.name)})
-
-
 def a2a_discovery(element: str) -> Activation:
     """Return what asks an agent for its card; the answer comes back under the same id."""
     return Activation(f"{_A2A_DISCOVERY}{element}", element, {"operation": "fetchAgentCard"})
@@ -96,9 +99,9 @@ def a2a_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> Activatio
     return Activation(call_id, parse_a2a_name(name), sent)
 
 
-def discovered_element(call_id: str) -> str | None:
-    """Return the element whose discovery a result's id answers; None for the id of any other call."""
-    for prefix in (_MCP_DISCOVERY, _A2A_DISCOVERY):
+def discovery_of(call_id: str) -> Discovery | None:
+    """Return which discovery a result's id answers; None for the id of any other call."""
+    for gateway, prefix in _DISCOVERIES:
         if call_id.startswith(prefix) and call_id != prefix:
-            return call_id.removeprefix(prefix)
+            return Discovery(gateway, call_id.removeprefix(prefix))
     return None

@@ -7,20 +7,19 @@ from hypothesis import strategies as st
 from hansard.adapters.bpmn.activation import Activation
 from hansard.adapters.bpmn.gateway_names import (
     INVALID_IDS,
+    Discovery,
     McpName,
     a2a_call,
     a2a_discovery,
     check_mcp_elements,
-    discovered_element,
+    discovery_of,
     mcp_call,
-    mcp_definition,
     mcp_discovery,
     mcp_name,
     parse_mcp_name,
 )
 from hansard.adapters.tools.a2a_cards import a2a_name, agent_card, parse_a2a_name
 from hansard.domain.errors import InvalidContent, InvalidModel
-from hansard.domain.tools import ToolDefinition
 
 element_ids = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,9}[A-Za-z0-9]", fullmatch=True).filter(
     lambda found: "___" not in found
@@ -76,7 +75,7 @@ def test_ids_of_elements_must_not_hold_the_separator() -> None:
 def test_a_server_is_asked_for_its_tools_under_an_id_that_names_its_element() -> None:
     asked = mcp_discovery("Files")
     assert asked == Activation("MCP_toolsList_Files", "Files", {"method": "tools/list"})
-    assert discovered_element(asked.id) == "Files"
+    assert discovery_of(asked.id) == Discovery("mcpClient", "Files")
 
 
 def test_a_call_goes_through_the_element_and_keeps_its_id() -> None:
@@ -87,19 +86,12 @@ def test_a_call_goes_through_the_element_and_keeps_its_id() -> None:
     )
 
 
-def test_a_tool_of_a_server_is_told_by_its_full_name_else_as_listed() -> None:
-    listed = ToolDefinition(name="read", description="Reads", input_schema={"type": "object"})
-    assert mcp_definition("Files", listed) == ToolDefinition(
-        name="MCP_Files___read", description="Reads", input_schema={"type": "object"}
-    )
-
-
 def test_an_agent_is_asked_for_its_card_under_an_id_that_names_its_element() -> None:
     asked = a2a_discovery("Travel")
     assert asked == Activation(
         "A2A_fetchAgentCard_Travel", "Travel", {"operation": "fetchAgentCard"}
     )
-    assert discovered_element(asked.id) == "Travel"
+    assert discovery_of(asked.id) == Discovery("a2aClient", "Travel")
 
 
 def test_an_agents_card_is_its_description_and_a_message_its_input() -> None:
@@ -136,7 +128,7 @@ def test_what_is_no_agents_name_is_said(name: str) -> None:
     "call_id", ["", "call_1", "MCP_toolsList_", "A2A_fetchAgentCard_", "A2A_Travel"]
 )
 def test_ids_of_other_calls_answer_no_discovery(call_id: str) -> None:
-    assert discovered_element(call_id) is None
+    assert discovery_of(call_id) is None
 
 
 def test_an_element_gets_the_arguments_beside_what_names_the_call() -> None:
