@@ -8,7 +8,7 @@ import pytest
 
 from hansard.domain.content import Document, Text, ToolResult
 from hansard.domain.errors import UnsupportedDocument
-from hansard.domain.events import SignalReceived, ToolResultRecorded
+from hansard.domain.events import DocumentExtracted, SignalReceived, ToolResultRecorded
 from hansard.projections.capabilities import Given
 from hansard.projections.requests.document_tags import PREAMBLE
 from hansard.projections.requests.needs import needed_blobs
@@ -252,6 +252,15 @@ def test_a_document_of_a_late_result_goes_as_the_users_and_is_no_error(api: str)
     story.answer("well?")
     gave(story, "t1", PICTURE)
     assert ("user", "<image>") in shown(asked(story, api, BEHIND))
+    (route,) = asked(story, api, NEITHER).report.routes
+    assert (route.holder, route.where) == ("result", "words")
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_document_of_a_tool_on_its_own_goes_in_words_and_is_no_error(api: str) -> None:
+    story = one_round(Text(text="see the picture"))
+    found = DocumentExtracted(document=PICTURE, call_id="t1", tool_name="look_up")
+    story.happen(found)
     (route,) = asked(story, api, NEITHER).report.routes
     assert (route.holder, route.where) == ("result", "words")
 
