@@ -22,7 +22,7 @@ class RecordedUnit(NamedTuple):
     A line that is cut after version `until` keeps it whole, the end of its response included.
     `may_miss` says that a request may go on without it: its response did not come whole, or it is
     what programs leave out, reasoning and what the provider's own tools did, or the caller's own
-    summary of what they repeat.
+    summary of what they repeat. Nor do programs that keep their own list know of signals.
     """
 
     unit: Unit
@@ -65,8 +65,11 @@ class _Fold:
         match event:
             case events.MessageRecorded(role="assistant"):
                 self._open += [_at(version, unit_of("assistant", said)) for said in event.content]
-            case events.MessageRecorded() | events.SignalReceived():
-                self._say(_message(version, event))
+            case events.MessageRecorded(role=role):
+                self._say([_at(version, unit_of(role, said)) for said in event.content])
+            case events.SignalReceived():
+                units = [_at(version, unit_of("user", said)) for said in said_by(event)]
+                self._say([unit._replace(may_miss=True) for unit in units])
             case events.HistoryCompacted(summary=summary, until=until):
                 unit = unit_of("user", Text(text=SUMMARY + summary))
                 self._say([_at(until, unit)._replace(may_miss=True)])
@@ -133,14 +136,6 @@ class _Fold:
     def _take_open(self) -> list[RecordedUnit]:
         told, self._open = self._open, []
         return told
-
-
-def _message(
-    version: int, event: events.MessageRecorded | events.SignalReceived
-) -> list[RecordedUnit]:
-    if isinstance(event, events.SignalReceived):
-        return [_at(version, unit_of("user", said)) for said in said_by(event)]
-    return [_at(version, unit_of(event.role, said)) for said in event.content]
 
 
 def _at(version: int, unit: Unit) -> RecordedUnit:

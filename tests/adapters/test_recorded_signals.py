@@ -66,6 +66,46 @@ def test_a_program_that_keeps_its_own_list_goes_on_from_a_signal(
     assert told(talk) == ["Hello", "a bell rang", "Answer 1.", "And?", "Answer 2."]
 
 
+def test_a_signal_that_a_program_knows_nothing_of_stays_in_its_history(
+    talk: hansard.Talk, client: openai.OpenAI
+) -> None:
+    """The program did not rewrite what was said, and the next model that is asked is told."""
+    own: list[dict[str, str]] = []
+    for said, signal in (("Hello", "a bell rang"), ("And?", None), ("More?", "another bell")):
+        own.append({"role": "user", "content": said})
+        ask(client, own)
+        own.append({"role": "assistant", "content": f"Answer {len(own) // 2 + 1}."})
+        if signal:
+            talk.signal(signal)
+    ask(client, own)
+    assert told(talk) == [
+        *("Hello", "Answer 1.", "a bell rang", "And?", "Answer 2.", "More?", "Answer 3."),
+        *("another bell", "Answer 4."),
+    ]
+    assert "line.adopted" not in {event.type for event in talk.since(0)}
+
+
+def test_a_result_of_a_programs_own_list_closes_the_round_amid_which_a_signal_came(
+    talk: hansard.Talk, client: openai.OpenAI
+) -> None:
+    talk.user("Look")
+    call = ToolCall(id="call_1", name="look", arguments={})
+    talk.append(ToolCallRecorded(call_id="call_1", name="look", content=call))
+    talk.signal("a bell rang")
+    function = {"name": "look", "arguments": "{}"}
+    made = {"id": "call_1", "type": "function", "function": function}
+    ask(
+        client,
+        [
+            {"role": "user", "content": "Look"},
+            {"role": "assistant", "content": None, "tool_calls": [made]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "seen"},
+        ],
+    )
+    assert told(talk) == ["Look", None, "seen", "a bell rang", "Answer 1."]
+    assert talk.open_calls() == []
+
+
 def test_a_signal_that_a_request_had_not_seen_comes_after_its_answer(
     talk: hansard.Talk, client: openai.OpenAI
 ) -> None:
