@@ -21,6 +21,9 @@ WORTH_SHARING: Final = 128
 
 
 _LONG_STRING: Final = re.compile(rb'"([^"\\]{128,})"')
+_DATA_URL: Final = re.compile(rb"data:[^,]{0,255};base64,")
+"""What stands before the bytes in a URL that holds them (RFC 2397)."""
+
 _ENVELOPES: Final = frozenset(
     {"request.sent", "attempt.failed", "response.completed", "response.interrupted"}
 )
@@ -89,10 +92,9 @@ class Sources:
     def _blob_places(self, body: bytes, start: int, end: int) -> Iterator[Place]:
         """Yield where strings without escapes are blobs."""
         for found in _LONG_STRING.finditer(body, start, end):
-            data = found.group(1)
-            span = self._blob_span(data, data)
-            if span is not None:
-                yield Place(found.start(1), found.end(1), span)
+            place = self._blob_place(found.group(1), found.start(1))
+            if place is not None:
+                yield place
 
     def _add(self, value: Any, event: UUID, pointer: str) -> bytes:
         """Take in a value and all within it; return its compact JSON."""
@@ -131,8 +133,8 @@ class Sources:
                 text, places = self._find_in(b"[", items, b"]", start)
             case str():
                 text, places = jsontext.write(value), []
-                if len(text) > WORTH_SHARING and (span := self._blob_span(value, text[1:-1])):
-                    places = [Place(start + 1, start + len(text) - 1, span)]
+                if len(text) > WORTH_SHARING and (place := self._blob_place(text[1:-1], start + 1)):
+                    places = [place]
             case _:
                 text, places = jsontext.write(value), []
         span = self._values.get(text) if len(text) >= WORTH_SHARING else None
@@ -155,18 +157,23 @@ class Sources:
             at += len(label) + len(text) + 1
         return opening + b",".join(texts) + closing, places
 
-    def _blob_span(self, value: str | bytes, data: bytes) -> Span | None:
-        """Return the span of a string that is a blob, as it is or in base64."""
+    def _blob_place(self, data: bytes, start: int) -> Place | None:
+        """Return where in a string, as JSON spells it, a blob is: as it is, or in base64."""
         if not self._blobs:
             return None
         if len(data) > LIMIT and (blob := self._blobs.get(_digest(data))):
-            return BlobSpan(blob=blob)
+            return Place(start, start + len(data), BlobSpan(blob=blob))
+        head = _DATA_URL.match(data)
+        begin = head.end() if head else 0
+        encoded = data[begin:]
         try:
-            raw = base64.b64decode(value, validate=True)
+            raw = base64.b64decode(encoded, validate=True)
         except (binascii.Error, ValueError):
             return None
         blob = self._blobs.get(_digest(raw))
-        return EncodedSpan(blob=blob) if blob and base64.b64encode(raw) == data else None
+        if blob is None or base64.b64encode(raw) != encoded:
+            return None
+        return Place(start + begin, start + len(data), EncodedSpan(blob=blob))
 
 
 def sources(known: Iterable[Source]) -> Sources:

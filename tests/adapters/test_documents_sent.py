@@ -1,4 +1,4 @@
-"""Documents deep in a tool's result, as real clients send them, and as the record proves it."""
+"""Documents deep in a tool's result, as the clients of all APIs send them, and the record of it."""
 
 import base64
 import json
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import ollama
 import openai
 import pytest
@@ -14,16 +15,19 @@ import pytest
 import hansard
 from hansard.adapters.demo.connection import Reply
 from hansard.adapters.replaying import replays
+from hansard.domain.events import RequestSent
+from hansard.domain.request_template import BlobSpan, EncodedSpan
 from hansard.projections.requests.document_tags import PREAMBLE
 from hansard.projections.requests.request import Request
-from tests import gemini_wire, ollama_wire
+from tests import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_responses_wire
 from tests.adapters.replaying_server import replaying, whole
-from tests.adapters.sdk_calls import genai_client
+from tests.adapters.sdk_calls import boto_client, genai_client
 
 JsonObject = dict[str, Any]
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class Aiohttp:DeprecationWarning")
 
-PNG = b"\x89PNG\r\n\x1a\n"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 400
+LISTS = {"gemini": "contents", "openai-responses": "input"}
 ENCODED = base64.b64encode(PNG).decode()
 
 
@@ -39,6 +43,23 @@ def by_chat(url: str, talk: hansard.Talk, request: Request) -> None:
     plain = openai.OpenAI(base_url=url, api_key="x", max_retries=0)
     talk.record(plain).chat.completions.create(model="gpt-4.1", **request)
     plain.close()
+
+
+def by_messages(url: str, talk: hansard.Talk, request: Request) -> None:
+    plain = anthropic.Anthropic(base_url=url.removesuffix("/v1"), api_key="x", max_retries=0)
+    with talk.record(plain) as client:
+        client.messages.create(model="claude-sonnet-5", max_tokens=64, **request)
+
+
+def by_responses(url: str, talk: hansard.Talk, request: Request) -> None:
+    with talk.record(openai.OpenAI(base_url=url, api_key="x", max_retries=0)) as client:
+        client.responses.create(model="gpt-5.4", **request)
+
+
+def by_converse(url: str, talk: hansard.Talk, request: Request) -> None:
+    client: Any = talk.record(boto_client(url.removesuffix("/v1")), splice=True)
+    client.converse(modelId=CLAUDE, **request)
+    client.close()
 
 
 def by_gemini(model: str) -> Callable[[str, hansard.Talk, Request], None]:
@@ -72,7 +93,29 @@ class Way:
 
 CALLED = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 SAID = gemini_wire.said(gemini_wire.call(name="look"))
+CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 WAYS = [
+    Way(
+        "anthropic-messages",
+        "claude-sonnet-5",
+        anthropic_wire.message(anthropic_wire.call(), stop_reason="tool_use"),
+        by_messages,
+        is_inline=True,
+    ),
+    Way(
+        "openai-responses",
+        "gpt-5.4",
+        openai_responses_wire.response(openai_responses_wire.call()),
+        by_responses,
+        is_inline=True,
+    ),
+    Way(
+        "bedrock-converse",
+        CLAUDE,
+        bedrock_wire.body(bedrock_wire.call(), stop="tool_use"),
+        by_converse,
+        is_inline=True,
+    ),
     Way("openai-chat", "gpt-4.1", chatted([CALLED]), by_chat),
     Way("gemini", "gemini-2.5-pro", SAID, by_gemini("gemini-2.5-pro")),
     Way("gemini", "gemini-3-pro", SAID, by_gemini("gemini-3-pro"), is_inline=True),
@@ -108,7 +151,7 @@ def asked_twice(talk: hansard.Talk, way: Way) -> JsonObject:
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_document_deep_in_a_result_reaches_the_model(talk: hansard.Talk, way: Way) -> None:
     sent = asked_twice(talk, way)
-    *_, last = sent["contents" if way.api == "gemini" else "messages"]
+    *_, last = sent[LISTS.get(way.api, "messages")]
     assert ENCODED in json.dumps(last)
     assert json.dumps(sent).count(ENCODED) == 1
     assert (PREAMBLE in json.dumps(last)) != way.is_inline
@@ -126,3 +169,16 @@ def test_what_was_synthesised_is_pinned_by_what_was_sent_and_is_no_event(
     assert told.count("tool_result.recorded") == told.count("document.extracted") == 1
     said = [event.body for event in talk.read() if event.type == "message.recorded"]
     assert [json.loads(body or b"")["role"] for body in said].count("user") == 1
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_request_that_was_sent_refers_to_the_bytes_of_a_document_and_does_not_repeat_them(
+    talk: hansard.Talk, way: Way
+) -> None:
+    asked_twice(talk, way)
+    (document,) = talk.documents()
+    *_, sent = (event.event() for event in talk.read() if event.type == "request.sent")
+    assert isinstance(sent, RequestSent)
+    apart = [span for span in sent.template.spans if isinstance(span, BlobSpan | EncodedSpan)]
+    assert document.blob is not None
+    assert apart == [EncodedSpan(blob=document.blob)]

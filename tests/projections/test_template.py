@@ -102,11 +102,13 @@ def test_what_an_event_holds_is_not_stored_again() -> None:
     assert join(template, Stored(bodies=bodies_of)) == body
 
 
-def test_a_document_is_not_stored_again_in_base64() -> None:
+@pytest.mark.parametrize("sources", [1, 40])
+@pytest.mark.parametrize("before", ["", "data:application/pdf;base64,", "data:;name=a;base64,"])
+def test_a_document_is_not_stored_again_in_base64(before: str, sources: int) -> None:
     data = b"%PDF-1.7" + bytes(range(256)) * 400
     document = Document(media_type="application/pdf", blob=blob_of(data))
-    known = [Source(FIRST, encode(DocumentExtracted(document=document)))]
-    body = jsontext.write({"source": {"data": base64.b64encode(data).decode()}})
+    known = [Source(FIRST, encode(DocumentExtracted(document=document)))] * sources
+    body = jsontext.write({"source": {"data": before + base64.b64encode(data).decode()}})
     template, blobs = split(body, known=known)
     assert blobs == {}
     assert EncodedSpan(blob=blob_of(data)) in template.spans
