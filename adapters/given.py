@@ -62,9 +62,10 @@ def _tool(given: object) -> _Tool:
         # The cause would show the tool.
         raise InvalidContent(
             "a tool for any model has `name`, `input_schema` (a JSON Schema object) and perhaps "
-            "`description`, nothing else; give a provider's own tool as "
-            'hansard.BuiltinTool(name="web_search"), what only one API knows as '
-            'hansard.Native(api="anthropic-messages", value={...})'
+            "`description`, `title`, `output_schema`, `annotations`, nothing else; give a function "
+            "as hansard.tool(function), the list of an MCP server as hansard.mcp_listing(...), a "
+            'provider\'s own tool as hansard.BuiltinTool(name="web_search"), what only one API '
+            'knows as hansard.Native(api="anthropic-messages", value={...})'
         ) from None
 
 

@@ -101,7 +101,7 @@ def stored(given: Document | Unstored, shelf: Shelf) -> Document:
     if isinstance(given.source, bytes):
         blob = shelf.put((given.source,))
     else:
-        with _reading():
+        with _reading(given.source):
             blob = shelf.put(_pieces(given.source))
     return Document(media_type=given.media_type, name=given.name, blob=blob)
 
@@ -200,10 +200,10 @@ def _bytes_in(url: str) -> bytes | None:
 
 
 def _beginning(path: Path) -> bytes:
-    with _reading():
+    with _reading(path):
         if path.exists() and not (path.is_file() or path.is_dir()):
             # Opening a pipe would wait for who writes to it; a device may have no end.
-            raise InvalidContent("the document cannot be read: it is no regular file")
+            raise InvalidContent(_unreadable(path, "it is no regular file"))
         with path.open("rb") as file:
             return file.read(_HEAD)
 
@@ -215,8 +215,13 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def _reading() -> Generator[None]:
+def _reading(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as exc:
-        raise InvalidContent(f"the document cannot be read: {exc.strerror}") from exc
+        raise InvalidContent(_unreadable(path, exc.strerror)) from exc
+
+
+def _unreadable(path: Path, why: str | None) -> str:
+    # Its name alone: a model may be told of this, and is not to learn where files are.
+    return f"the document {path.name!r} cannot be read: {why}"

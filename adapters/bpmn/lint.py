@@ -118,7 +118,10 @@ def _misplaced(ad_hoc: Element | None, flavour: Flavour) -> _Fault | None:
         return "agentFeelWrongContext", "fromAi() belongs into an agent's ad-hoc sub-process"
     if flavour == "process" and not ad_hoc.is_agentic:
         name = ad_hoc.name or ad_hoc.id
-        why = f"nothing says that '{name}' is an agent's, so fromAi() declares nothing in it"
+        why = (
+            f"nothing says that '{name}' is an agent's: set its property "
+            "io.camunda.agenticai.toolContainer to true, or give it an agent's template"
+        )
         return "agentFeelWrongContext", why
     return None
 

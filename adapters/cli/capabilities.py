@@ -76,7 +76,7 @@ def _draw(rows: list[Capabilities]) -> None:
     for heading in ("reads", "writes"):
         table.add_column(heading, justify="right", no_wrap=True)
     if len(rows) == 1:
-        table.add_column("and")
+        table.add_column("and", overflow="fold")
     before = ""
     for row in rows:
         told = document(row)

@@ -25,12 +25,13 @@ def bpmn(
         typer.Option(
             "--sub-process",
             metavar="ID",
-            help="The ad-hoc sub-process.",
+            help="The ad-hoc sub-process whose elements are the tools.",
             show_default="the only one, or the only one of an agent",
         ),
     ] = None,
     flavour: Annotated[
-        Reader, typer.Option(help="The engine's way, or that of a task that reads the file.")
+        Reader,
+        typer.Option(help="Which are tools: as the engine says, or a task that reads the file."),
     ] = Reader.PROCESS,
     lint: Annotated[
         bool, typer.Option("--lint", help="Say what is wrong with its calls of fromAi instead.")

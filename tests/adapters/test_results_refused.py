@@ -60,8 +60,10 @@ def test_a_file_that_cannot_be_read_leaves_no_other_document_behind(
     tmp_path: Path, missing: str
 ) -> None:
     store = hansard.connect("memory://")
-    with pytest.raises(hansard.InvalidContent, match="cannot be read"):
+    with pytest.raises(hansard.InvalidContent, match="cannot be read") as caught:
         store.conversation("support/4711").tool_result("call_1", [PDF, tmp_path / missing])
+    assert repr((tmp_path / missing).name) in str(caught.value)
+    assert str(tmp_path.parent) not in str(caught.value)
     assert store.backend.sweep_blobs(2**62) == 0
 
 
