@@ -1,7 +1,8 @@
 """What is wrong with the calls of `fromAi` in a model: the rule agent-fromai-contract of bpmnlint.
 
 bpmnlint-plugin-camunda-compat has the rule for the engine's flavour; its names are kept. Beside those
-are `agentFeelExpressionInvalid` and `agentFeelKeyRestricted`, for what resolving would refuse.
+are `agentFeelExpressionInvalid`, `agentFeelKeyRestricted` and `agentFeelArgumentInvalid`, so that a call that
+has no finding is one that resolving takes.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from hansard.adapters.bpmn.feel_nodes import (
     String,
     walk,
 )
-from hansard.adapters.bpmn.from_ai import FUNCTION, arguments_of, calls_in, declares
+from hansard.adapters.bpmn.from_ai import FUNCTION, arguments_of, calls_in, declares, parameter_of
 from hansard.adapters.bpmn.model import AD_HOC_SUB_PROCESS, Element, Flow, Mapping
 from hansard.adapters.bpmn.model_reading import model_of
-from hansard.adapters.bpmn.schema import RESTRICTED
+from hansard.adapters.bpmn.schema import RESTRICTED, schema_with
 from hansard.adapters.bpmn.tools import Flavour, mappings_of, tool_elements
 from hansard.domain.errors import InvalidModel
 
 Rule: TypeAlias = Literal[
+    "agentFeelArgumentInvalid",
     "agentFeelDescriptionTypeInvalid",
     "agentFeelExpressionInvalid",
     "agentFeelFunctionNameInvalid",
@@ -162,12 +164,25 @@ def _faults(tree: Node) -> Iterator[_Fault]:
         if isinstance(call, Call) and _is_misspelled(call.name):
             yield "agentFeelFunctionNameInvalid", f"there is no {call.name}(): write {FUNCTION}"
     for call in calls_in(tree):
-        arguments = arguments_of(call)
-        fault = _key_fault(arguments.get("value"))
-        if fault is not None:
-            yield fault
-        if not isinstance(arguments.get("description", String("")), String):
-            yield "agentFeelDescriptionTypeInvalid", "the description is a text between quotes"
+        faults = tuple(_named_faults(call))
+        yield from faults or _other_faults(call)
+
+
+def _named_faults(call: Call) -> Iterator[_Fault]:
+    arguments = arguments_of(call)
+    fault = _key_fault(arguments.get("value"))
+    if fault is not None:
+        yield fault
+    if not isinstance(arguments.get("description", String("")), String):
+        yield "agentFeelDescriptionTypeInvalid", "the description is a text between quotes"
+
+
+def _other_faults(call: Call) -> Iterator[_Fault]:
+    """Give what bpmnlint has no name for: what resolving would say of type, schema and options."""
+    try:
+        schema_with([parameter_of(call)])
+    except InvalidModel as exc:
+        yield "agentFeelArgumentInvalid", str(exc)
 
 
 def _is_misspelled(name: str) -> bool:

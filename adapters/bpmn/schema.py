@@ -18,14 +18,15 @@ RESTRICTED: Final = f"{NAMESPACE}_meta"
 def schema_of(element_id: str, parameters: Iterable[Parameter]) -> JsonObject:
     """Return the schema of a tool's input; InvalidModel, with `CODE`, where a parameter is unfit."""
     try:
-        return _schema(parameters)
+        return schema_with(parameters)
     except InvalidModel as exc:
         raise InvalidModel(
             f"Failed to generate ad-hoc tool schema for element '{element_id}'. {exc}", CODE
         ) from exc
 
 
-def _schema(parameters: Iterable[Parameter]) -> JsonObject:
+def schema_with(parameters: Iterable[Parameter]) -> JsonObject:
+    """Return the schema of what has these parameters; InvalidModel, which names the first unfit one."""
     properties: JsonObject = {}
     required: list[str] = []
     for parameter in parameters:
