@@ -68,6 +68,19 @@ async def test_a_server_receives_meta_with_exactly_the_allowed_keys(
     assert told(talk) == [("call_1", "{'text': 'NW-1'}", False)]
 
 
+async def test_a_value_of_null_does_not_reach_a_server(talk: hansard.Talk, tmp_path: Path) -> None:
+    """The SDK leaves it out of `_meta`, though not of the arguments that a model gave."""
+    asked(talk, ("echo", {"text": "NW-1", "more": None}))
+    wire = tmp_path / "wire"
+    async with over_stdio(wire) as session:
+        tools = await hansard.mcp_tools(session, meta=hansard.allow("tenantId", "correlationId"))
+        context = {**CONTEXT, "tenantId": None}
+        await hansard.ToolRunner(talk, tools, context=context).run_async()
+    (sent,) = calls_on(wire)
+    assert sent["_meta"] == {"correlationId": "c-17"}
+    assert sent["arguments"] == {"text": "NW-1", "more": None}
+
+
 async def test_a_server_is_told_nothing_by_default(talk: hansard.Talk, tmp_path: Path) -> None:
     asked(talk, ("echo", {}))
     wire = tmp_path / "wire"
