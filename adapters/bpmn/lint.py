@@ -1,7 +1,7 @@
 """What is wrong with the calls of `fromAi` in a model: the rule agent-fromai-contract of bpmnlint.
 
 bpmnlint-plugin-camunda-compat has the rule for the engine's flavour; its names are kept. Beside those
-are `agentFeelExpressionInvalid`, `agentFeelKeyRestricted` and `agentFeelArgumentInvalid`, so that a call that
+are `agentFeelExpressionInvalid`, `agentFeelKeyRestricted` and `agentFeelArgumentInvalid`: a call that
 has no finding is one that resolving takes.
 """
 

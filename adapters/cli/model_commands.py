@@ -47,6 +47,8 @@ def bpmn(
     """
     from hansard.adapters.cli.process_models import check, show
 
+    if lint and sub_process is not None:
+        raise typer.BadParameter("--lint looks at the whole file: leave --sub-process out.")
     if not lint:
         show(file, sub_process, flavour.value, as_json=as_json)
     elif not check(file, flavour.value, as_json=as_json):

@@ -84,6 +84,12 @@ def test_lint_works_on_models_whose_tools_cannot_be_resolved(
     assert refused.err.startswith("hansard: Failed to extract ad-hoc activity parameters")
 
 
+def test_lint_is_of_the_whole_file(hansard: Command) -> None:
+    done = hansard("bpmn", str(DESK), "--lint", "--sub-process", "Missing")
+    assert (done.code, done.out) == (2, "")
+    assert "the whole file" in done.err
+
+
 def test_a_model_may_come_from_standard_input() -> None:
     done = run("bpmn", "-", given=DESK.read_text("utf-8"))
     assert done.columns[0][:2] == ["tool", "Track"]
