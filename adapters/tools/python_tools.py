@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import UnionType
 from typing import (
     Annotated,
@@ -92,7 +93,8 @@ class _Called:
         signature = _signature(function, name)
         parameters = list(signature.parameters.values())
         contexts = tuple(each.name for each in parameters if _is_context(each.annotation))
-        asked = [each for each in parameters if each.name not in contexts]
+        hidden = {*contexts, *_bound(function)}
+        asked = [each for each in parameters if each.name not in hidden]
         try:
             takes: TypeAdapter[dict[str, Any]] = TypeAdapter(cast("Any", _stand_in(asked)))
         except _NO_SCHEMA as exc:
@@ -172,11 +174,16 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
 def _hints(function: Callable[..., object]) -> dict[str, Any]:
     """Return the types of a callable's parameters: its own, or those of what it stands for."""
     held: Any = function
-    while hasattr(held, "func"):  # functools.partial
-        held = held.func
+    while isinstance(held, partial):
+        held = cast("partial[object]", held).func
     if not (inspect.isroutine(held) or inspect.isclass(held)):
         held = type(held).__call__
     return get_type_hints(held.__init__ if inspect.isclass(held) else held, include_extras=True)
+
+
+def _bound(function: Callable[..., object]) -> frozenset[str]:
+    """Return the names that a partial has values for: these are no model's to see, or to change."""
+    return frozenset(function.keywords) if isinstance(function, partial) else frozenset()
 
 
 def _is_context(annotation: object) -> bool:

@@ -1,0 +1,69 @@
+"""Arguments that a program has bound with `functools.partial`: no model sees or changes them."""
+
+import functools
+import json
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+import hansard
+from hansard.domain.tool_context import EMPTY
+from tests.adapters.tools.conversations import asked, told
+
+BOUND = "canary-bound"
+
+
+def look(parcel: str, token: str, limit: int = 3) -> str:
+    """Look a parcel up."""
+    return f"{parcel} {token} {limit}"
+
+
+class Depot:
+    """A depot whose token is bound."""
+
+    def look(self, parcel: str, token: str) -> str:
+        return f"{parcel} {token}"
+
+    look_up = functools.partialmethod(look, token=BOUND)
+
+
+def test_a_bound_argument_is_no_part_of_what_a_model_is_told() -> None:
+    tool = hansard.tool(functools.partial(look, token=BOUND), name="look")
+    assert list(tool.definition.input_schema["properties"]) == ["parcel", "limit"]
+    assert BOUND not in json.dumps(tool.definition.model_dump(mode="json"))
+    assert tool.call({"parcel": "NW-1"}, EMPTY) == f"NW-1 {BOUND} 3"
+
+
+def test_so_is_one_of_a_partial_of_a_partial_and_of_a_method() -> None:
+    twice = functools.partial(functools.partial(look, token=BOUND), limit=1)
+    assert list(hansard.tool(twice, name="look").definition.input_schema["properties"]) == [
+        "parcel"
+    ]
+    method = cast("Callable[..., object]", Depot().look_up)
+    tool = hansard.tool(method, name="look")
+    assert list(tool.definition.input_schema["properties"]) == ["parcel"]
+    assert tool.call({"parcel": "NW-1"}, EMPTY) == f"NW-1 {BOUND}"
+
+
+def test_no_model_can_give_it_another_value() -> None:
+    talk = hansard.connect("memory://").conversation("support/4711")
+    asked(talk, ("look", {"parcel": "NW-1", "token": "another"}))
+    tool = hansard.tool(functools.partial(look, token=BOUND), name="look")
+    hansard.ToolRunner(talk, [tool]).run()
+    why = "Error: the arguments of 'look' are not valid: token: there is no such argument"
+    assert told(talk) == [("call_1", why, True)]
+
+
+def test_an_object_with_a_func_of_its_own_is_no_partial() -> None:
+    class Looks:
+        def func(self, other: int) -> int:
+            return other
+
+        def __call__(self, parcel: "str") -> str:
+            return parcel
+
+    tool = hansard.tool(Looks(), name="look")
+    assert tool.definition.input_schema["properties"] == {"parcel": {"type": "string"}}
+    with pytest.raises(hansard.HansardError, match="parcel"):
+        tool.call({"parcel": 7}, EMPTY)
