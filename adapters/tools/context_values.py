@@ -7,8 +7,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
 from urllib.parse import quote, quote_plus
+
+from pydantic import BaseModel
 
 from hansard.domain.tool_context import HIDDEN, ToolCallContext
 
@@ -40,8 +43,10 @@ def _texts(values: tuple[object, ...]) -> Iterator[str]:
                 continue
             case str():
                 yield value
-            case bytes():
+            case bytes() | bytearray():
                 yield value.decode("utf-8", "replace")
+            case memoryview():
+                yield cast("memoryview[int]", value).tobytes().decode("utf-8", "replace")
             case Mapping():
                 waiting += cast("Mapping[object, object]", value).values()
             case ToolCallContext():
@@ -50,6 +55,7 @@ def _texts(values: tuple[object, ...]) -> Iterator[str]:
                 waiting += cast("Sequence[object]", value)
             case _:
                 yield from _told_by(value)
+                waiting += _fields(value)
 
 
 def _told_by(value: object) -> Iterator[str]:
@@ -58,6 +64,15 @@ def _told_by(value: object) -> Iterator[str]:
         yield str(value)
         if hasattr(value, "get_secret_value"):
             yield from _texts((cast("Any", value).get_secret_value(),))
+
+
+def _fields(value: object) -> list[object]:
+    """Return what a dataclass or a model of pydantic holds; other objects may hold a whole program."""
+    if isinstance(value, BaseModel):
+        return list(vars(value).values())
+    if is_dataclass(value):
+        return [getattr(value, each.name, None) for each in fields(value)]
+    return []
 
 
 def _spellings(value: str) -> Iterator[str]:

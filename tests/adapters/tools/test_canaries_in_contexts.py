@@ -1,5 +1,6 @@
 """Canaries in a context: no event, no file, no request, no log and no error shows one."""
 
+import dataclasses
 import json
 import logging
 import traceback
@@ -9,7 +10,7 @@ from typing import Any
 
 import mcp
 import pytest
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 import hansard
 from hansard.adapters.tools.context_values import without_values
@@ -33,16 +34,31 @@ class Client:
         return f"Client({canary('object')})"
 
 
+class Session(BaseModel):
+    token: str
+    key: SecretStr
+
+
+@dataclasses.dataclass
+class User:
+    password: str
+    session: Session
+
+
 CONTEXT = {
     "token": canary("token"),
     "account": {"password": canary("nested"), "roles": [canary("deep")]},
     "wrapped": SecretStr(canary("wrapped")),
     "raw": canary("raw").encode(),
+    "buffer": bytearray(canary("buffer").encode()),
+    "view": memoryview(canary("view").encode()),
+    "user": User(canary("field"), Session(token=canary("member"), key=SecretStr(canary("key")))),
     "client": Client(),
     "inner": hansard.ToolCallContext(token=canary("inner")),
     "tenant_id": "acme",
 }
 KEPT = ["tenant_id"]
+HELD = ("buffer", "view", "field", "member", "key")
 
 
 def quote(context: hansard.ToolCallContext) -> str:
@@ -135,7 +151,7 @@ def test_errors_of_the_caller_show_none() -> None:
         assert "canary-" not in shown
 
 
-@pytest.mark.parametrize("place", ["token", "nested", "deep", "wrapped", "raw", "inner"])
+@pytest.mark.parametrize("place", ["token", "nested", "deep", "wrapped", "raw", "inner", *HELD])
 def test_an_error_s_words_are_kept_but_for_the_values(place: str) -> None:
     context = hansard.ToolCallContext.of(CONTEXT)
     told = without_values(f"the depot refused {canary(place)}: ask again", context)
