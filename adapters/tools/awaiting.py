@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from hansard.adapters.tools.calling import Outcome, Work, begin, failure, outcome, timed_out
 from hansard.adapters.tools.threads import in_thread
+from hansard.adapters.tools.tool import Tool
 from hansard.domain.errors import InvalidInput
 
 
@@ -18,14 +19,24 @@ def settled_here(work: Work, given: Awaitable[object]) -> Outcome:
 
     InvalidInput where a loop runs in this thread already.
     """
-    if not _loop_runs():
-        return asyncio.run(_settled(work, given))
-    if isinstance(given, Coroutine):
-        cast("Coroutine[Any, Any, Any]", given).close()
-    raise InvalidInput(
-        f"the tool {work.tool.name!r} is asynchronous and a loop runs in this thread: "
-        "write `await runner.run_async()`"
-    )
+    settling = _settled(work, given)
+    try:
+        must_be_free(work.tool)
+        return asyncio.run(settling)
+    except OSError as exc:  # Not the tool's: there was no loop to be had.
+        return failure(work, exc)
+    finally:
+        settling.close()
+        _close(given)
+
+
+def must_be_free(tool: Tool) -> None:
+    """Raise InvalidInput, for an asynchronous tool, where a loop runs in this thread."""
+    if _loop_runs():
+        raise InvalidInput(
+            f"the tool {tool.name!r} is asynchronous and a loop runs in this thread: "
+            "write `await runner.run_async()`"
+        )
 
 
 async def call_async(work: Work) -> Outcome:
@@ -36,21 +47,22 @@ async def call_async(work: Work) -> Outcome:
 async def outcomes(
     work: tuple[Work, ...], is_awaited: Callable[[Work], bool], *, parallel: bool
 ) -> AsyncGenerator[tuple[Work, Outcome]]:
-    """Yield what calls give, in their order; one by one, or all begun together.
+    """Yield what calls give, in their order; one by one, or all begun together that do not wait.
 
     One by one, those that nobody awaits any more by then are not made.
     """
-    tasks = [asyncio.ensure_future(call_async(each)) for each in work if parallel]
+    together = {at: each for at, each in enumerate(work) if parallel and not each.waits}
+    tasks = {at: asyncio.ensure_future(call_async(each)) for at, each in together.items()}
     try:
         for at, each in enumerate(work):
-            if parallel:
+            if at in tasks:
                 yield each, await tasks[at]
             elif not at or await asyncio.to_thread(is_awaited, each):
                 yield each, await call_async(each)
     finally:
-        for task in tasks:
+        for task in tasks.values():
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
 
 
 async def _begun(work: Work) -> object:
@@ -75,6 +87,14 @@ async def _settled(work: Work, given: Awaitable[object]) -> Outcome:
         return failure(work, exc)  # Nobody cancelled us: what the tool relies on is gone.
     except Exception as exc:  # noqa: BLE001 - it is the result of the call
         return failure(work, exc)
+    finally:
+        _close(given)
+
+
+def _close(given: Awaitable[object]) -> None:
+    """End what was perhaps never begun: a coroutine that nobody awaits is a warning."""
+    if isinstance(given, Coroutine):
+        cast("Coroutine[Any, Any, Any]", given).close()
 
 
 def _loop_runs() -> bool:

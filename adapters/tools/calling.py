@@ -38,7 +38,8 @@ class Outcome:
 class Work:
     """A call to be made: of which tool, what it is told besides, and what its result's header keeps.
 
-    `timeout` is in seconds. A call that names no tool has one that says so, and is not known.
+    `timeout` is in seconds. A call that names no tool has one that says so, and is not known. One
+    that `waits` is not made before those in front of it have their results.
     """
 
     call: ToolCall
@@ -47,6 +48,7 @@ class Work:
     metadata: Mapping[str, str]
     timeout: float | None = None
     is_known: bool = True
+    waits: bool = False
 
 
 def begin(work: Work) -> object:
@@ -70,9 +72,12 @@ def failure(work: Work, exc: BaseException) -> Outcome:
 
 def _message(exc: BaseException) -> str:
     """Return what an exception says, or its name where it says nothing, or fails at that too."""
+    name = type(exc).__name__
     with suppress(Exception):
-        return str(exc).strip() or type(exc).__name__
-    return type(exc).__name__
+        # All that a KeyError says is the key: alone, nobody could tell what is the matter with it.
+        before = f"{name}: " if type(exc) is KeyError and exc.args else ""
+        return before + str(exc).strip() or name
+    return name
 
 
 def _alone(exc: BaseException) -> BaseException:

@@ -6,23 +6,31 @@ same; in a conversation without a prompt each one is.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
 from hansard.adapters.backwards import backwards
 from hansard.adapters.reading import in_force
 from hansard.adapters.talk import Talk
 from hansard.adapters.tools.tool import Tool
 from hansard.domain.events import ToolCallRecorded, ToolResultRecorded, ToolsDeclared
-from hansard.domain.tools import ToolDefinition
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.tool_context import ToolCallContext
 from hansard.projections.called_names import given_names
 
 
-def repeated(definition: ToolDefinition, advice: str) -> Tool:
-    """Return what stands in for a tool that has given its result already."""
+def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:
+    """Return a tool that only says so where, by the time it is called, it has given its result."""
     told = (
-        f"ALREADY LOADED. The body of '{definition.name}' was returned earlier in this turn "
+        f"ALREADY LOADED. The body of '{tool.name}' was returned earlier in this turn "
         "\N{EM DASH} read it from your conversation history above. "
-        f"Do not call this tool again.\n{advice}"
+        f"Do not call this tool again.\n{tool.advice}"
     )
-    return Tool(definition, lambda _arguments, _context: told)
+
+    def call(arguments: JsonObject, context: ToolCallContext) -> object:
+        return told if tool.name in given else tool.call(arguments, context)
+
+    return replace(tool, call=call)
 
 
 def given_in_exchange(talk: Talk) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from threading import TIMEOUT_MAX
 from typing import Any, TypeAlias, cast
 
 from hansard.adapters.arguments import several
@@ -19,7 +20,7 @@ from hansard.adapters.talk import Talk
 from hansard.adapters.tool_results import give_result
 from hansard.adapters.tools import waiting
 from hansard.adapters.tools.calling import Outcome, Work, failure
-from hansard.adapters.tools.once import given_in_exchange, repeated
+from hansard.adapters.tools.once import given_in_exchange, unless_given
 from hansard.adapters.tools.python_tools import tool
 from hansard.adapters.tools.tool import Failed, Tool
 from hansard.adapters.tools.unknown_tools import MOST_IN_A_ROW, last_in_a_row, no_such_tool
@@ -87,7 +88,7 @@ class ToolRunner:
         """
         begun = self._round(context)
         given = waiting.outcomes(begun.work, self._is_awaited, parallel=self._parallel)
-        runs = [self._record(work, outcome) for work, outcome in given]
+        runs = [self._record(begun, work, outcome) for work, outcome in given]
         _must_be_known(begun)
         return tuple(runs)
 
@@ -103,7 +104,7 @@ class ToolRunner:
         made = outcomes(begun.work, self._is_awaited, parallel=self._parallel)
         async with aclosing(made) as given:
             async for work, outcome in given:
-                runs.append(await asyncio.to_thread(self._record, work, outcome))
+                runs.append(await asyncio.to_thread(self._record, begun, work, outcome))
         _must_be_known(begun)
         return tuple(runs)
 
@@ -118,12 +119,12 @@ class ToolRunner:
         given = set(self._given(calls))
         work: list[Work] = []
         for call in calls:
-            called = self._called(call.name, given)
-            is_known = call.name in self.tools
-            work.append(Work(call, called, told, metadata, self._timeout, is_known=is_known))
-            given.add(call.name)
+            called, is_known = self._called(call.name, given), call.name in self.tools
+            # Whether the first call of a tool that is called once gives a result is to be seen.
+            waits = called.advice is not None and any(call.name == each.call.name for each in work)
+            work.append(Work(call, called, told, metadata, self._timeout, is_known, waits))
         before = 0 if not work or work[0].is_known else self._unknown_before()
-        return _Round(tuple(work), before)
+        return _Round(tuple(work), before, given)
 
     def _conversation_level(self) -> ToolCallContext:
         """Return what the conversation carries; only what is new of it is read."""
@@ -134,13 +135,11 @@ class ToolRunner:
         return self._carried
 
     def _called(self, name: str, given: set[str]) -> Tool:
-        """Return what is called by a name, where these tools have given their results already."""
+        """Return what is called by a name; `given` are the tools that gave a result, as it grows."""
         called = self.tools.get(name)
         if called is None:
             return _missing(name, tuple(self.tools))
-        if called.advice is not None and name in given:
-            return repeated(called.definition, called.advice)
-        return called
+        return called if called.advice is None else unless_given(called, given)
 
     def _given(self, calls: list[ToolCall]) -> frozenset[str]:
         """Return the tools that gave a result in this exchange, if any of the calls depends on it."""
@@ -158,13 +157,15 @@ class ToolRunner:
         """Whether a call still awaits its result: a signal may have cancelled it meanwhile."""
         return any(call.id == work.call.id for call in self.talk.open_calls())
 
-    def _record(self, work: Work, outcome: Outcome) -> ToolRun:
+    def _record(self, begun: _Round, work: Work, outcome: Outcome) -> ToolRun:
         """Record a result; what no record can hold is an error of the tool."""
         try:
             done = self._put(work, outcome)
         except InvalidInput as exc:
             outcome = failure(work, exc)
             done = self._put(work, outcome)
+        if not (outcome.is_error or isinstance(done, Rejected)):
+            begun.given.add(work.call.name)
         return ToolRun(work.call, outcome.given, outcome.is_error, done)
 
     def _put(self, work: Work, outcome: Outcome) -> Done | Rejected:
@@ -179,10 +180,14 @@ class ToolRunner:
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """The calls that await a result; before them so many in a row named no tool that there is."""
+    """The calls that await a result; before them so many in a row named no tool that there is.
+
+    `given` are the tools that gave a result in this exchange, where that matters.
+    """
 
     work: tuple[Work, ...]
     unknown_before: int
+    given: set[str]
 
 
 def _must_be_known(done: _Round) -> None:
@@ -228,8 +233,8 @@ def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
 
 
 def _seconds(given: object) -> float | None:
-    if given is None or (
-        isinstance(given, int | float) and not isinstance(given, bool) and given > 0
-    ):
-        return given
+    if given is None:
+        return None
+    if isinstance(given, int | float) and not isinstance(given, bool) and given > 0:
+        return min(given, TIMEOUT_MAX)
     raise InvalidContent("a time-out is a number of seconds above 0")

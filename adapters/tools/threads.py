@@ -29,5 +29,8 @@ def in_thread(function: Callable[[], T]) -> Future[T]:
             future.set_result(result)
 
     future.set_running_or_notify_cancel()
-    threading.Thread(target=run, daemon=True, name="hansard-tool").start()
+    try:
+        threading.Thread(target=run, daemon=True, name="hansard-tool").start()
+    except RuntimeError as exc:  # The system gives no more threads.
+        future.set_exception(exc)
     return future

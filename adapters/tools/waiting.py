@@ -15,21 +15,22 @@ from hansard.adapters.tools.threads import in_thread
 def outcomes(
     work: tuple[Work, ...], is_awaited: Callable[[Work], bool], *, parallel: bool
 ) -> Iterator[tuple[Work, Outcome]]:
-    """Yield what calls give, in their order; one by one, or all begun together.
+    """Yield what calls give, in their order; one by one, or all begun together that do not wait.
 
     One by one and without a time-out they are made in this thread; those that nobody awaits any
-    more by then, since they were cancelled or answered, are not made.
+    more by then, since they were cancelled or answered, are not made. InvalidInput, before any is
+    made, where one is asynchronous and a loop runs in this thread: it may be the one it needs.
     """
-    if parallel:
-        futures = [in_thread(partial(call_here, each)) for each in work]
-        begun = time.monotonic()
-        for each, future in zip(work, futures, strict=True):
-            yield each, _waited_for(each, future, begun)
-        return
+    _must_block_no_loop(work)
+    together = {at: each for at, each in enumerate(work) if parallel and not each.waits}
+    futures = {at: in_thread(partial(call_here, each)) for at, each in together.items()}
+    begun = time.monotonic()
     for at, each in enumerate(work):
-        if at and not is_awaited(each):
+        if at in futures:
+            yield each, _waited_for(each, futures[at], begun)
+        elif at and not is_awaited(each):
             continue
-        if each.timeout is None:
+        elif each.timeout is None:
             yield each, call_here(each)
         else:
             yield each, _waited_for(each, in_thread(partial(call_here, each)), time.monotonic())
@@ -54,9 +55,19 @@ def call_here(work: Work) -> Outcome:
 
 def _waited_for(work: Work, future: Future[Outcome], begun: float) -> Outcome:
     """Return what a call in a thread gives, or that it takes too long."""
-    if work.timeout is None:
-        return future.result()
+    left = None if work.timeout is None else max(0.0, begun + work.timeout - time.monotonic())
     try:
-        return future.result(max(0.0, begun + work.timeout - time.monotonic()))
+        return future.result(left)
     except TimeoutError:
         return timed_out(work)
+    except Exception as exc:  # noqa: BLE001 - there was no thread to be had: the call has failed
+        return failure(work, exc)
+
+
+def _must_block_no_loop(work: tuple[Work, ...]) -> None:
+    asynchronous = [each.tool for each in work if each.tool.is_async]
+    if asynchronous:
+        # The loop takes a while to import, and most tools need none.
+        from hansard.adapters.tools.awaiting import must_be_free
+
+        must_be_free(asynchronous[0])

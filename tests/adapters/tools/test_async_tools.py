@@ -207,6 +207,16 @@ async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(talk: hansar
     runner = hansard.ToolRunner(talk, [look, fail])
     with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
         runner.run()
+    assert [call.id for call in talk.open_calls()] == ["call_1", "call_2"]
+    await runner.run_async()
+    assert talk.open_calls() == []
+
+
+async def test_so_is_one_that_does_not_say_that_it_is_asynchronous(talk: hansard.Talk) -> None:
+    asked(talk, ("look", {"parcel": "NW-1"}), ("hidden", {}))
+    runner = hansard.ToolRunner(talk, [look, hansard.tool(lambda: fail(), name="hidden")])
+    with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
+        runner.run()
     assert [call.id for call in talk.open_calls()] == ["call_2"]
     await runner.run_async()
     assert talk.open_calls() == []

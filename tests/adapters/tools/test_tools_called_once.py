@@ -1,5 +1,6 @@
 """Tools that are called once in an exchange: told from the log, whoever runs them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,18 @@ def broken() -> str:
     raise OSError("no disk")
 
 
+def flaky() -> Callable[[], str]:
+    """A manual that cannot be read the first time."""
+    failures = iter([OSError("not yet")])
+
+    def manual() -> str:
+        for failure in failures:
+            raise failure
+        return "Press the button."
+
+    return manual
+
+
 def texts(talk: hansard.Talk) -> list[str]:
     return [text for _, text, _ in told(talk)]
 
@@ -51,6 +64,33 @@ def test_the_second_call_of_a_round_is_told_where_the_result_stands(
     hansard.ToolRunner(talk, [once], parallel=parallel).run()
     assert texts(talk) == ["Press the button.", *[f"{AGAIN}Go on."] * 31]
     assert not any(is_error for _, _, is_error in told(talk))
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_call_of_a_round_is_made_where_the_one_before_it_failed(
+    talk: hansard.Talk, parallel: bool
+) -> None:
+    asked(talk, ("manual", {}), ("manual", {}), ("manual", {}))
+    runner = hansard.ToolRunner(talk, [hansard.tool(flaky()).once()], parallel=parallel)
+    runner.run()
+    called(talk, "later")
+    runner.run()
+    assert told(talk) == [
+        ("call_1", "Error: not yet", True),
+        ("call_2", "Press the button.", False),
+        ("call_3", AGAIN, False),
+        ("later", AGAIN, False),
+    ]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("parallel", [False, True])
+async def test_so_it_is_in_a_loop(talk: hansard.Talk, parallel: bool) -> None:
+    asked(talk, ("manual", {}), ("manual", {}), ("manual", {}))
+    tools = [hansard.tool(flaky()).once()]
+    await hansard.ToolRunner(talk, tools, parallel=parallel).run_async()
+    assert texts(talk) == ["Error: not yet", "Press the button.", AGAIN]
 
 
 def test_so_is_one_of_a_later_round_by_another_runner(talk: hansard.Talk) -> None:
