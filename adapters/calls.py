@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import blob_among, in_force, last_exchange
+from hansard.adapters.reading import (
+    blob_among,
+    events_in,
+    in_force,
+    last_exchange,
+    was_asked,
+)
 from hansard.domain.blobs import referenced, restore
 from hansard.domain.content import Opaque, ToolCall
 from hansard.domain.errors import CorruptRecord, UnknownApi
 from hansard.domain.events import ToolCallRecorded, ToolsDeclared
 from hansard.domain.head import NOTHING, Head, effect_of
-from hansard.domain.log import Backend
+from hansard.domain.log import Backend, Log, RecordedEvent
 from hansard.domain.registry import Erased
 from hansard.projections.called_names import given_names
 from hansard.projections.neutral import neutral_of
@@ -48,12 +55,11 @@ def calls_open(
 
 
 def _of_origin(backend: Backend, stretches: tuple[Stretch, ...]) -> list[ToolCallRecorded]:
-    *origin, own = stretches
-    if not origin:
+    *origins, own = stretches
+    if not origins:
         return []
     calls: dict[str, ToolCallRecorded] = {}
-    said_since = backend.read(own.conversation_id, until=own.until)
-    for recorded in chain(last_exchange(backend, origin[-1]), said_since):
+    for recorded in chain(_last_round(backend, origins), events_in(backend, own)):
         event = recorded.event()
         effect = NOTHING if isinstance(event, Erased) else effect_of(event)
         is_own = recorded.conversation_id == own.conversation_id
@@ -64,6 +70,18 @@ def _of_origin(backend: Backend, stretches: tuple[Stretch, ...]) -> list[ToolCal
         elif effect.closes_call is not None:
             calls.pop(effect.closes_call, None)
     return list(calls.values())
+
+
+def _last_round(log: Log, stretches: Sequence[Stretch]) -> list[RecordedEvent]:
+    """Return the events in which the last round is: a fork that asked nothing may go on with one."""
+    recorded: list[RecordedEvent] = []
+    for number, stretch in reversed(list(enumerate(stretches))):
+        is_begun_here = number == 0 or was_asked(log, (stretch,))
+        read = last_exchange(log, stretch) if is_begun_here else events_in(log, stretch)
+        recorded = [*read, *recorded]
+        if is_begun_here:
+            break
+    return recorded
 
 
 def _call(backend: Backend, stretches: tuple[Stretch, ...], event: ToolCallRecorded) -> ToolCall:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import last_exchange, since_request, was_asked
+from hansard.adapters.reading import events_in, last_exchange, since_request, was_asked
 from hansard.domain import events
 from hansard.domain.events import Event
 from hansard.domain.head import Head, advance, effect_of
@@ -86,17 +86,19 @@ class Tail:
 
 def tail_of(log: Log, stretches: tuple[Stretch, ...]) -> Tail:
     """Return the tail of a main line; reads back to the prompt that began it, no further."""
-    tail = Tail()
-    calls = Head()
-    for item, event in _known(since_prompt(log, stretches)):
-        tail.take(item, event)
-        calls = advance(calls, effect_of(event))
-    tail.open_calls = calls.open_calls
-    return tail
+    return _tail(since_prompt(log, stretches))
 
 
 def since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
-    """Return the last exchange; from the last request on, if the prompt was said while that was out."""
+    """Return the last exchange; from the last request on, if the prompt was said while that was out.
+
+    What a fork says amid a round of its origin's is of that round, as long as it asked nothing.
+    """
+    before, own = stretches[:-1], stretches[-1:]
+    if before and not was_asked(log, own):
+        earlier = since_prompt(log, before)
+        if _tail(earlier).open_calls:
+            return [*earlier, *(recorded.told() for recorded in events_in(log, own[0]))]
     told: list[Told] = []
     for stretch in reversed(stretches):
         told = [*(recorded.told() for recorded in last_exchange(log, stretch)), *told]
@@ -106,6 +108,16 @@ def since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
     if _saw_prompt(told, sent[-1]) if sent else not was_asked(log, stretches):
         return told
     return [recorded.told() for recorded in since_request(log, stretches)]
+
+
+def _tail(told: Iterable[Told]) -> Tail:
+    tail = Tail()
+    calls = Head()
+    for item, event in _known(told):
+        tail.take(item, event)
+        calls = advance(calls, effect_of(event))
+    tail.open_calls = calls.open_calls
+    return tail
 
 
 def _saw_prompt(told: Iterable[Told], sent: Told) -> bool:

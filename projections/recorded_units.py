@@ -65,11 +65,8 @@ class _Fold:
         match event:
             case events.MessageRecorded(role="assistant"):
                 self._open += [_at(version, unit_of("assistant", said)) for said in event.content]
-            case events.MessageRecorded(role=role):
-                self._say([_at(version, unit_of(role, said)) for said in event.content])
-            case events.SignalReceived():
-                units = [_at(version, unit_of("user", said)) for said in said_by(event)]
-                self._say([unit._replace(may_miss=True) for unit in units])
+            case events.MessageRecorded() | events.SignalReceived():
+                self._say(_message(version, event))
             case events.HistoryCompacted(summary=summary, until=until):
                 unit = unit_of("user", Text(text=SUMMARY + summary))
                 self._say([_at(until, unit)._replace(may_miss=True)])
@@ -136,6 +133,15 @@ class _Fold:
     def _take_open(self) -> list[RecordedUnit]:
         told, self._open = self._open, []
         return told
+
+
+def _message(
+    version: int, event: events.MessageRecorded | events.SignalReceived
+) -> list[RecordedUnit]:
+    if isinstance(event, events.SignalReceived):
+        units = (unit_of("user", said) for said in said_by(event))
+        return [_at(version, unit)._replace(may_miss=True) for unit in units]
+    return [_at(version, unit_of(event.role, said)) for said in event.content]
 
 
 def _at(version: int, unit: Unit) -> RecordedUnit:

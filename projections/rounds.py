@@ -37,6 +37,8 @@ class Rounds:
         self._assistant: list[Block] = []
         self._calls: list[Block] = []
         self._answers: dict[int | None, Block] = {}
+        # The calls that nobody waits for: what was adopted since goes on without their results.
+        self._forgone: set[int | None] = set()
         # The results as they were sent, and the rest of the user's turn.
         self._results: list[Block] = []
         self._said: list[Block] = []
@@ -147,7 +149,12 @@ class Rounds:
         if self._goes_on():
             return ()
         calls = (call for call in self._calls if call.mark == "call")
-        return tuple(call.call_id or "" for call in calls if call.call not in self._answers)
+        settled = self._answers.keys() | self._forgone
+        return tuple(call.call_id or "" for call in calls if call.call not in settled)
+
+    def forgo(self) -> None:
+        """Await the calls of the open round no more: the line goes on from here without them."""
+        self._forgone.update(call.call for call in self._calls)
 
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""

@@ -309,6 +309,9 @@ class _Fold:
         for block in signal_blocks(version, self._at, plain, spilled, len(self._requests)):
             self._rounds.say(block)
 
+    def adopted(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        self._rounds.forgo()
+
     def _summarise(self, version: int, plain: JsonObject, spilled: bool) -> None:
         said = {"kind": "text", "text": SUMMARY + plain["summary"]}
         self._rounds.say(Block(version, self._at, said, spilled, None, len(self._requests)))
@@ -366,13 +369,14 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "tool_result.recorded": _Fold.result,
     "tool_result.rejected": _Fold.rejected,
     "signal.received": _Fold.signal,
+    "line.adopted": _Fold.adopted,
     "server_tool_call.recorded": _Fold.part,
     "server_tool_result.recorded": _Fold.part,
     "compaction.recorded": _Fold.part,
     "opaque.recorded": _Fold.part,
     "document.extracted": _Fold.document,
 }
-"""What holds blocks of a turn."""
+"""What holds blocks of a turn, or says what is awaited of one."""
 
 
 def _may_matter(body: bytes | None) -> bool:
