@@ -50,6 +50,7 @@ def test_there_are_as_many_rules_as_were_found() -> None:
 def test_a_rule_is_held_by_tests_or_is_said_not_to_be_followed(row: list[str]) -> None:
     rule, here, held = row
     assert rule
+    assert here
     named = _NAMED.findall(held)
     assert named or here.startswith("Not ours: "), "it names no test"
     assert not re.sub(r"[,\s]", "", _NAMED.sub("", held)), "it names something that is no test"

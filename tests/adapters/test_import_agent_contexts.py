@@ -116,20 +116,20 @@ def test_importing_a_context_twice_changes_nothing(tmp_path: Path) -> None:
     assert len(events_of(store)) == store.conversation("kept").head().version
 
 
-@pytest.mark.parametrize(
-    ("content", "parts"),
-    [
-        (None, []),
-        ("", []),
-        (" \n", []),
-        ("ok", [text("ok")]),
-        ({"a": 1}, [{"type": "object", "content": {"a": 1}}]),
-        ([], [{"type": "object", "content": []}]),
-        ([text("ok")], [{"type": "object", "content": [text("ok")]}]),
-        (0, [{"type": "object", "content": 0}]),
-        (False, [{"type": "object", "content": False}]),
-    ],
-)
+LIFTED: list[tuple[Any, list[dict[str, Any]]]] = [
+    (None, []),
+    ("", []),
+    (" \n", []),
+    ("ok", [text("ok")]),
+    ({"a": 1}, [{"type": "object", "content": {"a": 1}}]),
+    ([], [{"type": "object", "content": []}]),
+    ([text("ok")], [{"type": "object", "content": [text("ok")]}]),
+    (0, [{"type": "object", "content": 0}]),
+    (False, [{"type": "object", "content": False}]),
+]
+
+
+@pytest.mark.parametrize(("content", "parts"), LIFTED)
 def test_a_list_that_looks_like_content_blocks_stays_data(content: Any, parts: object) -> None:
     assert lifted(content) == parts
 
