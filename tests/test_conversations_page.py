@@ -1,18 +1,16 @@
 """What docs/conversations.md shows is run, in its order, as one program."""
 
-import contextlib
-import io
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hansard
 from hansard.adapters.demo.sayings import Said
 from hansard.adapters.demo.server import DemoServer
-from tests.test_docs import ROOT, fences
+from tests.shown_program import run_program
+from tests.test_docs import ROOT
 
 PAGE = ROOT / "docs" / "conversations.md"
 
@@ -29,14 +27,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("model")
 def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program: dict[str, Any] = {}
     monkeypatch.chdir(tmp_path)
-    for fence in fences(PAGE):
-        if fence.language == "python":
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile(fence.text, PAGE.name, "exec"), program)  # noqa: S102 - it is ours
-            assert printed.getvalue() == fence.output
+    program = run_program(PAGE)
     program["client"].close()
     program["store"].close()
 

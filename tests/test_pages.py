@@ -1,0 +1,70 @@
+"""What pages show is run: the program of each, in its order, then its commands."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hansard.adapters.demo.scenes import Answer, JsonObject
+from hansard.adapters.demo.server import DemoServer
+from hansard.projections.capability_entries import Told
+from tests.shown_program import run_commands, run_program
+from tests.test_docs import ROOT, fences
+
+DOCS = ROOT / "docs"
+CAPABILITIES = DOCS / "capabilities.md"
+
+CALLS: tuple[JsonObject, ...] = (
+    {"type": "tool_use", "id": "toolu_1", "name": "track", "input": {"parcel": "NW-20931"}},
+    {"type": "tool_use", "id": "toolu_2", "name": "weather", "input": {"depot": "North"}},
+)
+LAST: JsonObject = {"type": "text", "text": "It is in depot North; I do not know the weather."}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own, and nothing that the environment says of the store."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HANSARD_URL", raising=False)
+    monkeypatch.delenv("HANSARD_CAPABILITIES", raising=False)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A model that calls two tools, and then answers."""
+    with DemoServer((Answer(CALLS, stop_reason="tool_use"), Answer((LAST,)))) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
+        yield
+
+
+@pytest.mark.parametrize(
+    ("name", "commands"), [("documents", 0), ("signals", 0), ("tools", 3), ("windows", 0)]
+)
+def test_a_page_does_what_it_says(name: str, commands: int) -> None:
+    page = DOCS / f"{name}.md"
+    run_program(page)["store"].close()
+    assert run_commands(page) >= commands
+
+
+def test_the_page_on_capabilities_does_what_it_says() -> None:
+    (file,) = [fence for fence in fences(CAPABILITIES) if fence.language == "toml"]
+    Path("models.toml").write_text(file.text, encoding="utf-8")
+    run_program(CAPABILITIES)["store"].close()
+    assert run_commands(CAPABILITIES) == 3
+
+
+def test_the_page_on_capabilities_lists_all_that_an_entry_tells() -> None:
+    page = CAPABILITIES.read_text(encoding="utf-8")
+    assert [name for name in Told.model_fields if f"`{name}`" not in page] == []
+
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("name", ["tool-context", "tool-runner"])
+def test_a_page_that_asks_a_model_does_what_it_says(name: str) -> None:
+    page = DOCS / f"{name}.md"
+    program = run_program(page)
+    if "client" in program:
+        program["client"].close()
+    program["store"].close()
+    run_commands(page)
