@@ -101,9 +101,12 @@ def _failed(expression: str, why: str) -> InvalidModel:
 
 
 def _text(literal: str) -> str:
-    """Return what a string literal says; a pair of surrogates is one character."""
+    """Return what a string literal says; a pair of surrogates is one character, half of one is none.
+
+    No request can carry a half: U+FFFD stands in its place.
+    """
     text = _ESCAPE.sub(_character, literal[1:-1])
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -33,3 +33,16 @@ def test_neither_hansard_nor_its_help_loads_them() -> None:
         [sys.executable, "-c", program], capture_output=True, check=True, text=True
     )
     assert {name.split(".")[0] for name in run.stdout.split()} & {"lark", "defusedxml"} == set()
+
+
+def test_what_a_process_gives_is_taken_without_them() -> None:
+    program = """
+import sys
+sys.modules["lark"] = sys.modules["defusedxml"] = None
+import hansard
+print(hansard.connect("memory://").conversation("k").take([{"id": None, "content": "Rain"}]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    )
+    assert done.stdout == "ready\n"

@@ -39,6 +39,7 @@ def test_what_a_tree_says_is_read_as_that_tree(tree: Operation, space: str) -> N
         ("1.50", Number("1.50")),
         (".5", Number(".5")),
         ('"a \\"b\\" \\n\\t\\\\ \\u00e9 \\uD83D\\uDE00 \\d"', String('a "b" \n\t\\ é 😀 \\d')),
+        ('"\\uD83D, \\uDE00"', String("\ufffd, \ufffd")),
         ('"two\nlines"', String("two\nlines")),
         ("toolCall.url", Reference(("toolCall", "url"))),
         ("toolCall.`user-id`", Reference(("toolCall", "user-id"))),
