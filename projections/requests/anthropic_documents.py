@@ -16,6 +16,8 @@ from hansard.projections.requests.document_bytes import bytes_of, is_remote, tex
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF: Final = "application/pdf"
+_AT_ADDRESSES: Final = _IMAGES | {"image/*", _PDF}
+"""What the service fetches by itself: at the address of a document it expects a PDF."""
 
 
 def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
@@ -26,9 +28,8 @@ def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject
     media_type = document.media_type.partition(";")[0].strip().lower()
     kind = "image" if modality_of(media_type) == "image" else "document"
     if is_remote(document):
-        readable = media_type in {*_IMAGES, "image/*"} or kind == "document"
         source = {"type": "url", "url": document.url}
-        return _block(kind, source, document) if readable else None
+        return _block(kind, source, document) if media_type in _AT_ADDRESSES else None
     data = bytes_of(document, blobs)
     if not data:
         return None

@@ -25,6 +25,7 @@ _PREAMBLES: Final = {
 }
 _OF_SIGNALS: Final = "Documents extracted from event data (<doc /> tag + content pair):"
 
+_WEB: Final = ("https://", "http://")
 _STORE: Final = "hansard"
 
 # What XML 1.0 has no place for (W3C, "Extensible Markup Language", production 2).
@@ -63,9 +64,14 @@ def texts_before(
 
 
 def words_for(document: Document) -> str:
-    """Return what is said in place of a document that cannot go."""
+    """Return what is said in place of a document that cannot go.
+
+    An address of the web is told: a tool of the model's may read it, and a result may hold no more.
+    """
     name = f" {document.name}" if document.name else ""
-    return f"[The document{name} ({document.media_type}) cannot be shown here.]"
+    url = document.url or ""
+    place = f" at {url}" if url.lower().startswith(_WEB) else ""
+    return f"[The document{name} ({document.media_type}){place} cannot be shown here.]"
 
 
 def _short(block: Block, document: Document) -> dict[str, str | None]:

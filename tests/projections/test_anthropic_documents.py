@@ -72,6 +72,27 @@ def test_documents_are_spelled_by_their_kind() -> None:
     assert rules(request) == {"document"}
 
 
+@pytest.mark.parametrize(
+    ("media_type", "kind"),
+    [
+        ("application/pdf", "document"),
+        ("image/png", "image"),
+        ("image/*", "image"),
+        ("image/tiff", "text"),
+        ("text/html", "text"),
+        ("application/octet-stream", "text"),
+    ],
+)
+def test_at_an_address_the_service_reads_pictures_and_pdfs_alone(
+    media_type: str, kind: str
+) -> None:
+    """A document there is a PDF to it: `URLPDFSource` in its SDK."""
+    story = Story()
+    story.user(Document(media_type=media_type, url="https://example.com/x"))
+    story.answer("I see.")
+    assert flat(story.request())[0][1]["type"] == kind
+
+
 def test_a_document_in_a_result_travels_in_the_result() -> None:
     story = Story()
     story.answer(tool_use("toolu_1"), stop="tool_use")

@@ -12,6 +12,7 @@ from hansard.projections.requests.document_tags import (
     preamble_of_signal,
     tag_of,
     texts_before,
+    words_for,
 )
 from tests.projections.happenings import document
 
@@ -142,3 +143,19 @@ def test_only_the_first_document_of_a_signal_has_a_preamble(form: Form) -> None:
 def test_a_document_that_is_nobodys_has_its_tag_alone() -> None:
     lone = block(None, None)
     assert texts_before(lone, REPORT, REFERENCE) == [tag_of(lone, REPORT, REFERENCE)]
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://example.com/a.html", " at https://example.com/a.html"),
+        ("HTTP://example.com/a.html", " at HTTP://example.com/a.html"),
+        ("s3://bucket/a.html", ""),
+        ("data:text/html;base64,YQ==", ""),
+        (None, ""),
+    ],
+)
+def test_words_tell_the_address_of_a_document_on_the_web(url: str | None, told: str) -> None:
+    held = Document(media_type="text/html", name="a.html", url=url)
+    said = f"[The document a.html (text/html){told} cannot be shown here.]"
+    assert words_for(held) == said

@@ -74,7 +74,10 @@ def test_a_text_goes_as_text() -> None:
         ),
         (
             Document(media_type="image/gif", url="https://example.com/a.gif"),
-            {"text": "[The document (image/gif) cannot be shown here.]"},
+            {
+                "text": "[The document (image/gif) at https://example.com/a.gif cannot be "
+                "shown here.]"
+            },
         ),
         (
             Document(media_type="image/png", url=f"data:image/png;base64,{ENCODED}"),

@@ -12,7 +12,7 @@ from hansard.domain.events import DocumentExtracted, MessageRecorded, ToolResult
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.capabilities import Given
 from hansard.projections.neutral_openai_chat import API
-from hansard.projections.requests.document_tags import PREAMBLE
+from hansard.projections.requests.document_tags import PREAMBLE, words_for
 from hansard.projections.requests.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import Story, document, rules
@@ -86,8 +86,7 @@ def test_a_sound_goes_to_a_model_that_hears() -> None:
     ],
 )
 def test_what_no_part_can_hold_goes_as_words(held: Document) -> None:
-    words = f"look:\n\n[The document {held.name} ({held.media_type}) cannot be shown here.]"
-    assert shown(held) == (words, {"document"})
+    assert shown(held) == (f"look:\n\n{words_for(held)}", {"document"})
 
 
 @pytest.mark.parametrize(
