@@ -24,6 +24,10 @@ _NOT_IN_FILE_NAMES: Final = str.maketrans(dict.fromkeys('<>:"|?*', "_"))
 """What a file system of some kind takes for something else."""
 
 
+_LONGEST_NAME: Final = 255
+"""In bytes, as file systems take them; `name_of` makes none longer."""
+
+
 class _Saved(NamedTuple):
     held: HeldDocument
     file: Path | None
@@ -84,10 +88,16 @@ def _written(folder: Path, name: str, pieces: Iterable[bytes]) -> Path:
     for candidate in _numbered(name):
         path = folder / candidate
         try:
-            with path.open("xb") as file:
-                file.writelines(pieces)
+            file = path.open("xb")
         except FileExistsError:
             continue
+        try:
+            with file:
+                file.writelines(pieces)
+        except BaseException:
+            # Half of a document looks like one.
+            path.unlink()
+            raise
         return path
     raise AssertionError("numbers do not end")
 
@@ -99,7 +109,9 @@ def _numbered(name: str) -> Iterator[str]:
     yield name
     number = 2
     while True:
-        yield f"{stem} ({number}){dot}{ending}"
+        rest = f" ({number}){dot}{ending}"
+        room = _LONGEST_NAME - len(rest.encode())
+        yield stem.encode()[:room].decode(errors="ignore") + rest
         number += 1
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
 
 import hansard
+from hansard.adapters.cli import documents
 from hansard.domain.content import Document
 from hansard.domain.events import MessageRecorded
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
@@ -137,6 +140,32 @@ def test_two_documents_of_one_name_are_two_files_and_the_same_one_twice_is_one(
     assert {path.name for path in (tmp_path / "papers").iterdir()} == {
         *("report.pdf", "report (2).pdf", "e90cd45d.png")
     }
+
+
+def test_a_name_that_is_as_long_as_may_be_gets_a_number_too(
+    command: Command, talk: hansard.Talk, tmp_path: Path
+) -> None:
+    for data in (b"%PDF one", b"%PDF two"):
+        named(talk, "ä" * 150 + ".pdf", data)
+    folder = tmp_path / "papers"
+    assert command("documents", KEY, "--save", str(folder)).code == 0
+    assert {path.name for path in folder.iterdir()} > {
+        "ä" * 125 + ".pdf",
+        "ä" * 123 + " (2).pdf",
+    }
+
+
+def test_half_of_a_document_is_no_file(
+    command: Command, talk: hansard.Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(*_: object) -> Iterator[bytes]:
+        yield PDF[:5]
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(documents, "pieces_of", half)
+    done = command("documents", KEY, "--save", str(tmp_path / "papers"))
+    assert (done.code, "No space left" in done.err) == (1, True)
+    assert list((tmp_path / "papers").iterdir()) == []
 
 
 def test_a_folder_that_is_a_file_is_said_so(command: Command, tmp_path: Path) -> None:
