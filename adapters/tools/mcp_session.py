@@ -96,13 +96,15 @@ async def _in_loop(
 
 async def _listed(session: Session) -> list[ListedTool]:
     listed: list[ListedTool] = []
-    cursor: str | None = None
-    for _ in range(_MOST_PAGES):
-        page = await _page(session, cursor)
+    asked: list[str | None] = [None]
+    while len(asked) <= _MOST_PAGES:
+        page = await _page(session, asked[-1])
         listed += page.tools
-        cursor = page.next_cursor
-        if cursor is None:
+        # An empty text is a cursor (MCP 2026-07-28, "Pagination"), though some servers end with
+        # it: one that comes again leads to pages that are known.
+        if page.next_cursor is None or page.next_cursor in asked:
             return listed
+        asked.append(page.next_cursor)
     raise InvalidContent(f"the server's list of tools has more than {_MOST_PAGES} pages")
 
 
