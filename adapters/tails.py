@@ -21,7 +21,8 @@ class Tail:
 
     `answer` is the first event of the answer to all that was said before it: its request, if one is
     recorded. `unanswered` was said after it. `is_out` says that a request has no end yet, nor
-    failed. `open_calls` are those without a result, by id.
+    failed, `is_whole` that the answer is: it broke off nowhere, nor is it paused, to be asked for
+    again. `open_calls` are those without a result, by id.
     """
 
     prompt: Told | None = None
@@ -29,24 +30,24 @@ class Tail:
     unanswered: Told | None = None
     is_out: bool = False
     open_calls: Mapping[str, int] = field(default_factory=dict[str, int])
-    has_broken_off: bool = False
+    is_whole: bool = True
 
     @property
     def is_over(self) -> bool:
         """Whether the exchange was answered, and awaits nothing."""
         is_answered = self.answer is not None and self.unanswered is None
-        return is_answered and not (self.is_out or self.open_calls or self.has_broken_off)
+        return is_answered and self.is_whole and not (self.is_out or self.open_calls)
 
     def take(self, item: Told, event: Event) -> None:
         """Take in the next event of the main line."""
         match event:
             case events.RequestSent():
                 self._begin(item)
-                self.is_out, self.has_broken_off = True, True
+                self.is_out, self.is_whole = True, False
             case events.ResponseCompleted() | events.ResponseInterrupted():
                 self._speak(item)
                 self.is_out = False
-                self.has_broken_off = isinstance(event, events.ResponseInterrupted)
+                self.is_whole = _is_whole(event)
             case events.AttemptFailed():
                 self.is_out = False
             case events.MessageRecorded(role="user") | events.SignalReceived(interrupts=False):
@@ -126,6 +127,11 @@ def _saw_prompt(told: Iterable[Told], sent: Told) -> bool:
     return seen is None or any(
         item.version <= seen for item in told if item.conversation_id == sent.conversation_id
     )
+
+
+def _is_whole(event: events.ResponseCompleted | events.ResponseInterrupted) -> bool:
+    """Whether nothing more is to come of an answer; Anthropic's server goes on where it paused."""
+    return isinstance(event, events.ResponseCompleted) and event.stop_reason != "pause_turn"
 
 
 def _is_prompt(event: Event) -> bool:

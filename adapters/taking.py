@@ -6,7 +6,7 @@ So process engines hand it over: a list of entries with an `id` (the call's; non
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -114,7 +114,7 @@ def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
     taken = _Taken(
         talk,
         [_result(talk, entry) for entry in given],
-        [_signal(talk, entry) for entry in entries if entry.id is None],
+        list(_once(_signal(talk, entry) for entry in entries if entry.id is None)),
         behaviour == "interrupt",
     )
     recorded = settle(talk, taken.decide).events
@@ -148,6 +148,15 @@ def _result(talk: Stream, entry: _Entry) -> _Result:
 
 def _signal(talk: Stream, entry: _Entry) -> SignalReceived:
     return signal_given(entry.given, talk, entry.name, entry.message_id)
+
+
+def _once(signals: Iterable[SignalReceived]) -> Iterator[SignalReceived]:
+    """Yield signals, those that have a message id once."""
+    told: set[SignalReceived] = set()
+    for signal in signals:
+        if signal.message_id is None or signal not in told:
+            yield signal
+        told.add(signal)
 
 
 def _entry(given: Given, at: int) -> _Entry:

@@ -2,8 +2,9 @@
 
 `message-window` is that of Camunda's agent connectors, `sliding-window` that of Embabel's tool
 loop; both are views, and what they leave out stays in the record. A message is what one event of
-the caller's says, one response of the model's, or all results of a round together. A document that
-travels on its own rides with what stands before it, and does not count.
+the caller's says, one response of the model's, or all results of a round together. What the model
+said at once is one response, too, where nobody recorded of which it is. A document that travels on
+its own rides with what stands before it, and does not count.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _source(role: Role, block: Block) -> tuple[_Kind, object]:
     if block.mark == "document" and not block.signal:
         return "document", block.place
     if role == "assistant":
-        return "answer", block.response or block.place
+        return "answer", block.response
     return "note" if block.mark == "note" else "said", block.place
 
 

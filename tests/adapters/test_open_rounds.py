@@ -1,10 +1,14 @@
-"""Rounds that are open where a conversation forks or goes back: all that asks agrees on them."""
+"""Rounds that are open: what a request makes of them, and what comes next; in forks, too."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import pytest
 
 import hansard
+from hansard.domain import events
+from hansard.domain.content import Text
 from tests.adapters.test_signals import asks, calls, last_turn
 
 
@@ -73,3 +77,106 @@ def test_a_fork_of_what_went_back_awaits_none_of_the_calls_before(talk: hansard.
     said = talk.user("And?")
     talk.edit(said.last, "Or?")
     assert awaited(talk.fork("support/4711-b")) == []
+
+
+# A round that is open.
+
+
+def test_a_request_that_refuses_an_open_round_says_which_calls_are_awaited(
+    talk: hansard.Talk,
+) -> None:
+    asks(talk, "toolu_1", "toolu_2", "toolu_3")
+    talk.tool_result("toolu_2", "the secret")
+    talk.signal("another secret")
+    with pytest.raises(hansard.RoundOpen) as caught:
+        talk.request("anthropic-messages", missing="refuse")
+    assert caught.value.awaited == ("toolu_1", "toolu_3")
+    assert str(caught.value).startswith("2 calls await their results (toolu_1, toolu_3): ")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_request_goes_when_the_round_is_closed(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.signal("a bell rang")
+    talk.tool_result("toolu_1", "seen")
+    request = talk.request("openai-chat", missing="refuse")
+    assert request["messages"][-1] == {"role": "user", "content": "a bell rang"}
+
+
+def test_a_request_that_drops_calls_keeps_what_was_said_beside_them(talk: hansard.Talk) -> None:
+    talk.user("Look")
+    talk.append(
+        events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
+    )
+    calls(talk, "toolu_1")
+    talk.signal("a bell rang")
+    request = talk.request("openai-chat", missing="drop")
+    assert [message["content"] for message in request["messages"]] == [
+        "Look",
+        "One moment.",
+        "a bell rang",
+    ]
+    assert [note.rule for note in request.report] == ["missing"]
+
+
+@pytest.mark.parametrize("missing", ["cancel", "drop"])
+def test_what_was_asked_so_is_made_again_byte_for_byte(
+    talk: hansard.Talk, missing: Literal["cancel", "drop"]
+) -> None:
+    asks(talk, "toolu_1")
+    made = talk.request("anthropic-messages", missing=missing)
+    again = talk.render(talk.head().version, made.options)
+    assert again.body_parts() == made.body_parts()
+
+
+# What comes next.
+
+
+def test_nothing_comes_next_where_nothing_was_said(talk: hansard.Talk) -> None:
+    assert talk.next_input() == "nothing"
+    talk.instruct("Be kind.")
+    assert talk.next_input() == "nothing"
+
+
+def test_a_prompt_is_answered_next(talk: hansard.Talk) -> None:
+    talk.user("Hello")
+    assert talk.next_input() == "ready"
+
+
+def test_results_are_awaited_until_all_are_there(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1", "toolu_2")
+    talk.tool_result("toolu_1", "one")
+    talk.signal("a bell rang")
+    assert talk.next_input() == "deferred"
+    talk.tool_result("toolu_2", "two")
+    assert talk.next_input() == "ready"
+
+
+def test_an_answer_leaves_nothing_to_ask_until_a_signal_comes(talk: hansard.Talk) -> None:
+    talk.user("Hello")
+    talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
+    assert talk.next_input() == "nothing"
+    talk.signal("a bell rang")
+    assert talk.next_input() == "ready"
+
+
+def test_a_signal_that_interrupts_is_answered_next(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.signal(interrupts=True)
+    assert talk.next_input() == "ready"
+
+
+def test_an_answer_that_is_paused_is_asked_for_again(talk: hansard.Talk) -> None:
+    talk.user("Look it up")
+    talk.append(
+        events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
+        events.ResponseCompleted(
+            response=talk.conversation_id,
+            api="anthropic-messages",
+            stop_reason="pause_turn",
+            envelope={},
+        ),
+    )
+    assert talk.next_input() == "ready"
+    with pytest.raises(hansard.InvalidContent, match="nothing to sum up"):
+        talk.compact("They looked.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -300,90 +300,3 @@ def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> No
 
 def is_given_up(event: object) -> bool:
     return isinstance(event, events.ToolResultRecorded) and event.cancelled
-
-
-# A round that is open.
-
-
-def test_a_request_that_refuses_an_open_round_says_which_calls_are_awaited(
-    talk: hansard.Talk,
-) -> None:
-    asks(talk, "toolu_1", "toolu_2", "toolu_3")
-    talk.tool_result("toolu_2", "the secret")
-    talk.signal("another secret")
-    with pytest.raises(hansard.RoundOpen) as caught:
-        talk.request("anthropic-messages", missing="refuse")
-    assert caught.value.awaited == ("toolu_1", "toolu_3")
-    assert str(caught.value).startswith("2 calls await their results (toolu_1, toolu_3): ")
-    assert "secret" not in str(caught.value)
-
-
-def test_a_request_goes_when_the_round_is_closed(talk: hansard.Talk) -> None:
-    asks(talk, "toolu_1")
-    talk.signal("a bell rang")
-    talk.tool_result("toolu_1", "seen")
-    request = talk.request("openai-chat", missing="refuse")
-    assert request["messages"][-1] == {"role": "user", "content": "a bell rang"}
-
-
-def test_a_request_that_drops_calls_keeps_what_was_said_beside_them(talk: hansard.Talk) -> None:
-    talk.user("Look")
-    talk.append(
-        events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
-    )
-    calls(talk, "toolu_1")
-    talk.signal("a bell rang")
-    request = talk.request("openai-chat", missing="drop")
-    assert [message["content"] for message in request["messages"]] == [
-        "Look",
-        "One moment.",
-        "a bell rang",
-    ]
-    assert [note.rule for note in request.report] == ["missing"]
-
-
-@pytest.mark.parametrize("missing", ["cancel", "drop"])
-def test_what_was_asked_so_is_made_again_byte_for_byte(
-    talk: hansard.Talk, missing: Literal["cancel", "drop"]
-) -> None:
-    asks(talk, "toolu_1")
-    made = talk.request("anthropic-messages", missing=missing)
-    again = talk.render(talk.head().version, made.options)
-    assert again.body_parts() == made.body_parts()
-
-
-# What comes next.
-
-
-def test_nothing_comes_next_where_nothing_was_said(talk: hansard.Talk) -> None:
-    assert talk.next_input() == "nothing"
-    talk.instruct("Be kind.")
-    assert talk.next_input() == "nothing"
-
-
-def test_a_prompt_is_answered_next(talk: hansard.Talk) -> None:
-    talk.user("Hello")
-    assert talk.next_input() == "ready"
-
-
-def test_results_are_awaited_until_all_are_there(talk: hansard.Talk) -> None:
-    asks(talk, "toolu_1", "toolu_2")
-    talk.tool_result("toolu_1", "one")
-    talk.signal("a bell rang")
-    assert talk.next_input() == "deferred"
-    talk.tool_result("toolu_2", "two")
-    assert talk.next_input() == "ready"
-
-
-def test_an_answer_leaves_nothing_to_ask_until_a_signal_comes(talk: hansard.Talk) -> None:
-    talk.user("Hello")
-    talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
-    assert talk.next_input() == "nothing"
-    talk.signal("a bell rang")
-    assert talk.next_input() == "ready"
-
-
-def test_a_signal_that_interrupts_is_answered_next(talk: hansard.Talk) -> None:
-    asks(talk, "toolu_1")
-    talk.signal(interrupts=True)
-    assert talk.next_input() == "ready"

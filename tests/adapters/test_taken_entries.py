@@ -194,3 +194,9 @@ def test_results_of_an_engine_say_more_than_is_recorded(round_of_two: hansard.Ta
     more = {"completedAt": "2026-07-02T11:55:00+02:00[Europe/Berlin]", "elementId": "Tool_A"}
     round_of_two.take([result("a", **more), result("b", properties=more)])
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
+
+
+def test_a_signal_that_comes_twice_at_once_is_recorded_once(round_of_two: hansard.Talk) -> None:
+    said = bell("rings", message_id="s1")
+    assert round_of_two.take([said, bell("rings"), said], behaviour="interrupt") == "ready"
+    assert types(round_of_two, 0).count("signal.received") == 2

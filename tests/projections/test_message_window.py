@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hansard
 from hansard.domain import events
-from hansard.domain.content import Document
+from hansard.domain.content import Document, Text, ToolCall
 from hansard.domain.errors import InvalidInput, NothingToSend, UnsupportedDocument
 from hansard.domain.events import Event
 from hansard.projections.history import History
@@ -118,6 +118,30 @@ def test_a_document_that_is_left_alone_behind_the_instructions_goes() -> None:
     story.happen(events.DocumentExtracted(document=PICTURE))
     prompts(story, 7)
     assert kept(story, 8) == seen_in(1, 7)
+
+
+@pytest.mark.parametrize("strategy", ["message-window", SLIDING])
+def test_calls_of_which_nobody_told_the_response_are_one_message(strategy: str) -> None:
+    told: list[Event] = [
+        events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
+        *(
+            events.ToolCallRecorded(
+                call_id=call_id,
+                name="look",
+                content=ToolCall(id=call_id, name="look", arguments={}),
+            )
+            for call_id in ("toolu_1", "toolu_2")
+        ),
+    ]
+    story = prompts(Story(), 1)
+    for event in told:
+        story.happen(event)
+    for call_id in ("toolu_1", "toolu_2"):
+        story.result(call_id, "found")
+    whole = ["One moment.", "toolu_1", "toolu_2", "toolu_1: found", "toolu_2: found"]
+    assert kept(story, 3, strategy) == ["1", *whole]
+    assert kept(story, 2, strategy) == whole
+    assert kept(story, 1, strategy) == []
 
 
 @pytest.mark.parametrize(
