@@ -104,7 +104,7 @@ def _name(given: object) -> str:
     if is_secret(name):
         raise InvalidContent(
             f"{name!r} names a credential, and a header keeps what it holds for ever: "
-            "leave it out of `persist`; the tools get it all the same"
+            "leave it out, and give it to the ToolRunner; the tools get it all the same"
         )
     return name
 

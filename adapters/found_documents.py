@@ -194,7 +194,7 @@ class _Walk:
         self._room -= count
         if self._room < 0:
             raise InvalidContent(
-                f"a tool's result holds more than {_MOST:,} values: give it as a document (bytes "
+                f"what was given holds more than {_MOST:,} values: give it as a document (bytes "
                 "or a pathlib.Path)"
             )
         if step.depth >= _DEEPEST:
@@ -227,9 +227,9 @@ def _too_deep(step: _Step) -> InvalidContent:
     seen: set[int] = set()
     for above in reversed(list(step.way())):
         if id(above.value) in seen:
-            return InvalidContent(f"a tool's result holds itself, at {above.path()}: flatten it")
+            return InvalidContent(f"what was given holds itself, at {above.path()}: flatten it")
         seen.add(id(above.value))
-    return InvalidContent(f"a tool's result is nested more than {_DEEPEST} deep: flatten it")
+    return InvalidContent(f"what was given is nested more than {_DEEPEST} deep: flatten it")
 
 
 def _scalar(step: _Step) -> object:
@@ -256,6 +256,6 @@ def _key(step: _Step, given: object) -> str:
 def _no_json(step: _Step, what: str) -> InvalidContent:
     place = f" at {path}" if (path := step.path()) else ""
     return InvalidContent(
-        f"a tool's result holds{place} {what}, which has no JSON form: "
+        f"what was given holds{place} {what}, which has no JSON form: "
         "give it as text, a number, a list or a mapping, or as a document"
     )

@@ -88,7 +88,11 @@ def _draw(rows: list[Capabilities]) -> None:
             "\n".join(f"{size(most)} {' '.join(kinds)}" for most, kinds in _by_limit(row).items()),
             _tokens(row.context_tokens),
             _tokens(row.output_tokens),
-            *(["\n".join(flag for flag in _FLAGS if told[flag])] if len(rows) == 1 else []),
+            *(
+                ["\n".join(flag.replace("_", " ") for flag in _FLAGS if told[flag])]
+                if len(rows) == 1
+                else []
+            ),
         )
         before = told["api"]
     output.console().print(table)

@@ -54,11 +54,11 @@ def mcp_listing(listing: object, *, server: object = None, prefix: str = "") -> 
 
 def _listed(listing: object) -> Iterable[object]:
     held = plain(listing)
-    if isinstance(held, dict):
-        held = cast("JsonObject", held).get("tools")
+    if isinstance(held, dict) and "tools" in held:
+        held = cast("JsonObject", held)["tools"]
     if isinstance(held, str | bytes | dict) or not isinstance(held, Iterable):
         raise InvalidContent(
-            "an MCP server's list is a ListToolsResult, its JSON with `tools`, or the tools "
+            "an MCP server's list is a ListToolsResult, its JSON with `tools`, or a list of the tools "
             f"themselves, not {kind_of(cast('object', held))}"
         )
     return cast("Iterable[object]", held)

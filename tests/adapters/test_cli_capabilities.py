@@ -103,5 +103,5 @@ def test_a_file_that_is_not_there_is_wrong_usage(run: Command, tmp_path: Path) -
 
 def test_on_a_terminal_it_is_a_table() -> None:
     drawn = on_a_terminal("capabilities", "openai-chat", "gpt-5-mini", columns=140)
-    for told in ("gpt-5*", "52.4 MB document", "400,000", "parallel_calls"):
+    for told in ("gpt-5*", "52.4 MB document", "400,000", "parallel calls"):
         assert told in drawn

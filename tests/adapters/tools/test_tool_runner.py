@@ -174,6 +174,21 @@ def test_an_exception_without_words_is_told_by_its_name(talk: hansard.Talk) -> N
     assert told(talk) == [("call_1", "Error: RuntimeError", True)]
 
 
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [(KeyError("tenant_id"), "KeyError: 'tenant_id'"), (KeyError(), "KeyError")],
+)
+def test_a_key_that_is_missing_is_told_as_that(
+    talk: hansard.Talk, missing: KeyError, said: str
+) -> None:
+    def stop() -> None:
+        raise missing
+
+    asked(talk, ("stop", {}))
+    hansard.ToolRunner(talk, [stop]).run()
+    assert told(talk) == [("call_1", f"Error: {said}", True)]
+
+
 def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(talk: hansard.Talk) -> None:
     class Speechless(Exception):
         def __str__(self) -> str:
