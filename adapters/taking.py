@@ -131,7 +131,7 @@ def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
 def next_input_of(talk: Stream) -> NextInput:
     """Return whether the model is to be asked now, or what is waited for."""
     head = talk.head()
-    if not head.version:
+    if head.closed or not head.version:
         return "nothing"
     tail = tail_of(talk.backend, talk.lineage(head.version, head))
     is_said = tail.prompt is not None or tail.unanswered is not None or tail.answer is not None

@@ -180,3 +180,13 @@ def test_an_answer_that_is_paused_is_asked_for_again(talk: hansard.Talk) -> None
     assert talk.next_input() == "ready"
     with pytest.raises(hansard.InvalidContent, match="nothing to sum up"):
         talk.compact("They looked.")
+
+
+@pytest.mark.parametrize("call_ids", [(), ("toolu_1",)])
+def test_nothing_comes_next_in_a_closed_conversation(
+    talk: hansard.Talk, call_ids: tuple[str, ...]
+) -> None:
+    """It takes no results, and the model is not asked there."""
+    asks(talk, *call_ids)
+    talk.close()
+    assert talk.next_input() == "nothing"

@@ -11,7 +11,7 @@ from operator import itemgetter
 from hypothesis import strategies as st
 
 from hansard.domain import events
-from hansard.domain.content import Native, Text, ToolResult
+from hansard.domain.content import Document, Native, Text, ToolResult
 from hansard.domain.events import Event
 from hansard.domain.head import Head, advance, effect_of
 from hansard.domain.jsontext import JsonObject
@@ -84,7 +84,7 @@ def signals(draw: st.DrawFn) -> Deed:
     def comes(story: Story) -> object:
         texts = [Text(text=marked(story, each, n)) for n, each in enumerate(said)]
         documents = [document_of(story, media_type) for media_type in shown]
-        content = (*texts, *documents)
+        content: tuple[Text | Document, ...] = (*texts, *documents)
         return story.happen(events.SignalReceived(content=content, interrupts=interrupts))
 
     return comes

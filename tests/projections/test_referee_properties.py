@@ -86,6 +86,7 @@ def options(draw: st.DrawFn, api: str) -> Options:
         cache=draw(st.booleans()),
         model=draw(st.sampled_from([None, *MODELS[api]])),
         account=draw(st.sampled_from([None, "someone"])),
+        missing=draw(st.sampled_from(["cancel", "cancel", "drop"])),
         tags=draw(st.sampled_from(FORMS)),
         capabilities=draw(st.sampled_from(GIVEN)),
     )
