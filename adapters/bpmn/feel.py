@@ -29,7 +29,7 @@ try:
     from lark import Lark, Token, Transformer, UnexpectedInput
     from lark import v_args as _with_arguments  # pyright: ignore[reportUnknownVariableType]  # lark's
 except ModuleNotFoundError as exc:
-    raise NotInstalled("FEEL", "lark", "bpmn") from exc
+    raise NotInstalled("FEEL, the language of expressions in BPMN,", "lark", "bpmn") from exc
 
 LONGEST: Final = 100_000
 """Characters: no expression that is longer is read."""

@@ -121,7 +121,7 @@ def _must_be_session(given: object) -> None:
     try:
         from mcp import Client, ClientSession
     except ModuleNotFoundError as exc:
-        raise NotInstalled("an MCP server's tools", exc.name, "mcp") from exc
+        raise NotInstalled("an MCP session", exc.name, "mcp") from exc
     if not isinstance(given, ClientSession | Client):
         raise InvalidContent(
             f"an MCP session is a ClientSession or a Client of the mcp SDK, not {kind_of(given)}"

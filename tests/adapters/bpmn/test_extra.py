@@ -12,7 +12,11 @@ DESK = Path(__file__).parent / "parcel_desk.bpmn"
 
 
 @pytest.mark.parametrize(
-    ("library", "what"), [("lark", "FEEL needs lark"), ("defusedxml", "BPMN needs defusedxml")]
+    ("library", "what"),
+    [
+        ("lark", "FEEL, the language of expressions in BPMN, needs lark"),
+        ("defusedxml", "BPMN needs defusedxml"),
+    ],
 )
 def test_what_is_missing_is_named_with_what_installs_it(library: str, what: str) -> None:
     _, _, program = PROGRAM
