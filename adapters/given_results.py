@@ -126,9 +126,11 @@ def _put_all(found: Sequence[Found], shelf: Shelf) -> list[Document]:
 def _in_order(told: Sequence[Any], at: Mapping[int, Document]) -> tuple[Part, ...]:
     """Return the parts of a list; a document that was there before is told by its reference."""
     parts: list[Part] = []
+    shown: set[Document] = set()
     for each in told:
         document = at.get(id(each))
-        if document is not None and document not in parts:
+        if document is not None and document not in shown:
+            shown.add(document)
             parts.append(document)
         elif each:
             parts += _words(each)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final, Literal, TypeAlias
 
 from hansard.domain import events
@@ -98,8 +99,8 @@ class _Found:
         self._whole = whole
         self._names: Mapping[str, str] = {}
         self._tools: dict[str, str] = {}
-        # Where the documents of the last result begin.
-        self._result = 0
+        # Where the documents of the last result begin, and the first that no event placed yet.
+        self._result = self._next = 0
 
     def take(self, version: int, event: Event, *, is_hidden: bool) -> None:
         """Take in an event; what was redacted names tools, but has no documents."""
@@ -114,7 +115,7 @@ class _Found:
             self._place(version, event, is_hidden=is_hidden)
             return
         if isinstance(event, events.ToolResultRecorded):
-            self._result = len(self.documents)
+            self._result = self._next = len(self.documents)
         if not is_hidden:
             self.documents += self._held(version, event)
 
@@ -142,11 +143,15 @@ class _Found:
 
     def _place(self, version: int, event: events.DocumentExtracted, *, is_hidden: bool) -> None:
         """Say of a document of the last result where it was found there, or take it out."""
-        for at, held in enumerate(self.documents[self._result :], self._result):
+        # As recorded here, they come in the order in which they stand in the result.
+        in_order = range(self._next, len(self.documents))
+        for at in chain(in_order, range(self._result, self._next)):
+            held = self.documents[at]
             if held.document == event.document and held.path is None:
                 name = event.tool_name or held.tool_name
                 told = replace(held, version=version, path=event.path, tool_name=name)
                 self.documents[at : at + 1] = () if is_hidden else (told,)
+                self._next = at if is_hidden else at + 1
                 return
 
 

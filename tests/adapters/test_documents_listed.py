@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -76,6 +77,23 @@ def test_a_result_of_which_no_document_has_its_event_tells_of_them_itself(
     talk.append(ToolResultRecorded(call_id="call_1", content=result))
     (held,) = talk.documents()
     assert told(held) == (4, "tool", "look", "call_1", None)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+@pytest.mark.parametrize("redacted", range(5))
+def test_each_event_places_its_document_in_whatever_order_they_come(
+    talk: hansard.Talk, order: tuple[int, ...], redacted: int
+) -> None:
+    held = [URL.model_copy(update={"name": f"{number}.png"}) for number in range(4)]
+    result = ToolResult(call_id="call_1", content=tuple(held))
+    found = [DocumentExtracted(document=held[at], call_id="call_1", path=f"/{at}") for at in order]
+    talk.append(ToolResultRecorded(call_id="call_1", content=result), *found)
+    expected = {f"{at}.png": (version, f"/{at}") for version, at in enumerate(order, 3)}
+    if redacted < len(order):
+        talk.redact(expected.pop(f"{redacted}.png")[0])
+    told = talk.documents()
+    assert [each.document.name for each in told] == sorted(expected)
+    assert {each.document.name: (each.version, each.path) for each in told} == expected
 
 
 def test_a_rejected_result_tells_of_its_documents_too(talk: hansard.Talk) -> None:
