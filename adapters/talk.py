@@ -16,6 +16,7 @@ from hansard.adapters.arguments import (
     version_given,
     version_if_given,
 )
+from hansard.adapters.declaring import declare
 from hansard.adapters.given_documents import GivenDocument
 from hansard.adapters.given_tools import DeclaredTool, given_tools
 from hansard.adapters.lineage import Stretch
@@ -125,10 +126,10 @@ class Talk:
         """Put other tools in force: mappings with `name`, `description`, `input_schema`.
 
         A provider's own tools are given as `BuiltinTool`, what only one API knows as `Native`.
-        `sources` say where tools come from; what is given as a `Toolset` brings its own.
+        `sources` say where tools come from; what is given as a `Toolset` brings its own. What is in
+        force already is not recorded again.
         """
-        decided = given_tools(tools, sources)
-        return self.append(*conversation.declare_tools(self.stream.known_head(), *decided))
+        return declare(self.stream, *given_tools(tools, sources))
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done | Rejected:
         """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.

@@ -12,7 +12,7 @@ from hansard.adapters.demo.scenes import Answer
 from hansard.adapters.demo.server import DemoServer
 from hansard.domain.content import Native
 from hansard.domain.errors import InvalidContent
-from hansard.domain.tools import ToolDefinition, tools_digest
+from hansard.domain.tools import ToolDefinition, ToolSource, tools_digest
 
 READ = {"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}
 WRITE = {**READ, "name": "write"}
@@ -50,6 +50,38 @@ def test_the_last_declaration_is_in_force_and_the_ones_before_were(store: hansar
     assert (declared.version, declared.conversation_id) == (4, talk.conversation_id)
     assert declared.sources == (LISTED.source,)
     assert declared.sha256 == tools_digest(declared.tools)
+
+
+def test_what_is_in_force_already_is_not_declared_again(store: hansard.Store) -> None:
+    talk = store.conversation("k")
+    done = talk.tools([READ, LISTED])
+    assert talk.tools([READ, LISTED]) == hansard.Duplicate(done.last, done.last)
+    assert store.conversation("k").tools([READ, LISTED]) == hansard.Duplicate(done.last, done.last)
+    assert talk.head().version == done.last
+
+
+def test_another_source_or_order_or_what_was_in_force_before_is_declared(
+    store: hansard.Store,
+) -> None:
+    talk = store.conversation("k")
+    for version, tools in enumerate(([READ], [READ, WRITE], [WRITE, READ], [READ]), 2):
+        talk.tools(tools)
+        assert talk.declared().version == version
+    talk.tools([READ], sources=[ToolSource(origin="python", tools=("read",))])
+    assert talk.declared().version == 6
+
+
+def test_what_was_redacted_or_is_another_conversation_s_is_declared_again(
+    store: hansard.Store,
+) -> None:
+    talk = store.conversation("k")
+    first = talk.tools([READ]).last
+    fork = talk.fork("f")
+    fork.tools([READ])
+    assert fork.declared().conversation_id == fork.conversation_id
+    talk.redact(first)
+    talk.tools([READ])
+    assert talk.declared().version == first + 2
 
 
 def test_no_tools_at_all_is_a_declaration_too(store: hansard.Store) -> None:
