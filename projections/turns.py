@@ -1,6 +1,6 @@
 """The fold of events to turns: the main line of a conversation as the model sees it.
 
-What is decided here (with rounds.py), for every API alike:
+What is decided here (with rounds.py and answers.py), for every API alike:
 
 - A tool's result is in time if no request was sent between the call and the result. All results of
   a round stand first in the user's turn, in the order of the calls. Where one is missing, a
@@ -26,6 +26,7 @@ from hansard.domain.errors import CorruptRecord
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Told
 from hansard.domain.registry import Erased, Unrecognised, name_of
+from hansard.projections.answers import Answers
 from hansard.projections.called_names import given_names
 from hansard.projections.history import Block, History, Missing, Turn
 from hansard.projections.neutral import says_it_failed
@@ -35,16 +36,12 @@ from hansard.projections.redacted_documents import taken_out, without
 from hansard.projections.report import Note
 from hansard.projections.responses import Item, Place, Responses, event_of
 from hansard.projections.rounds import Rounds, given_up, says_nothing
-from hansard.projections.seen import SAW_LESS, as_seen, seen_by
+from hansard.projections.seen import as_seen
 from hansard.projections.signals import signal_blocks
-from hansard.projections.unfinished import text_block
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
 _IN_BLOBS: Final = ord("$")
 _ON_A_SIDE_LINE: Final = b'{"line":'
-_REFUSAL: Final = b'"stop_reason":"refusal"'
-_UNFINISHED: Final = b'"unfinished":['
-_LIST: Final = ord("[")
 _NONE: Final[Mapping[Place, list[JsonObject]]] = {}
 
 
@@ -79,10 +76,10 @@ def history(recorded: Iterable[Item], missing: Missing = "cancel") -> History:
 
 
 class _Fold:
-    """What the events said so far; `saw_less` that a request had not seen all that was before it.
+    """What the events said so far; `is_amended` says that one of them tells how others are told.
 
-    `is_amended` says that an event tells how others are told. Both are rare, and then the events
-    are to be taken in otherwise: looking for it beforehand would cost all folds.
+    That is rare, as is a request that had not seen all that was before it (`saw_less`); then the
+    events are to be taken in otherwise: looking for it beforehand would cost all folds.
     """
 
     def __init__(
@@ -92,7 +89,6 @@ class _Fold:
         notes: Iterable[Note] = (),
         taken: Mapping[Place, list[JsonObject]] = _NONE,
     ) -> None:
-        self.saw_less = False
         self.is_amended = False
         # The conversation of the event that is taken in.
         self._at: UUID | None = None
@@ -103,14 +99,18 @@ class _Fold:
         self._calls = 0
         self._rounds = Rounds(missing)
         self._notes = list(notes)
-        self._requests: list[Item] = []
-        self._closings: list[Item] = []
-        self._cut: events.ResponseInterrupted | None = None
+        self._answers = Answers(self._rounds, self._notes)
+        self._requests = self._answers.requests
         self._instructions: events.InstructionsSet | None = None
         self._tools: events.ToolsDeclared | None = None
         # Calls bear the names that their caller gave, as the tools do.
         self._names: Mapping[str, str] = {}
         self._has_made = False
+
+    @property
+    def saw_less(self) -> bool:
+        """Whether a request had not seen all that was before it."""
+        return self._answers.saw_less
 
     def take_all(self, items: Iterable[Item]) -> None:
         """Take in events in order; CorruptRecord where one does not have its shape."""
@@ -124,7 +124,7 @@ class _Fold:
                 self._at = item.conversation_id
                 name, body = item.type, item.body or b""
                 if name in _LONG and not body.startswith(_ON_A_SIDE_LINE):
-                    self._note_long(item, name, body)
+                    self._take_long(item, name, body)
                     continue
                 plain = plain_of(item)
                 if not isinstance(plain, dict):
@@ -145,7 +145,7 @@ class _Fold:
         awaited, told = self._rounds.awaited(), self._rounds.turns()
         return History(
             turns=told,
-            responses=Responses(self._requests, self._closings),
+            responses=Responses(self._requests, self._answers.closings),
             instructions=self._instructions,
             tools=self._tools,
             notes=(*self._notes, *self._rounds.notes),
@@ -169,7 +169,7 @@ class _Fold:
         if "line" in plain:
             return
         if name in _LONG:
-            self._note_long(item, name, None)
+            self._take_long(item, name, None)
         elif (self._at, version) in self._redacted:
             self._leave_out("redacted", version, "the event was redacted")
         elif tell := _TOLD.get(name):
@@ -179,39 +179,11 @@ class _Fold:
         else:
             self._take_whole(version, item)
 
-    def _note_long(self, item: Item, name: str, body: bytes | None) -> None:
-        """Note a request or the end of a response: that it is there matters, not what it says.
-
-        `body` is searched for what does matter; None: the event may say so.
-        """
+    def _take_long(self, item: Item, name: str, body: bytes | None) -> None:
         if name == _REQUEST:
-            if body is None or body.startswith(SAW_LESS):
-                self.saw_less = self.saw_less or seen_by(item) is not None
-            self._rounds.ask()
-            self._requests.append(item)
-            self._cut = None
-            return
-        self._closings.append(item)
-        if self._cut or self._rounds.awaits_pause or _may_matter(body):
-            event = event_of(item)
-            if isinstance(event, events.ResponseCompleted):
-                self._replace_cut(event)
-                self._complete(_version_of(item), event)
-        self._rounds.close_response()
-
-    def _complete(self, version: int, event: events.ResponseCompleted) -> None:
-        self._break_off(version, event)
-        if event.stop_reason == "pause_turn":
-            self._rounds.pause(str(event.response))
-        elif event.stop_reason == "refusal":
-            self._rounds.take_back(str(event.response), "refused", "the response was refused")
-
-    def _replace_cut(self, event: events.ResponseCompleted | events.ResponseInterrupted) -> None:
-        """Leave out what came before of a response to the same request: now it came again."""
-        cut, self._cut = self._cut, None
-        if cut is not None and cut.request is not None and cut.request == event.request:
-            why = "the same request was answered again"
-            self._rounds.take_back(str(cut.response), "again", why)
+            self._answers.ask(item, body)
+        else:
+            self._answers.complete(item, body, self._at)
 
     def _take_whole(self, version: int, item: Item) -> None:
         match event_of(item):
@@ -220,11 +192,7 @@ class _Fold:
             case events.ToolsDeclared() as event:
                 self._tools, self._names = event, given_names(event)
             case events.ResponseInterrupted() as event:
-                self._replace_cut(event)
-                self._cut = event
-                self._break_off(version, event)
-                self._closings.append(item)
-                self._rounds.close_response()
+                self._answers.break_off(item, event, self._at)
             case _:
                 return
 
@@ -330,21 +298,6 @@ class _Fold:
         )
         self._rounds.find(found)
 
-    def _break_off(
-        self, version: int, event: events.ResponseCompleted | events.ResponseInterrupted
-    ) -> None:
-        """Keep what may stay of the blocks amid which a response ended."""
-        for unfinished in event.unfinished:
-            value = text_block(unfinished, event.api)
-            if value and self._rounds.can_break_off():
-                said = {"kind": "native", "api": event.api, "value": value}
-                asked = len(self._requests)
-                self._rounds.speak(Block(version, self._at, said, True, str(event.response), asked))
-            else:
-                kind = unfinished.value.get("type", "block")
-                why = f"the {kind} did not arrive whole"
-                self._notes.append(Note("left out", "unfinished", version, why))
-
     def _unread(self, version: int, event: Erased | Unrecognised) -> None:
         match event:
             case Erased():
@@ -377,16 +330,3 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "document.extracted": _Fold.document,
 }
 """What holds blocks of a turn, or says what is awaited of one."""
-
-
-def _may_matter(body: bytes | None) -> bool:
-    """Whether the end of a response may change what its turn is."""
-    # Words that are not there are missed in half the time from the end.
-    if body is None or body.rfind(_REFUSAL) >= 0:
-        return True
-    # Few ends hold a list, and one byte is found in a tenth of the time.
-    return _LIST in body and body.rfind(_UNFINISHED) >= 0
-
-
-def _version_of(item: Item) -> int:
-    return item.version if isinstance(item, Told) else item[0]
