@@ -91,7 +91,8 @@ class UnsupportedDocument(InvalidInput):
         super().__init__(
             f"{whom} cannot take the {modality} ({media_type}) in the user's message at version "
             f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: ask another model, say the "
-            "prompt otherwise with talk.edit, or tell with capabilities= what the model takes"
+            "prompt otherwise with talk.edit, leave the event (a signal, say) out with talk.redact, or "
+            "tell with capabilities= what the model takes"
         )
 
 
