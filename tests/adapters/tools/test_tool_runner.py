@@ -8,9 +8,9 @@ import pytest
 
 import hansard
 from hansard.domain.content import Native
-from hansard.domain.errors import ConversationClosed, InvalidContent
+from hansard.domain.errors import ConversationClosed
 from hansard.domain.events import ServerToolCallRecorded, ToolCallRecorded
-from tests.adapters.tools.conversations import again, asked, told
+from tests.adapters.tools.conversations import asked, told
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
 
@@ -359,49 +359,3 @@ def test_a_second_runner_s_result_is_kept_beside_the_first(talk: hansard.Talk) -
     (run,) = hansard.ToolRunner(talk, [race]).run()
     assert isinstance(run.done, hansard.Rejected)
     assert told(talk) == [("call_1", "the other", False)]
-
-
-# -- what a runner is made of -------------------------------------------------------------------
-
-
-def test_two_tools_of_one_name_are_refused(talk: hansard.Talk) -> None:
-    with pytest.raises(InvalidContent, match="'track'"):
-        hansard.ToolRunner(talk, [track, hansard.tool(refuse, name="track")])
-
-
-@pytest.mark.parametrize("timeout", [0, -1, "1", True, float("nan")])
-def test_a_time_out_is_a_number_above_zero(talk: hansard.Talk, timeout: Any) -> None:
-    with pytest.raises(InvalidContent, match="time-out"):
-        hansard.ToolRunner(talk, [track], timeout=timeout)
-
-
-@pytest.mark.parametrize("tools", ["track", track, [7], [["x"]]])
-def test_what_is_no_list_of_tools_is_refused(talk: hansard.Talk, tools: Any) -> None:
-    with pytest.raises(InvalidContent):
-        hansard.ToolRunner(talk, tools)
-
-
-def test_declaring_says_where_tools_come_from(talk: hansard.Talk) -> None:
-    done = hansard.ToolRunner(talk, [track, [hansard.tool(refuse)]]).declare()
-    (recorded,) = talk.since(done.last - 1)
-    event: Any = recorded.event()
-    assert [tool.name for tool in event.tools] == ["track", "refuse"]
-    (source,) = event.sources
-    assert (source.origin, source.tools) == ("python", ("track", "refuse"))
-    assert source.sha256 == event.sha256
-    request: Any = talk.user("Hello") and talk.request("anthropic-messages")
-    assert [tool["name"] for tool in request["tools"]] == ["track", "refuse"]
-
-
-def test_what_is_declared_is_what_is_run(talk: hansard.Talk) -> None:
-    """A name that an API cannot spell comes back as the one that was given."""
-    named = hansard.tool(track, name="parcels/track it")
-    runner = hansard.ToolRunner(talk, [named])
-    runner.declare()
-    talk.user("Where is it?")
-    request: Any = talk.request("openai-chat")
-    spelled = request["tools"][0]["function"]["name"]
-    assert spelled != named.name
-    again(talk, spelled)
-    (run,) = runner.run()
-    assert not run.is_error or "arguments" in str(run.given)
