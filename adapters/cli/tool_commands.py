@@ -42,6 +42,8 @@ def tools(
     """
     from hansard.adapters.cli.tools import history, tools
 
+    if everything and api is not None:
+        raise typer.BadParameter("--api tells of the tools in force: leave --all out.")
     with opened(context, url) as store:
         if everything:
             history(store, key, at, as_json=as_json)

@@ -148,6 +148,7 @@ def test_they_are_drawn_on_a_terminal() -> None:
         ((KEY, "--at", "9"), 1, "there is no version 9"),
         ((KEY, "--at", "0"), 2, "--at"),
         ((KEY, "--api", "latin"), 2, "is not one of"),
+        ((KEY, "--api", "gemini", "--all"), 2, "leave --all out"),
     ],
 )
 def test_what_cannot_be_told_is_an_error(
