@@ -197,7 +197,7 @@ def test_what_is_known_of_a_model_may_be_asked() -> None:
     assert known == hansard.Capabilities(
         row="openai-chat gpt-4o*",
         user=frozenset({"text", "image", "document"}),
-        document_bytes={"document": 52_428_800},
+        document_bytes={"text": 10_485_760, "document": 52_428_800},
         cache=True,
         parallel_calls=True,
         context_tokens=128_000,

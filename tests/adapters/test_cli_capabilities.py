@@ -31,7 +31,7 @@ def test_the_entry_that_decides_for_a_model_is_one_line(run: Command) -> None:
     assert done.columns == [
         [
             *("anthropic-messages", "claude-haiku-4-*", kinds, kinds),
-            "image=3932160,document=25165824",
+            "text=25165824,image=3932160,document=25165824",
             "reasoning,signatures,cache,parallel_calls",
             *("200000", "64000"),
         ]
@@ -40,7 +40,7 @@ def test_the_entry_that_decides_for_a_model_is_one_line(run: Command) -> None:
 
 def test_a_limit_of_what_is_not_taken_is_not_told(run: Command) -> None:
     done = run("capabilities", "anthropic-messages", "claude-3-5-haiku-latest")
-    assert done.columns[0][2:5] == ["text", "text", ""]
+    assert done.columns[0][2:5] == ["text", "text", "text=25165824"]
 
 
 def test_what_is_not_known_is_null(run: Command) -> None:

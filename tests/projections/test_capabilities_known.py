@@ -12,6 +12,7 @@ from hansard.projections.capabilities import Capabilities, bundled, capabilities
 from hansard.projections.capability_entries import check_tables, entries_in
 from hansard.projections.requests import rendering
 from hansard.projections.requests.request import Options
+from hansard.projections.requests.routing import LARGEST
 
 
 def kinds(*modalities: Modality) -> frozenset[Modality]:
@@ -178,10 +179,17 @@ def test_limits_are_those_of_the_kind_of_document() -> None:
     # 5 MB of base64 an image; 32 MB of it a request.
     assert claude.largest("image") == 5 * 2**20 * 3 // 4
     assert claude.largest("document") == 32 * 2**20 * 3 // 4
-    assert claude.largest("text") is None
+    assert claude.largest("text") == 24 * 2**20
     nova = known("bedrock-converse", "amazon.nova-pro-v1:0")
     assert nova.largest("image") == 3.75 * 2**20
     assert nova.largest("document") == 4.5 * 2**20
+
+
+@pytest.mark.parametrize("api", [api for api in MODULES if api != "ollama"])
+def test_a_text_that_no_request_could_hold_does_not_go(api: str) -> None:
+    limit = known(api, None).largest("text")
+    assert limit is not None
+    assert limit < LARGEST
 
 
 def test_what_comes_with_hansard_has_the_shape_that_a_file_must_have() -> None:
