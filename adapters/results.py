@@ -7,13 +7,15 @@ other. A result says which of them it is of only where it must: where the id has
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 from uuid import UUID
 
+from hansard.adapters.backwards import backwards
+from hansard.adapters.lineage import Stretch
 from hansard.adapters.writing import Done
 from hansard.domain.errors import IdempotencyMismatch, VersionConflict
 from hansard.domain.events import (
@@ -24,7 +26,7 @@ from hansard.domain.events import (
     ToolResultRejected,
 )
 from hansard.domain.head import Head
-from hansard.domain.log import Duplicate, Log, Recorded, RecordedEvent
+from hansard.domain.log import Duplicate, Log, Recorded
 
 logger = logging.getLogger("hansard")
 
@@ -32,7 +34,6 @@ Reason: TypeAlias = Literal["cancelled", "duplicate"]
 """Why a result is no part of the history."""
 
 NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
-_A_PAGE: Final = 256
 _TRIES: Final = 8
 _HAS_ONE: Final = "call %s has a result already (%s): the other one is kept beside the history"
 _GIVEN: Final = ("tool_result.recorded", "tool_result.rejected")
@@ -143,7 +144,7 @@ def _found_before(
     talk: Conversation, result: ToolResultRecorded, version: int
 ) -> Duplicate | Reason:
     """Return the result itself, kept before, or why it is no part of the history."""
-    for recorded in backwards(talk.backend, talk.conversation_id, version):
+    for recorded in backwards(talk.backend, (Stretch(talk.conversation_id, version),)):
         if recorded.type not in _GIVEN:
             continue
         match recorded.event():
@@ -175,7 +176,7 @@ def told_apart(
 
 def _last_named(log: Log, conversation_id: UUID, version: int, call_id: str) -> int | None:
     """Return which call of an id was made or answered last; None if it is told by its id alone."""
-    for recorded in backwards(log, conversation_id, version):
+    for recorded in backwards(log, (Stretch(conversation_id, version),)):
         if recorded.type not in _CALLS:
             continue
         match recorded.event():
@@ -186,11 +187,3 @@ def _last_named(log: Log, conversation_id: UUID, version: int, call_id: str) -> 
             case _:
                 continue
     return None
-
-
-def backwards(log: Log, conversation_id: UUID, version: int) -> Iterator[RecordedEvent]:
-    """Yield the events of a conversation up to a version, the last one first."""
-    while version > 0:
-        after = max(0, version - _A_PAGE)
-        yield from reversed(list(log.read(conversation_id, after=after, until=version)))
-        version = after

@@ -107,6 +107,7 @@ def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
     entries = [_entry(given, at) for at, given in enumerate(inputs_of(inputs))]
     given = [entry for entry in entries if entry.id is not None]
     head = talk.head()
+    conversation.receive(head, ())
     if given and head.version == 0:
         raise ResultsWithoutConversation
     for entry in given:

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from hansard.adapters.backwards import backwards
 from hansard.adapters.given_results import GivenResult, Stored, given_result
-from hansard.adapters.results import NO_METADATA, Rejected, backwards, record_result
+from hansard.adapters.results import NO_METADATA, Rejected, record_result
 from hansard.adapters.stream import Stream
 from hansard.adapters.writing import Done
 from hansard.domain import conversation
@@ -68,7 +69,8 @@ def _extracted(talk: Stream, call_id: str, kept: Stored) -> tuple[DocumentExtrac
 def _called_name(talk: Stream, call_id: str) -> str | None:
     """Return the caller's own name of the tool that a call is of; None where it is not known.
 
-    Of the calls of an id it is the one that awaits its result, else the last of the conversation.
+    Of the calls of an id it is the one that awaits its result, else the last of the conversation,
+    or of what that was forked from.
     """
     # What reads calls takes a while to import, and most results hold no document.
     from hansard.adapters.calls import awaited_calls
@@ -82,7 +84,7 @@ def _called_name(talk: Stream, call_id: str) -> str | None:
     awaited = {call.id: call.name for call in awaited_calls(talk.backend, stretches, head)}
     if call_id in awaited:
         return awaited[call_id]
-    for recorded in backwards(talk.backend, talk.conversation_id, head.version):
+    for recorded in backwards(talk.backend, talk.lineages().whole(head.version)):
         event = recorded.event() if recorded.type == _CALL else None
         if isinstance(event, ToolCallRecorded) and event.call_id == call_id:
             declared = in_force(talk.backend, stretches, "tools")

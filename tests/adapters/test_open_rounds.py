@@ -190,3 +190,12 @@ def test_nothing_comes_next_in_a_closed_conversation(
     asks(talk, *call_ids)
     talk.close()
     assert talk.next_input() == "nothing"
+
+
+def test_a_late_result_in_a_fork_is_named_after_the_call_of_its_origin(talk: hansard.Talk) -> None:
+    asks(talk, "toolu_1")
+    talk.tool_result("toolu_1", "seen")
+    fork = talk.fork("support/4711-b")
+    fork.tool_result("toolu_1", [b"%PDF-1.7 the report"])
+    [found] = [document for document in fork.documents() if document.origin == "tool"]
+    assert found.tool_name == "look"

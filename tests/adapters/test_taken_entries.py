@@ -10,6 +10,7 @@ import pytest
 
 import hansard
 from hansard.domain import events
+from hansard.domain.blobs import blob_of
 from hansard.domain.content import Document, Text, ToolCall
 from hansard.domain.conversation import CANCELLED
 from tests.adapters.handed_over import (
@@ -200,3 +201,13 @@ def test_a_signal_that_comes_twice_at_once_is_recorded_once(round_of_two: hansar
     said = bell("rings", message_id="s1")
     assert round_of_two.take([said, bell("rings"), said], behaviour="interrupt") == "ready"
     assert types(round_of_two, 0).count("signal.received") == 2
+
+
+@pytest.mark.parametrize("given", [[bell({"see": PDF})], [result("a", {"see": PDF})], []])
+def test_a_closed_conversation_takes_nothing_and_stores_nothing(
+    round_of_two: hansard.Talk, given: list[dict[str, Any]]
+) -> None:
+    round_of_two.close()
+    with pytest.raises(hansard.ConversationClosed):
+        round_of_two.take(given)
+    assert not round_of_two.stream.holds(blob_of(PDF))
