@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -20,6 +21,20 @@ from hansard.projections.requests.request import Options, Request
 from hansard.projections.sources import Source, sources_in
 from hansard.projections.turns import history
 from hansard.projections.window import exchanges_of
+
+_TAKEN: Final = MappingProxyType(
+    {
+        "api": "the name of an API",
+        "model": "the name of a model",
+        "window": "a hansard.Window(...) or a hansard.MessageWindow(...)",
+        "thinking": '"keep" or "drop"',
+        "cache": "True or False",
+        "missing": '"cancel", "refuse" or "drop"',
+        "tags": '"seed-short-id" or "doc-reference"',
+        "capabilities": "a hansard.Given(...)",
+    }
+)
+"""What a request takes under each name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +56,7 @@ def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
         return options.model_copy(update={"matrix": matrix.get(options.api)})
     except ValidationError as exc:
         wrong = str(exc.errors(include_url=False, include_input=False)[0]["loc"][0])
-    raise InvalidInput(
-        f"{wrong} is not what a request takes: api and model are names of an API and a model, "
-        "window is a hansard.Window(...) or hansard.MessageWindow(...), thinking is "
-        '"keep" or "drop", cache is True or False, missing is "cancel", "refuse" or "drop", '
-        'tags is "seed-short-id" or "doc-reference", capabilities is a hansard.Given(...)'
-    )
+    raise InvalidInput(f"{wrong} is not what a request takes: give {_TAKEN[wrong]}")
 
 
 def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:

@@ -70,7 +70,15 @@ REFUSED: dict[str, tuple[Deed, str]] = {
     ),
     "a word for thinking": (
         lambda talk: talk.request("anthropic-messages", thinking="Ada"),
-        "thinking",
+        r'^thinking is not what a request takes: give "keep" or "drop"$',
+    ),
+    "a word for calls without results": (
+        lambda talk: talk.request("anthropic-messages", missing="Ada"),
+        r'^missing .* give "cancel", "refuse" or "drop"$',
+    ),
+    "a function that is no tool yet": (
+        lambda talk: talk.tools([len]),
+        r"hansard\.tool\(function\)",
     ),
 }
 
