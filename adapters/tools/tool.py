@@ -45,7 +45,8 @@ class Tool:
     """
 
     definition: ToolDefinition
-    call: ToolCallable
+    # What is called may show what is bound to it, such as a token.
+    call: ToolCallable = field(repr=False)
     source: ToolSource = field(default_factory=lambda: ToolSource(origin="python"))
     is_async: bool = False
     advice: str | None = None

@@ -46,6 +46,16 @@ def test_so_is_one_of_a_partial_of_a_partial_and_of_a_method() -> None:
     assert tool.call({"parcel": "NW-1"}, EMPTY) == f"NW-1 {BOUND}"
 
 
+def test_nothing_that_shows_the_tool_shows_it() -> None:
+    tool = hansard.tool(functools.partial(look, token=BOUND), name="look").once("Go on.")
+    talk = hansard.connect("memory://").conversation("support/4711")
+    runner = hansard.ToolRunner(talk, [tool])
+    runner.declare()
+    shown = f"{tool!r} {vars(runner)} {[recorded.event() for recorded in talk.read()]}"
+    assert BOUND not in shown
+    assert "name='look'" in shown
+
+
 def test_no_model_can_give_it_another_value() -> None:
     talk = hansard.connect("memory://").conversation("support/4711")
     asked(talk, ("look", {"parcel": "NW-1", "token": "another"}))
