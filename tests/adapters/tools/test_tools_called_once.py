@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 import hansard
-from hansard.domain.content import ToolCall
-from hansard.domain.events import ToolCallRecorded
+from hansard.domain.content import Text, ToolCall, ToolResult
+from hansard.domain.events import ToolCallRecorded, ToolResultRecorded
 from tests.adapters.tools.conversations import asked, told
 
 AGAIN = (
@@ -147,6 +148,39 @@ def test_an_answer_that_was_given_up_does_not_count(talk: hansard.Talk) -> None:
     called(talk, "later")
     runner.run()
     assert texts(talk) == ["Press the button."] * 2
+
+
+def test_a_result_that_was_redacted_is_not_there_to_be_read(talk: hansard.Talk) -> None:
+    asked(talk, ("manual", {}))
+    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+    (run,) = runner.run()
+    talk.redact(run.done.last)
+    called(talk, "later")
+    runner.run()
+    called(talk, "last")
+    runner.run()
+    assert texts(talk) == ["Press the button.", "Press the button.", AGAIN]
+
+
+def test_so_it_is_where_a_summary_stands_for_it(talk: hansard.Talk) -> None:
+    asked(talk, ("manual", {}))
+    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+    runner.run()
+    talk.compact("They read the manual.", until=talk.head().version)
+    called(talk, "later")
+    runner.run()
+    assert texts(talk) == ["Press the button."] * 2
+
+
+def test_a_result_on_a_line_of_its_own_does_not_count(talk: hansard.Talk) -> None:
+    asked(talk, ("manual", {}))
+    line = uuid4()
+    result = ToolResult(call_id="aside", content=(Text(text="Press the button."),))
+    call = ToolCall(id="aside", name="manual", arguments={})
+    talk.append(ToolCallRecorded(line=line, call_id="aside", name="manual", content=call))
+    talk.append(ToolResultRecorded(line=line, call_id="aside", content=result))
+    hansard.ToolRunner(talk, [hansard.tool(manual).once()]).run()
+    assert texts(talk)[-1] == "Press the button."
 
 
 def test_it_goes_by_the_name_that_the_caller_gave(talk: hansard.Talk) -> None:
