@@ -158,6 +158,10 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
         hints = _hints(function)
     except (TypeError, ValueError, NameError) as exc:
         raise InvalidContent(f"the signature of the tool {name!r} cannot be read: {exc}") from exc
+    if next(iter(signature.parameters), None) == "self":
+        raise InvalidContent(
+            f"the tool {name!r} is a method of no object yet: give that of one, hansard.tool(one.{name})"
+        )
     several = [each.name for each in signature.parameters.values() if each.kind in _SEVERAL]
     if several:
         raise InvalidContent(

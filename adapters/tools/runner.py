@@ -122,7 +122,8 @@ class ToolRunner:
             called, is_known = self._called(call.name, given), call.name in self.tools
             # Whether the first call of a tool that is called once gives a result is to be seen.
             waits = called.advice is not None and any(call.name == each.call.name for each in work)
-            work.append(Work(call, called, told, metadata, self._timeout, is_known, waits))
+            each = Work(call, called, told, metadata, self._timeout, is_known=is_known, waits=waits)
+            work.append(each)
         before = 0 if not work or work[0].is_known else self._unknown_before()
         return _Round(tuple(work), before, given)
 

@@ -65,6 +65,12 @@ def test_no_model_can_give_it_another_value() -> None:
     assert told(talk) == [("call_1", why, True)]
 
 
+def test_a_method_that_is_bound_to_no_object_is_refused() -> None:
+    with pytest.raises(hansard.InvalidContent, match=r"hansard\.tool\(one\.look\)"):
+        hansard.tool(Depot.look)
+    assert hansard.tool(Depot().look).call({"parcel": "NW-1", "token": "t"}, EMPTY) == "NW-1 t"
+
+
 def test_an_object_with_a_func_of_its_own_is_no_partial() -> None:
     class Looks:
         def func(self, other: int) -> int:
