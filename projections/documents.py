@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final, Literal, TypeAlias
+from uuid import UUID
 
 from hansard.domain import events
 from hansard.domain.blobs import blob_of
@@ -44,10 +45,12 @@ Whole: TypeAlias = Callable[[Native], Native]
 class HeldDocument:
     """A document of a conversation; `version` is that of the event to redact to take it out.
 
+    It counts in the conversation `conversation_id`: of what a fork goes on from, that is its origin.
     Of a tool's, `call_id` and `tool_name` say which call gave it, and `path` where in the result it
     was found (a JSON pointer, RFC 6901). `blob` is its digest and size; None at an address.
     """
 
+    conversation_id: UUID
     version: int
     origin: Origin
     document: Document
@@ -72,7 +75,7 @@ def documents(told: Iterable[Told], whole: Whole) -> tuple[HeldDocument, ...]:
         if event is None or isinstance(event, Erased | Unrecognised) or event.line is not None:
             continue
         is_hidden = (item.conversation_id, item.version) in hidden
-        found.take(item.version, event, is_hidden=is_hidden)
+        found.take(item, event, is_hidden=is_hidden)
     return tuple(found.documents)
 
 
@@ -102,7 +105,7 @@ class _Found:
         # Where the documents of the last result begin, and the first that no event placed yet.
         self._result = self._next = 0
 
-    def take(self, version: int, event: Event, *, is_hidden: bool) -> None:
+    def take(self, item: Told, event: Event, *, is_hidden: bool) -> None:
         """Take in an event; what was redacted names tools, but has no documents."""
         match event:
             case events.ToolsDeclared():
@@ -112,21 +115,29 @@ class _Found:
             case _:
                 pass
         if isinstance(event, events.DocumentExtracted) and event.path is not None:
-            self._place(version, event, is_hidden=is_hidden)
+            self._place(item.version, event, is_hidden=is_hidden)
             return
         if isinstance(event, events.ToolResultRecorded):
             self._result = self._next = len(self.documents)
         if not is_hidden:
-            self.documents += self._held(version, event)
+            self.documents += self._held(item, event)
 
-    def _held(self, version: int, event: Event) -> Iterator[HeldDocument]:
+    def _held(self, item: Told, event: Event) -> Iterator[HeldDocument]:
         origin, content, call_id = _told(event)
         name = event.tool_name if isinstance(event, events.DocumentExtracted) else None
         name = name or self._tools.get(call_id or "")
         found = (each for block in content for each in self._within(block))
         for document in dict.fromkeys(found) if call_id else found:
             if origin != "provider" or not _is_picture(document):
-                yield HeldDocument(version, origin, document, _blob_of(document), call_id, name)
+                yield HeldDocument(
+                    conversation_id=item.conversation_id,
+                    version=item.version,
+                    origin=origin,
+                    document=document,
+                    blob=_blob_of(document),
+                    call_id=call_id,
+                    tool_name=name,
+                )
 
     def _within(self, block: Block | Native) -> Iterator[Document]:
         """Yield the documents of a block, or in it."""

@@ -153,6 +153,7 @@ def _document(each: _Saved) -> dict[str, object]:
     held = each.held
     url = held.document.url if held.blob is None else None
     return {
+        "conversation_id": str(held.conversation_id),
         "version": held.version,
         "origin": held.origin,
         "tool_name": held.tool_name,

@@ -198,6 +198,8 @@ def test_a_fork_has_the_documents_of_its_origin(talk: hansard.Talk) -> None:
     talk.tool_result("call_2", {"b": PNG})
     fork.user("And this?", documents=[PNG])
     assert [held.origin for held in fork.documents()] == ["tool", "user"]
+    owners = [held.conversation_id for held in fork.documents()]
+    assert owners == [talk.conversation_id, fork.conversation_id]
 
 
 def test_documents_are_told_at_a_version(talk: hansard.Talk) -> None:
