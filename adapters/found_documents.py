@@ -155,7 +155,7 @@ class _Walk:
             case _ if isinstance(value, _SPELLED):
                 step.put(to_jsonable_python(value))
             case _:
-                raise _no_json(step, f"a {kind_of(value)}")
+                raise _no_json(step, f"a value of type {kind_of(value)}")
 
     def _take_again(self, step: _Step, value: object, at: str = "") -> None:
         """Look next at what a value comes to, which goes to its place."""
@@ -250,7 +250,7 @@ def _key(step: _Step, given: object) -> str:
         case UUID() | date() | Decimal():
             return str(to_jsonable_python(key))
         case _:
-            raise _no_json(step, f"a mapping with a key that is a {kind_of(key)}")
+            raise _no_json(step, f"a mapping with a key of type {kind_of(key)}")
 
 
 def _no_json(step: _Step, what: str) -> InvalidContent:

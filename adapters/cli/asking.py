@@ -52,9 +52,7 @@ def window_wished(
     messages: int | None,
     strategy: Literal["message-window", "sliding-window"],
 ) -> Window | MessageWindow | None:
-    """Return the window by exchanges or by messages; InvalidInput where both are wished."""
-    if exchanges is not None and messages is not None:
-        raise InvalidInput("a window counts exchanges or messages: give --window or --messages")
+    """Return the window by messages where that is wished, else the one by exchanges, if any."""
     if messages is not None:
         return MessageWindow(messages=messages, strategy=strategy)
     return None if exchanges is None else Window(exchanges=exchanges, step=_STEP)

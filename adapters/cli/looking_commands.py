@@ -99,6 +99,8 @@ def request(
     """
     from hansard.adapters.cli.asking import Wish, ask, window_wished
 
+    if window is not None and messages is not None:
+        raise typer.BadParameter("--window counts exchanges, --messages messages: give one of them")
     with opened(context, url) as store:
         kept = window_wished(window, messages, strategy.value)
         wish = Wish(api, model, at, kept, cache=cache, thinking=thinking.value)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.prefix import MARK
 from hansard.projections import neutral_anthropic
@@ -48,7 +47,7 @@ from hansard.projections.requests.anthropic_references import (
 )
 from hansard.projections.requests.anthropic_signed import check_signed
 from hansard.projections.requests.anthropic_spelling import Speller
-from hansard.projections.requests.request import Options, Request, outside
+from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
 from hansard.projections.requests.routing import Router
 
 _IN_PLAY: Final = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
@@ -64,7 +63,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     draft = _draft(history, options, blobs)
     _obey(draft, history, options)
     if not draft.messages:
-        raise NothingToSend("the conversation has no turn that can be sent: say something first")
+        raise nothing_to_send(options)
     if options.cache:
         place_marks(draft)
     arguments: dict[str, Any] = {

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.errors import NothingToSend
 from hansard.domain.events import ResponseCompleted
 from hansard.domain.jsontext import JsonObject
 from hansard.projections import neutral_bedrock
@@ -33,7 +32,7 @@ from hansard.projections.requests.bedrock_converse_order import (
 )
 from hansard.projections.requests.bedrock_converse_signed import REASONING, refused_reasoning
 from hansard.projections.requests.bedrock_converse_spelling import Speller
-from hansard.projections.requests.request import Options, Request, outside
+from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
 
 _STEPPED_IN: Final = "guardrail_intervened"
 
@@ -54,7 +53,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     declare_called(draft, tools_run(spelled) if draft.has_own_tools else ())
     draft.messages = _obeying(draft, spelled)
     if not draft.messages:
-        raise NothingToSend("the conversation has no turn that can be sent: say something first")
+        raise nothing_to_send(options)
     draft.notes.extend(outside(history, options))
     _note_guardrail(draft)
     if options.cache:

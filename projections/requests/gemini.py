@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
 from hansard.projections import neutral_gemini
 from hansard.projections.apis import Api, Reader
@@ -23,7 +22,7 @@ from hansard.projections.requests.gemini_draft import Draft, draft_of
 from hansard.projections.requests.gemini_instructions import spell_instructions, spell_tools
 from hansard.projections.requests.gemini_results import is_result, results_in, spell_results
 from hansard.projections.requests.gemini_said import contents_said
-from hansard.projections.requests.request import Options, Request, outside
+from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
 
 _A_WORD: Final = "Go on."
 
@@ -43,7 +42,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         "continuationToken": continuation.token if continuation else None,
     }
     if not body["contents"]:
-        raise NothingToSend("the conversation has no turn that can be sent: say something first")
+        raise nothing_to_send(options)
     given = {name: held for name, held in body.items() if held is not None}
     arguments, unknown = arguments_of(given)
     if unknown:

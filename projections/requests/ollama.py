@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
 from hansard.projections import neutral_ollama, neutral_openai_chat
 from hansard.projections.apis import Api, Reader
@@ -21,7 +20,7 @@ from hansard.projections.requests.ollama_arguments import arguments_of
 from hansard.projections.requests.ollama_draft import Draft, draft_of
 from hansard.projections.requests.ollama_instructions import spell_instructions, spell_tools
 from hansard.projections.requests.ollama_said import messages_said, spell_results
-from hansard.projections.requests.request import Options, Request, outside
+from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
 
 _RESULTS: Final = ("result", "missing")
 
@@ -38,7 +37,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     tools = spell_tools(draft)
     messages = list(_messages(draft))
     if not messages:
-        raise NothingToSend("the conversation has no turn that can be sent: say something first")
+        raise nothing_to_send(options)
     draft.notes.extend(outside(history, options))
     if options.cache:
         draft.note("noted", "L8", None, "the server caches by itself: there are no marks to set")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
 from hansard.projections import neutral_openai_chat
 from hansard.projections.apis import Api, Reader
@@ -21,7 +20,7 @@ from hansard.projections.requests.openai_chat_instructions import spell_instruct
 from hansard.projections.requests.openai_chat_members import plain_back
 from hansard.projections.requests.openai_chat_results import results_in, spell_results
 from hansard.projections.requests.openai_chat_said import messages_said
-from hansard.projections.requests.request import Options, Request, outside
+from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
 
 _A_WORD: Final = "I have the results."
 _RESULTS: Final = frozenset({"result", "missing"})
@@ -40,7 +39,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     if draft.reader.wants_a_word:
         messages = list(_with_words(draft, messages))
     if not messages:
-        raise NothingToSend("the conversation has no turn that can be sent: say something first")
+        raise nothing_to_send(options)
     draft.notes.extend(outside(history, options))
     if draft.has_decoys:
         why = "empty members of answers, such as annotations: no request has them"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
 from hansard.projections import neutral_openai_responses, server_tools_openai
 from hansard.projections.apis import Api, Reader
@@ -32,7 +31,7 @@ from hansard.projections.requests.openai_responses_pairs import pair_outputs
 from hansard.projections.requests.openai_responses_reasoning import check_reasoning
 from hansard.projections.requests.openai_responses_spelling import Speller
 from hansard.projections.requests.openai_responses_words import show_pictures
-from hansard.projections.requests.request import Options, Request, outside
+from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
 from hansard.projections.requests.routing import Router
 
 _PLAIN: Final = frozenset({"message", "function_call", "function_call_output"})
@@ -51,7 +50,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     _spell(draft, history)
     _obey(draft, history, options)
     if not draft.pieces:
-        raise NothingToSend("the conversation has no turn that can be sent: say something first")
+        raise nothing_to_send(options)
     if options.cache:
         draft.note("noted", "O16", None, "the service places its cache marks itself")
     draft.notes.extend(outside(history, options))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from hansard.domain import jsontext
 from hansard.domain.content import Value
+from hansard.domain.errors import NothingToSend
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.capabilities import Given
 from hansard.projections.history import History
@@ -55,6 +56,13 @@ def outside(history: History, options: Options) -> tuple[Note, ...]:
         return ()
     why = f"the {history.left_out} events before stand outside of the window"
     return (Note("left out", "window", None, why),)
+
+
+def nothing_to_send(options: Options) -> NothingToSend:
+    """Return the error of a history without a turn that could be sent, and what to do about it."""
+    if options.window is None:
+        return NothingToSend("the conversation has no turn that can be sent: say something first")
+    return NothingToSend("the window keeps no turn that can be sent: let it keep more")
 
 
 class Request(Mapping[str, Any]):

@@ -13,7 +13,7 @@ from hansard.domain.events import (
 )
 from hansard.projections.requests.rendering import render, renderer_digest
 from hansard.projections.requests.request import Options, options_of
-from hansard.projections.window import Window
+from hansard.projections.window import MessageWindow, Window
 from tests.projections.happenings import (
     API,
     Story,
@@ -34,6 +34,13 @@ def test_a_conversation_without_turns_has_no_request() -> None:
     story.instruct("Be brief.")
     with pytest.raises(NothingToSend, match="say something first"):
         story.request()
+
+
+def test_a_window_without_turns_says_that_it_is_the_window() -> None:
+    story = Story()
+    story.user("Hello")
+    with pytest.raises(NothingToSend, match="let it keep more"):
+        render(story.events, Options(window=MessageWindow(messages=0)))
 
 
 def test_an_api_that_is_not_known_is_an_error() -> None:
