@@ -16,7 +16,6 @@ from hansard.adapters.arguments import (
     version_given,
     version_if_given,
 )
-from hansard.adapters.declaring import declare
 from hansard.adapters.given_documents import GivenDocument
 from hansard.adapters.given_tools import DeclaredTool, given_tools
 from hansard.adapters.lineage import Stretch
@@ -129,6 +128,8 @@ class Talk:
         `sources` say where tools come from; what is given as a `Toolset` brings its own. What is in
         force already is not recorded again.
         """
+        from hansard.adapters.declaring import declare
+
         return declare(self.stream, *given_tools(tools, sources))
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done | Rejected:
