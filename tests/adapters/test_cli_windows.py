@@ -67,9 +67,9 @@ class TestMessages:
     def test_a_window_that_leaves_nothing_says_so(self, command: Command) -> None:
         done = command("request", KEY, "--messages", "0")
         assert done.code == 1
-        assert "say something first" in done.err
+        assert "let it keep more" in done.err
 
     def test_a_window_counts_exchanges_or_messages(self, command: Command) -> None:
         done = command("request", KEY, "--window", "2", "--messages", "2")
-        assert done.code == 1
-        assert "--window or --messages" in done.err
+        assert done.code == 2
+        assert "give one of" in done.err
