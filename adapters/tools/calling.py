@@ -67,7 +67,10 @@ def failure(work: Work, exc: BaseException) -> Outcome:
     cause = _alone(exc)
     # No traceback: it may quote what the context holds.
     logger.info("the tool %r failed: %s", work.tool.name, type(cause).__name__)
-    return Outcome(f"Error: {without_values(_message(cause), work.context)}", is_error=True)
+    told = without_values(_message(cause), work.context)
+    # Names of files may be no UTF-8 (PEP 383), and no record holds half a surrogate pair.
+    told = told.encode("utf-8", "backslashreplace").decode("utf-8")
+    return Outcome(f"Error: {told}", is_error=True)
 
 
 def _message(exc: BaseException) -> str:

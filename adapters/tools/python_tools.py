@@ -147,8 +147,9 @@ class _Schema(GenerateJsonSchema):
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    called = function if inspect.isroutine(function) else type(function).__call__
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+    held = _bared(function)
+    called = held if inspect.isroutine(held) else type(held).__call__
+    return inspect.iscoroutinefunction(held) or inspect.iscoroutinefunction(called)
 
 
 def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
@@ -177,12 +178,17 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
 
 def _hints(function: Callable[..., object]) -> dict[str, Any]:
     """Return the types of a callable's parameters: its own, or those of what it stands for."""
-    held: Any = function
-    while isinstance(held, partial):
-        held = cast("partial[object]", held).func
+    held: Any = _bared(function)
     if not (inspect.isroutine(held) or inspect.isclass(held)):
         held = type(held).__call__
     return get_type_hints(held.__init__ if inspect.isclass(held) else held, include_extras=True)
+
+
+def _bared(function: Callable[..., object]) -> Callable[..., object]:
+    """Return what a partial stands for, anything else as it is."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
 
 
 def _bound(function: Callable[..., object]) -> frozenset[str]:

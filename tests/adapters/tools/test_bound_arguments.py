@@ -83,3 +83,12 @@ def test_an_object_with_a_func_of_its_own_is_no_partial() -> None:
     assert tool.definition.input_schema["properties"] == {"parcel": {"type": "string"}}
     with pytest.raises(hansard.HansardError, match="parcel"):
         tool.call({"parcel": 7}, EMPTY)
+
+
+def test_what_is_asynchronous_is_so_within_a_partial() -> None:
+    class Looks:
+        async def __call__(self, parcel: str, token: str) -> str:
+            return f"{parcel} {token}"
+
+    assert hansard.tool(functools.partial(Looks(), token=BOUND), name="look").is_async
+    assert not hansard.tool(functools.partial(look, token=BOUND), name="look").is_async

@@ -1,5 +1,6 @@
 """The calls that await a result are run, each once, and what each gave is recorded in their order."""
 
+import os
 import threading
 from typing import Any
 from uuid import uuid4
@@ -200,6 +201,15 @@ def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(talk: hansar
     asked(talk, ("stop", {}))
     hansard.ToolRunner(talk, [stop]).run()
     assert told(talk) == [("call_1", "Error: Speechless", True)]
+
+
+def test_an_exception_that_names_a_file_in_no_utf8_is_told(talk: hansard.Talk) -> None:
+    def read() -> str:
+        raise FileNotFoundError("no file " + os.fsdecode(b"caf\xe9.txt"))
+
+    asked(talk, ("read", {}))
+    hansard.ToolRunner(talk, [read]).run()
+    assert told(talk) == [("call_1", "Error: no file caf\\udce9.txt", True)]
 
 
 def test_a_group_of_one_exception_is_that_exception(talk: hansard.Talk) -> None:
