@@ -95,7 +95,7 @@ def _version(context: JsonObject) -> int:
 def _in_turns(turns: list[Any]) -> Iterator[JsonObject]:
     for at, each in enumerate(turns, 1):
         turn = _object(each, f"turn {at}")
-        said = turn.get("inputMessages") or []
+        said: Any = turn.get("inputMessages") or []
         answered = turn.get("assistantMessage")
         if not isinstance(said, list):
             raise InvalidInput(f"turn {at}: its inputMessages are no list")
