@@ -6,21 +6,15 @@ same; in a conversation without a prompt each one is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from hansard.adapters.amendments import Compaction, amendments
-from hansard.adapters.backwards import backwards
-from hansard.adapters.lineage import Stretch
 from hansard.adapters.reading import in_force
 from hansard.adapters.talk import Talk
+from hansard.adapters.tools.exchange import open_exchange
 from hansard.adapters.tools.tool import Tool
-from hansard.domain.events import Event, ToolCallRecorded, ToolResultRecorded, ToolsDeclared
-from hansard.domain.head import Head
+from hansard.domain.events import ToolCallRecorded, ToolResultRecorded, ToolsDeclared
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
 from hansard.domain.tool_context import ToolCallContext
 from hansard.projections.called_names import given_names
 
@@ -41,13 +35,11 @@ def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:
 
 def given_in_exchange(talk: Talk) -> frozenset[str]:
     """Return the tools that gave a result, no error, since the last prompt of the main line."""
-    head = talk.head()
-    if not head.exchange:
+    if not talk.head().exchange:
         return frozenset()
-    stretches = talk.stream.lineage(head.version, head)
     answered: set[str] = set()
     called: set[str] = set()
-    for event in _told(talk, head, stretches):
+    for event in open_exchange(talk):
         match event:
             case ToolResultRecorded(call_id=call_id, is_error=False):
                 answered.add(call_id)
@@ -57,30 +49,9 @@ def given_in_exchange(talk: Talk) -> frozenset[str]:
                 continue
     if not called:
         return frozenset()
+    head = talk.head()
+    stretches = talk.stream.lineage(head.version, head)
     declared = in_force(talk.backend, stretches, "tools")
     tools = declared.event() if declared else None
     names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
     return frozenset(names.get(name, name) for name in called)
-
-
-def _told(talk: Talk, head: Head, stretches: tuple[Stretch, ...]) -> Iterator[Event]:
-    """Yield what models are told of the open exchange, from the last event back.
-
-    That is nothing that was redacted, that a summary stands for, or that is on a line of its own.
-    """
-    found = amendments(talk.backend, stretches)
-    lines = {None, *(stretch.line for stretch in stretches)}
-    for recorded in backwards(talk.backend, stretches):
-        if recorded.exchange < head.exchange or _is_summarised(recorded, found.compaction):
-            return
-        if (recorded.conversation_id, recorded.version) in found.redacted:
-            continue
-        event = recorded.event()
-        if not isinstance(event, Erased | Unrecognised) and event.line in lines:
-            yield event
-
-
-def _is_summarised(recorded: RecordedEvent, compaction: Compaction | None) -> bool:
-    if compaction is None or compaction.recorded.conversation_id != recorded.conversation_id:
-        return False
-    return recorded.version <= compaction.event.until

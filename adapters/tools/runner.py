@@ -13,13 +13,13 @@ from threading import TIMEOUT_MAX
 from typing import Any, TypeAlias, cast
 
 from hansard.adapters.arguments import several
-from hansard.adapters.backwards import backwards
 from hansard.adapters.carried_context import carried_since, kept
 from hansard.adapters.results import Rejected
 from hansard.adapters.talk import Talk
 from hansard.adapters.tool_results import give_result
 from hansard.adapters.tools import waiting
 from hansard.adapters.tools.calling import Outcome, Work, failure
+from hansard.adapters.tools.exchange import open_exchange
 from hansard.adapters.tools.once import given_in_exchange, unless_given
 from hansard.adapters.tools.python_tools import tool
 from hansard.adapters.tools.tool import Failed, Tool
@@ -124,7 +124,7 @@ class ToolRunner:
             waits = called.advice is not None and any(call.name == each.call.name for each in work)
             each = Work(call, called, told, metadata, self._timeout, is_known=is_known, waits=waits)
             work.append(each)
-        before = 0 if not work or work[0].is_known else self._unknown_before()
+        before = 0 if not work or work[0].is_known else last_in_a_row(open_exchange(self.talk))
         return _Round(tuple(work), before, given)
 
     def _conversation_level(self) -> ToolCallContext:
@@ -148,11 +148,6 @@ class ToolRunner:
         if all(each is None or each.advice is None for each in called):
             return frozenset()
         return given_in_exchange(self.talk)
-
-    def _unknown_before(self) -> int:
-        head = self.talk.head()
-        stretches = self.talk.stream.lineage(head.version, head)
-        return last_in_a_row(backwards(self.talk.backend, stretches))
 
     def _is_awaited(self, work: Work) -> bool:
         """Whether a call still awaits its result: a signal may have cancelled it meanwhile."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from hansard.adapters.backwards import backwards
 from hansard.adapters.talk import Talk
+from hansard.adapters.tools.exchange import open_exchange
 from hansard.adapters.tools.runner import Entries, ToolRun, ToolRunner
 from hansard.domain.errors import TooManyModelCalls
-from hansard.domain.events import Event, RequestSent, ResponseCompleted
-from hansard.domain.registry import Erased, Unrecognised
+from hansard.domain.events import RequestSent, ResponseCompleted
 from hansard.domain.tool_context import EMPTY
 
 LIMIT: Final = 10
@@ -47,26 +46,13 @@ def _is_answered(runner: ToolRunner, runs: Iterable[ToolRun]) -> bool:
 
 
 def _must_be_within(talk: Talk, limit: int) -> None:
-    asked = sum(isinstance(event, RequestSent) for event in _of_exchange(talk))
+    asked = sum(isinstance(event, RequestSent) for event in open_exchange(talk))
     if asked >= limit:
         raise TooManyModelCalls(asked, limit)
 
 
 def _is_paused(talk: Talk) -> bool:
     """Whether the provider wants to be asked again, to go on with its own tools."""
-    ended = (event for event in _of_exchange(talk) if isinstance(event, ResponseCompleted))
+    ended = (event for event in open_exchange(talk) if isinstance(event, ResponseCompleted))
     last = next(ended, None)
     return last is not None and last.stop_reason == _PAUSED
-
-
-def _of_exchange(talk: Talk) -> Iterator[Event]:
-    """Yield the events of the open exchange on the main line, from the last one back."""
-    head = talk.head()
-    if not head.version:
-        return
-    for recorded in backwards(talk.backend, talk.stream.lineage(head.version, head)):
-        if recorded.exchange < head.exchange:
-            return
-        event = recorded.event()
-        if not isinstance(event, Erased | Unrecognised) and event.line is None:
-            yield event

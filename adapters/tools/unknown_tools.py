@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import Final
 
 from hansard.domain.content import Text, ToolResult
-from hansard.domain.events import MessageRecorded, ToolResultRecorded
-from hansard.domain.log import RecordedEvent
+from hansard.domain.events import Event, ToolResultRecorded
 
 MOST_IN_A_ROW: Final = 3
 """How many such calls, one behind the other, are one too many."""
@@ -34,27 +34,13 @@ def no_such_tool(name: str, tools: Sequence[str]) -> str:
     )
 
 
-def last_in_a_row(backwards: Iterable[RecordedEvent]) -> int:
-    """Return how many results, the last one first, say that there is no such tool.
+def last_in_a_row(exchange: Iterable[Event]) -> int:
+    """Return how many results of an exchange, the last one first, say that there is no such tool.
 
-    Counted from the log, so that it is the same whichever process runs the tools; a prompt begins
-    anew.
+    Counted from the log, so that it is the same whichever process runs the tools.
     """
-    found = 0
-    for recorded in backwards:
-        if recorded.type not in ("tool_result.recorded", "message.recorded"):
-            continue
-        event = recorded.event()
-        match event:
-            case MessageRecorded(line=None, role="user"):
-                return found
-            case ToolResultRecorded(line=None):
-                if not _says_so(event):
-                    return found
-                found += 1
-            case _:
-                continue
-    return found
+    results = (event for event in exchange if isinstance(event, ToolResultRecorded))
+    return sum(1 for _ in takewhile(_says_so, results))
 
 
 def _says_so(event: ToolResultRecorded) -> bool:
