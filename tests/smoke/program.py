@@ -9,15 +9,19 @@ import hansard
 
 # These need an extra, which the plain wheel does not bring; httpx comes with the client that uses it.
 EXTRAS = {
+    "a2a",
     "aiohttp",
     "anthropic",
     "anyio",
     "boto3",
     "botocore",
     "cryptography",
+    "defusedxml",
     "google",
     "httpx",
     "httpx2",
+    "lark",
+    "mcp",
     "ollama",
     "openai",
     "psycopg",
@@ -32,8 +36,10 @@ def import_everything() -> int:
     for module in pkgutil.walk_packages(hansard.__path__, "hansard."):
         try:
             importlib.import_module(module.name)
-        except ModuleNotFoundError as missing:
-            if missing.name not in EXTRAS:
+        except ImportError as missing:
+            # Where an extra is missing, Hansard's own error may say which.
+            found = missing if missing.name else missing.__cause__
+            if not isinstance(found, ImportError) or found.name not in EXTRAS:
                 raise
         else:
             imported += 1
