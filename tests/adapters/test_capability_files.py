@@ -216,5 +216,8 @@ def test_what_a_call_says_must_be_what_models_may_take() -> None:
         talk = store.conversation("support/4711")
         talk.user("Hello")
         wrong: Any = {"user": ["smell"]}
-        with pytest.raises(hansard.InvalidInput, match=r"capabilities is not what a request takes: give a hansard.Given"):
+        with pytest.raises(
+            hansard.InvalidInput,
+            match=r"capabilities is not what a request takes: give a hansard.Given",
+        ):
             talk.request("gemini", capabilities=wrong)
