@@ -10,7 +10,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 from uuid import UUID
 
@@ -26,6 +25,7 @@ from hansard.domain.events import (
     ToolResultRejected,
 )
 from hansard.domain.head import Head
+from hansard.domain.header import NO_METADATA
 from hansard.domain.log import Duplicate, Log, Recorded
 
 logger = logging.getLogger("hansard")
@@ -33,7 +33,6 @@ logger = logging.getLogger("hansard")
 Reason: TypeAlias = Literal["cancelled", "duplicate"]
 """Why a result is no part of the history."""
 
-NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 _TRIES: Final = 8
 _HAS_ONE: Final = "call %s has a result already (%s): the other one is kept beside the history"
 _GIVEN: Final = ("tool_result.recorded", "tool_result.rejected")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Final
 from uuid import UUID
 
 from hansard.adapters.capture.spool import Spool
@@ -14,9 +12,8 @@ from hansard.adapters.writing import Done, append_first, append_to, stamped
 from hansard.domain.content import Blob
 from hansard.domain.events import Event
 from hansard.domain.head import Head
+from hansard.domain.header import NO_METADATA
 from hansard.domain.log import Append, Backend, NewEvent, RecordedEvent
-
-_NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Stream:
@@ -65,7 +62,7 @@ class Stream:
         *said: Event,
         expected_version: int | None = None,
         causation_id: UUID | None = None,
-        metadata: Mapping[str, str] = _NO_METADATA,
+        metadata: Mapping[str, str] = NO_METADATA,
     ) -> Done:
         """Record events, all or none, as one durable commit; `metadata` goes into their headers.
 
@@ -93,7 +90,7 @@ class Stream:
         causation_id: UUID | None = None,
         *,
         event_id: UUID | None = None,
-        metadata: Mapping[str, str] = _NO_METADATA,
+        metadata: Mapping[str, str] = NO_METADATA,
     ) -> NewEvent:
         """Return an event of this conversation ready for the log, stamped with this moment."""
         return stamped(

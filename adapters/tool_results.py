@@ -9,7 +9,7 @@ from typing import Final
 
 from hansard.adapters.backwards import backwards
 from hansard.adapters.given_results import GivenResult, Stored, given_result
-from hansard.adapters.results import NO_METADATA, Rejected, record_result
+from hansard.adapters.results import Rejected, record_result
 from hansard.adapters.stream import Stream
 from hansard.adapters.writing import Done
 from hansard.domain import conversation
@@ -19,6 +19,7 @@ from hansard.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
+from hansard.domain.header import NO_METADATA
 from hansard.domain.log import Recorded
 
 logger = logging.getLogger("hansard")

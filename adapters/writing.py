@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final, Protocol, TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -16,7 +15,7 @@ from hansard.domain.draft import Stamp, draft
 from hansard.domain.errors import ConversationForgotten, IdempotencyMismatch, VersionConflict
 from hansard.domain.events import Event
 from hansard.domain.head import Head
-from hansard.domain.header import SALT_SIZE
+from hansard.domain.header import NO_METADATA, SALT_SIZE
 from hansard.domain.log import (
     Append,
     Conflict,
@@ -27,8 +26,6 @@ from hansard.domain.log import (
     NewEvent,
     Recorded,
 )
-
-_NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 
 Done: TypeAlias = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
@@ -42,7 +39,7 @@ def stamped(
     actor: str | None,
     causation_id: UUID | None = None,
     event_id: UUID | None = None,
-    metadata: Mapping[str, str] = _NO_METADATA,
+    metadata: Mapping[str, str] = NO_METADATA,
 ) -> NewEvent:
     """Return an event ready for the log, with an id, a salt and the time of this moment."""
     stamp = Stamp(

@@ -121,8 +121,9 @@ def modality_of(media_type: str) -> Modality:
 
 def reference_to(document: Document) -> dict[str, str]:
     """Return what stands for a document in the text of a result that it was found in."""
+    blob = document.blob
     told = {
-        "document": None if document.blob is None else document.blob.sha256[:_SHORT],
+        "document": None if blob is None else short_id(document_id(blob.sha256)),
         "url": document.url,
         "name": document.name,
         "media_type": document.media_type,

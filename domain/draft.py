@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, cast
 from uuid import UUID
 
@@ -16,13 +15,12 @@ from hansard.domain.content import Blob, Native
 from hansard.domain.encoding import encode
 from hansard.domain.events import Event
 from hansard.domain.head import effect_of
-from hansard.domain.header import ClientHeader, header_bytes
+from hansard.domain.header import NO_METADATA, ClientHeader, header_bytes
 from hansard.domain.log import NewEvent
 from hansard.domain.registry import VERSIONS, name_of
 
 # A body that names a blob holds one of these keys, as itself: its JSON escapes neither.
 _NAMES_BLOB: Final = (b'"sha256"', b'"$hansard.blob"')
-_NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class Stamp:
     actor: str | None = None
     correlation_id: UUID | None = None
     causation_id: UUID | None = None
-    metadata: Mapping[str, str] = field(default_factory=lambda: _NO_METADATA)
+    metadata: Mapping[str, str] = field(default_factory=lambda: NO_METADATA)
 
 
 def draft(event: Event, stamp: Stamp) -> NewEvent:

@@ -30,7 +30,8 @@ CODEC: Final = "json"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _RECORDED: Final = struct.Struct(">qqq")
-_NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
+NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
+"""What most headers say besides: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class ClientHeader:
     actor: str | None = None
     correlation_id: UUID | None = None
     causation_id: UUID | None = None
-    metadata: Mapping[str, str] = field(default_factory=lambda: _NO_METADATA)
+    metadata: Mapping[str, str] = field(default_factory=lambda: NO_METADATA)
 
 
 def header_bytes(header: ClientHeader) -> bytes:
@@ -91,7 +92,7 @@ def parse_header(data: bytes) -> ClientHeader:
             actor=members.get("actor"),
             correlation_id=_uuid(members.get("correlation")),
             causation_id=_uuid(members.get("causation")),
-            metadata=members.get("metadata", _NO_METADATA),
+            metadata=members.get("metadata", NO_METADATA),
         )
     except (KeyError, ValueError, MalformedJson) as exc:
         raise CorruptRecord("the bytes are not an event's header") from exc
