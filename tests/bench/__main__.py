@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bench import append, callers, importing, insert, peers, request
+from tests.bench import append, callers, growth, importing, insert, peers, request
 from tests.bench.measure import Measure
 from tests.bench.pairings import Pairing
 from tests.bench.report import draw, say, tell
@@ -29,7 +29,7 @@ _ROOT: Final = Path(__file__).parents[2]
 _NAMES: Final = (
     *("request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
     *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists", "recorder"),
-    "import",
+    *("growth", "import"),
 )
 
 
@@ -82,6 +82,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "capturing": partial(_program, place, "capturing"),
         "own_lists": partial(_program, place, "own_lists"),
         "recorder": partial(_program, place, "recorder"),
+        "growth": partial(_lines, partial(growth.measures, place)),
         "import": partial(_lines, partial(importing.measures, place)),
     }
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.bench.__main__ import main
+from tests.bench.growth import GROUPS
 
 
 def lines_of(names: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -41,3 +42,11 @@ def test_callers_in_processes_of_their_own_are_counted_together(
 def test_the_import_brings_no_sdk(capsys: pytest.CaptureFixture[str]) -> None:
     (measure,) = (line for name, line in lines_of(["import"], capsys).items() if name == "import")
     assert measure["note"] == "SDKs and drivers that it loads: none"
+
+
+def test_a_log_grows_by_more_than_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(["growth"], capsys)
+    for group in GROUPS:
+        assert lines[f"growth.postgres.wal.{group}"]["ours"]["median"] > 1_024
+    assert lines["growth.postgres.event.all"]["ours"]["median"] > 1_024
+    assert lines["growth.sqlite.event"]["ours"]["median"] > 1_024

@@ -1,0 +1,110 @@
+"""What a log grows by: bytes of an event on disk, and of PostgreSQL's write-ahead log, by group.
+
+Events are prompts of 1 KB that do not compress, in a hundred conversations of one tenant, each an
+append of its own; a group is how many appends share a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import psycopg
+
+from hansard.adapters.storage.postgres import open_postgres
+from hansard.adapters.storage.sqlite import open_sqlite
+from hansard.domain.log import Append, Log
+from tests.bench.measure import Figures, Measure
+from tests.bench.payload import batches, prompt
+from tests.bench.workspace import Workspace
+from tests.factories import TENANT, appending
+
+GROUPS: Final = (1, 16, 100)
+_CONVERSATIONS: Final = 100
+_MOST_OF_A_GROUP: Final = 10_000
+
+_ONE_EVENT: Final = "a prompt of 1 KB, after {count:,} of them"
+_PARTS: Final = {
+    "table": "SELECT pg_table_size('hansard.event')",
+    "indexes": "SELECT pg_indexes_size('hansard.event')",
+    "all": "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class "
+    "WHERE relnamespace = 'hansard'::regnamespace AND relkind = 'r'",
+}
+_GROWING: Final = ("hansard.event", "hansard.conversation_head")
+_WRITTEN: Final = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
+
+
+def measures(workspace: Workspace) -> Iterator[Measure]:
+    """Yield the bytes of an event: in the write-ahead log, and on disk in each database."""
+    count = workspace.scale.sizes[-1]
+    workspace.say("growth: the write-ahead log of PostgreSQL")
+    for group in GROUPS:
+        yield from _wal(workspace.database(), group, min(count, _MOST_OF_A_GROUP))
+    workspace.say(f"growth: {count:,} events on PostgreSQL")
+    yield from _postgres(workspace.database(), count)
+    workspace.say(f"growth: {count:,} events on SQLite")
+    yield _sqlite(workspace.path("growth.db"), count)
+
+
+def _wal(url: str, group: int, count: int) -> Iterator[Measure]:
+    """Measure the appends, then the VACUUM that such a table gets once; each from a checkpoint."""
+    log = open_postgres(url)
+    _fill(log, _CONVERSATIONS, group=100)
+    with psycopg.connect(url, autocommit=True) as connection:
+        # The write-ahead log is one for all databases: no VACUUM of its own time may write there.
+        for table in _GROWING:
+            connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)".encode())
+        start = _checkpoint(connection)
+        _fill(log, count, group=group)
+        appended = _number(connection, _WRITTEN) - start
+        start = _checkpoint(connection)
+        connection.execute("VACUUM hansard.event")
+        vacuumed = _number(connection, _WRITTEN) - start
+    log.close()
+    yield _measure(f"growth.postgres.wal.{group}", appended / count, count)
+    yield _measure(f"growth.postgres.wal.{group}.vacuum", vacuumed / count, count)
+
+
+def _postgres(url: str, count: int) -> Iterator[Measure]:
+    log = open_postgres(url)
+    _fill(log, count, group=100)
+    log.close()
+    with psycopg.connect(url, autocommit=True) as connection:
+        for part, query in _PARTS.items():
+            taken = _number(connection, query)
+            yield _measure(f"growth.postgres.event.{part}", taken / count, count)
+
+
+def _sqlite(path: Path, count: int) -> Measure:
+    log = open_sqlite(path)
+    _fill(log, count, group=100)
+    log.close()
+    return _measure("growth.sqlite.event", path.stat().st_size / count, count)
+
+
+def _checkpoint(connection: psycopg.Connection) -> int:
+    connection.execute("CHECKPOINT")
+    return _number(connection, _WRITTEN)
+
+
+def _fill(log: Log, count: int, *, group: int) -> None:
+    for appends in batches(islice(_appends(), count), group):
+        log.append(appends)
+
+
+def _appends() -> Iterator[Append]:
+    for conversation in cycle([uuid4() for _ in range(_CONVERSATIONS)]):
+        yield appending(conversation, prompt(), tenant=TENANT)
+
+
+def _number(connection: psycopg.Connection, query: str) -> int:
+    row = connection.execute(query.encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _measure(name: str, value: float, count: int) -> Measure:
+    return Measure(name, "bytes", Figures(_ONE_EVENT.format(count=count), "", [[value]]))
