@@ -103,8 +103,12 @@ class Server:
 
     def crash(self) -> None:
         """Stop the server as a power failure would: at once, without a word to anyone."""
+        self.stop("immediate")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop the server as an operator would: sessions end, what is committed is written."""
         assert self.carried is not None
-        arguments = ("-D", str(self.carried.pgdata), "-m", "immediate", "-w", "stop")
+        arguments = ("-D", str(self.carried.pgdata), "-m", mode, "-w", "stop")
         pgexec("pg_ctl", arguments, bin_path=self.carried.bin_path, user=self.carried.system_user)
 
     def restart(self) -> None:
@@ -136,12 +140,13 @@ def carried_server(version: str) -> Server:
     access = folder / "pg_hba.conf"
     guarded = f"local all {GUARDED} scram-sha-256\n"
     access.write_text(guarded + access.read_text("utf-8"), "utf-8")
-    _stop_when_this_process_ends(carried)
+    stop_when_this_process_ends(carried)
     carried.start()
     return Server(carried.get_uri(), carried)
 
 
-def _stop_when_this_process_ends(carried: PostgresServer) -> None:
+def stop_when_this_process_ends(carried: PostgresServer) -> None:
+    """See to it that a server ends, and its folder goes, however this process ends."""
     # Its own session, so that a Ctrl-C in the terminal does not end it before its work is done.
     read_end, write_end = os.pipe()
     watch = subprocess.Popen(

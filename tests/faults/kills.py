@@ -2,18 +2,24 @@
 
 import json
 import multiprocessing
-import random
+import signal
 import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from random import Random
+from typing import Any
 from uuid import UUID, uuid4
 
+from hansard.adapters.verifying import verify_log
+from hansard.domain.content import Text
+from hansard.domain.events import MessageRecorded
 from hansard.domain.log import Backend, Cursor, RecordedEvent
 from tests.contract.places import Place
-from tests.faults.writer import write_until_killed
+from tests.factories import TENANT
+from tests.faults.writer import NEVER, write_until_killed
 from tests.ledger import verified_log, verify_leaf
 
 LONGEST_LIFE = 0.03
@@ -53,13 +59,29 @@ def read_up_to(backend: Backend, after: Cursor, last: Cursor) -> list[RecordedEv
 
 
 def whole_requests_only(events: list[RecordedEvent]) -> None:
-    bodies = [json.loads(event.body or b"{}") for event in events]
-    assert "never" not in {body["what"] for body in bodies}
-    counted = Counter((body["request"], body["of"]) for body in bodies)
+    """Fail where a request that writers made with `group` is there in part, or should not be."""
+    said = [said_in(event) for event in events]
+    assert NEVER not in {words["what"] for words in said}
+    counted = Counter((words["request"], words["of"]) for words in said)
     assert [request for request, of in counted if counted[request, of] != of] == []
 
 
-def kill_writers(place: Place, rounds: int, writers: int = 3) -> int:
+def said_in(event: RecordedEvent) -> dict[str, Any]:
+    happened = event.event()
+    assert isinstance(happened, MessageRecorded)
+    words = happened.content[0]
+    assert isinstance(words, Text)
+    said: dict[str, Any] = json.loads(words.text)
+    return said
+
+
+def verify_all(backend: Backend) -> list[RecordedEvent]:
+    """All events of a log of one tenant; fails unless places, heads, leaves and blobs hold."""
+    assert verify_log(backend, TENANT).faults == ()
+    return verified_log(backend)
+
+
+def kill_writers(place: Place, rounds: int, seed: int, writers: int = 3) -> int:
     """Kill `writers` processes in each round; return how many events were acknowledged.
 
     The processes are forks of one that has everything imported, so that most of their lives is
@@ -67,36 +89,43 @@ def kill_writers(place: Place, rounds: int, writers: int = 3) -> int:
     """
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["tests.faults.writer"])
-    survey, shared = Survey(), uuid4()
-    for _ in range(rounds):
+    survey, shared, random = Survey(), uuid4(), Random(seed)
+    for turn in range(rounds):
         pipes = [processes.Pipe(duplex=False) for _ in range(writers)]
         living = [
-            processes.Process(target=write_until_killed, args=(place, shared, told), daemon=True)
-            for _, told in pipes
+            processes.Process(
+                target=write_until_killed,
+                args=(place, shared, told, f"{seed}/{turn}/{number}"),
+                daemon=True,
+            )
+            for number, (_, told) in enumerate(pipes)
         ]
         for process in living:
             process.start()
         for _, told in pipes:
             told.close()
         for (heard, _), process in zip(pipes, living, strict=True):
-            survey.acknowledged.update(kill(process, heard))
+            life = random.uniform(0, LONGEST_LIFE)
+            survey.acknowledged.update(kill(process, heard, life))
         backend = place.open()
         survey.check(backend)
         backend.close()
     backend = place.open()
-    assert {event.event_id for event in verified_log(backend)} == survey.found
+    assert {event.event_id for event in verify_all(backend)} == survey.found
     backend.close()
     return len(survey.acknowledged)
 
 
-def kill(process: BaseProcess, heard: Connection) -> list[UUID]:
+def kill(process: BaseProcess, heard: Connection, life: float) -> list[UUID]:
     """Let a writer live for a moment, kill it, and return all that it was told."""
     assert heard.poll(60), "the writer did not come up"
-    time.sleep(random.uniform(0, LONGEST_LIFE))
+    time.sleep(life)
     process.kill()
     process.join()
+    assert process.exitcode == -signal.SIGKILL, "the writer ended before it was killed"
     acknowledged: list[UUID] = []
-    with suppress(EOFError):
+    # The last message may have been cut short by the kill: then nobody was told.
+    with suppress(EOFError, OSError):
         while True:
             acknowledged += heard.recv()
     heard.close()

@@ -1,9 +1,9 @@
 """kill -9 at any moment of an append: nothing acknowledged is lost, nothing is half there."""
 
 import multiprocessing
-import random
 import time
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -13,20 +13,23 @@ from tests.faults.kills import kill_writers
 from tests.ledger import verified_log
 
 
-def test_nothing_acknowledged_is_lost_to_kills_on_sqlite(tmp_path: Path) -> None:
-    assert kill_writers(SqlitePlace(tmp_path), rounds=100) > 0
+def test_nothing_acknowledged_is_lost_to_kills_on_sqlite(tmp_path: Path, seed: int) -> None:
+    assert kill_writers(SqlitePlace(tmp_path), rounds=80, seed=seed) > 0
 
 
 @pytest.mark.soak
-def test_nothing_acknowledged_is_lost_to_a_thousand_kills_on_sqlite(tmp_path: Path) -> None:
-    assert kill_writers(SqlitePlace(tmp_path), rounds=350) > 0
+def test_nothing_acknowledged_is_lost_to_a_thousand_kills_on_sqlite(
+    tmp_path: Path, seed: int
+) -> None:
+    assert kill_writers(SqlitePlace(tmp_path), rounds=350, seed=seed) > 0
 
 
 def open_and_close(path: Path) -> None:
     open_sqlite(path).close()
 
 
-def test_a_file_whose_making_was_killed_is_made_at_the_next_open(tmp_path: Path) -> None:
+def test_a_file_whose_making_was_killed_is_made_at_the_next_open(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["tests.faults.writer"])
     for number in range(40):

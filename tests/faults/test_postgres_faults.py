@@ -1,12 +1,16 @@
 """PostgreSQL when things break: clients killed, the server killed, answers lost, commits lazy."""
 
 import multiprocessing
+import os
 import secrets
+import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from random import Random
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
@@ -17,14 +21,15 @@ from hansard.adapters.storage.postgres import Limits, Postgres, migrate, open_po
 from hansard.domain.errors import StorageUnavailable
 from hansard.domain.log import Backend, Duplicate, Recorded
 from tests.factories import appending, raw_event
-from tests.faults.kills import kill_writers, whole_requests_only
+from tests.faults.kills import kill_writers, verify_all, whole_requests_only
 from tests.faults.lossy_line import LossyLine
-from tests.faults.writer import group
+from tests.faults.writer import acknowledged, group
 from tests.ledger import verified_log
 from tests.postgres_places import PostgresPlace, fresh_log
 from tests.postgres_server import VERSIONS, Server, carried_server
 
-CRASHES = 4
+WRITERS = 8
+BETWEEN_ENDS = 30
 BODY = 8000
 
 
@@ -41,6 +46,10 @@ class QuietPlace(PostgresPlace):
 OTHERS_ENDED = """
 SELECT count(*) = 0 FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
+"""
+CLIENTS = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 ONE_WAITS = """
 SELECT count(*) = 1 FROM pg_stat_activity
@@ -70,13 +79,15 @@ def log(place: QuietPlace) -> Iterator[Postgres]:
     opened.close()
 
 
-def test_nothing_acknowledged_is_lost_to_kills_on_postgres(place: QuietPlace) -> None:
-    assert kill_writers(place, rounds=40) > 0
+def test_nothing_acknowledged_is_lost_to_kills_on_postgres(place: QuietPlace, seed: int) -> None:
+    assert kill_writers(place, rounds=30, seed=seed) > 0
 
 
 @pytest.mark.soak
-def test_nothing_acknowledged_is_lost_to_a_thousand_kills_on_postgres(place: QuietPlace) -> None:
-    assert kill_writers(place, rounds=350) > 0
+def test_nothing_acknowledged_is_lost_to_a_thousand_kills_on_postgres(
+    place: QuietPlace, seed: int
+) -> None:
+    assert kill_writers(place, rounds=350, seed=seed) > 0
 
 
 @pytest.fixture(params=VERSIONS if VERSIONS != ("given",) else ("18",))
@@ -85,42 +96,75 @@ def fragile(request: pytest.FixtureRequest) -> Server:
     return carried_server(request.param)
 
 
-def test_nothing_acknowledged_is_lost_when_the_server_crashes(fragile: Server) -> None:
+def kill_a_process_of(server: Server, url: str) -> None:
+    """Kill one process of the server: the others end too, and it recovers by itself."""
+    with psycopg.connect(url, autocommit=True) as operator, suppress(psycopg.OperationalError):
+        for (pid,) in operator.execute(CLIENTS).fetchmany(1):
+            os.kill(pid, signal.SIGKILL)
+
+
+def crash(server: Server, url: str) -> None:
+    server.crash()
+    server.restart()
+
+
+def restart(server: Server, url: str) -> None:
+    server.stop()
+    server.restart()
+
+
+def test_nothing_acknowledged_is_lost_however_the_server_ends(fragile: Server, seed: int) -> None:
+    lose_the_server(fragile, [crash, restart, kill_a_process_of, crash], seed)
+
+
+@pytest.mark.soak
+def test_nothing_acknowledged_is_lost_in_a_hundred_ends_of_the_server(
+    fragile: Server, seed: int
+) -> None:
+    lose_the_server(fragile, [crash, restart, kill_a_process_of] * 34, seed)
+
+
+def lose_the_server(
+    fragile: Server, ends: Sequence[Callable[[Server, str], None]], seed: int
+) -> None:
+    """End the server in these ways while threads of one process append; all that was told is there."""
     url = fragile.create("log", migrate)
-    stopped = multiprocessing.Event()
+    stopped = threading.Event()
     told: set[UUID] = set()
     log = open_postgres(url, Limits(connections=4, wait=2.0))
 
-    def write(_: int) -> None:
-        own = uuid4()
+    def write(number: int) -> None:
+        own, random = uuid4(), Random(f"{seed}/{number}")
         while not stopped.is_set():
-            events = group("crash", 3)
+            request = appending(own, *group("crash", random.randrange(1, 4), random))
             with suppress(StorageUnavailable):
-                (verdict,) = log.append([appending(own, *events)])
-                if isinstance(verdict, Recorded):
-                    told.update(event.event_id for event in events)
+                told.update(acknowledged([request], log))
 
-    with ThreadPoolExecutor(3) as pool:
-        writing = [pool.submit(write, n) for n in range(3)]
-        for _ in range(CRASHES):
-            before = len(told)
-            deadline = time.monotonic() + 60
-            while len(told) < before + 30:
-                assert time.monotonic() < deadline, "the writers did not come back"
-                time.sleep(0.005)
-            fragile.crash()
-            fragile.restart()
-        stopped.set()
+    with ThreadPoolExecutor(WRITERS) as pool:
+        writing = [pool.submit(write, n) for n in range(WRITERS)]
+        try:
+            for end in ends:
+                wait_for_more(told)
+                end(fragile, url)
+            wait_for_more(told)
+        finally:
+            stopped.set()
         for written in writing:
             written.result()
     log.close()
     again = open_postgres(url)
-    events = verified_log(again)
+    events = verify_all(again)
     whole_requests_only(events)
     assert told <= {event.event_id for event in events}
-    assert len(told) >= CRASHES * 30
     again.close()
     fragile.crash()
+
+
+def wait_for_more(told: Collection[UUID]) -> None:
+    before, deadline = len(told), time.monotonic() + 60
+    while len(told) < before + BETWEEN_ENDS:
+        assert time.monotonic() < deadline, "the writers did not come back"
+        time.sleep(0.005)
 
 
 def test_each_acknowledgement_had_its_flush_even_if_commits_are_lazy_here(
