@@ -322,6 +322,14 @@ class Erasure(Protocol):
         """
         ...
 
+    def erasures(self) -> int:
+        """Return how often something was erased: what was read under a lower number may be gone."""
+        ...
+
+    def erased(self, after: int) -> list[UUID]:
+        """Return the conversations of the erasures that come after so many, in order."""
+        ...
+
 
 class Backend(Log, Catalogue, Blobs, Erasure, Protocol):
     """A store: the log, its catalogue, its blobs, and how they are erased and closed."""

@@ -73,6 +73,7 @@ class Memory:
         self._lock = threading.Lock()
         self._incarnation = uuid4()
         self._digest_key = new_digest_key()
+        self._erased: list[UUID] = []
         self._wakeups = Wakeups()
         self._streams: dict[UUID, _Stream] = {}
         self._log: list[tuple[UUID, int]] = []
@@ -247,6 +248,7 @@ class Memory:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
         with self._lock:
             self._must_be_open()
+            self._erased.append(conversation_id)
             self._keys = {k: owner for k, owner in self._keys.items() if owner != conversation_id}
             self._blobs.forget(conversation_id)
             stream = self._streams.get(conversation_id)
@@ -258,6 +260,14 @@ class Memory:
             stream.onces.clear()
             stream.head = replace(stream.head, open_calls={})
             return erased
+
+    def erasures(self) -> int:
+        """Return how often something was erased."""
+        return len(self._erased)
+
+    def erased(self, after: int) -> list[UUID]:
+        """Return the conversations of the erasures that come after so many, in order."""
+        return self._erased[after:]
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""

@@ -15,9 +15,10 @@ from psycopg.types.numeric import Int8
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.storage import postgres_schema
+from hansard.adapters.storage.group_commit import GroupCommit
 from hansard.adapters.storage.keyed_digest import keyed_digest
 from hansard.adapters.storage.pieces import pieces, verified
-from hansard.adapters.storage.postgres_batch import call_id, parameters_of, verdict_of
+from hansard.adapters.storage.postgres_batch import call_id, packed, parameters_of, verdict_of
 from hansard.adapters.storage.postgres_connections import Connections, connected, conninfo
 from hansard.adapters.storage.subscription import (
     PollingSubscription,
@@ -96,10 +97,13 @@ class Postgres:
         _OPEN.add(self)
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
-        """Record what can be recorded and return a verdict for each request, in order."""
+        """Record what can be recorded and return a verdict for each request, in order.
+
+        What other threads append meanwhile may share the commit; each has its own verdict.
+        """
         if not appends:
             return []
-        rows = self.connections.ask("append", parameters_of(appends, self.digest))
+        rows = self._group.commit(packed(appends, self.digest))
         self.wakeups.appended()
         return [verdict_of(row) for row in rows]
 
@@ -233,6 +237,14 @@ class Postgres:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
         return int(self.connections.ask("forget", (conversation_id,))[0][0])
 
+    def erasures(self) -> int:
+        """Return how often something was erased."""
+        return int(self.connections.ask("erasures")[0][0])
+
+    def erased(self, after: int) -> list[UUID]:
+        """Return the conversations of the erasures that come after so many, in order."""
+        return [found for (found,) in self.connections.ask("erased", (Int8(after),))]
+
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
         return keyed_digest(self.connections.digest_key(), text)
@@ -255,6 +267,10 @@ class Postgres:
             wait=self._limits.wait,
             prepared=self._limits.prepared,
         )
+        self._group = GroupCommit(self._ask_appends)
+
+    def _ask_appends(self, requests: Sequence[bytes]) -> list[TupleRow]:
+        return self.connections.ask("append", parameters_of(requests))
 
     def _events(self, name: str, *parameters: object) -> list[RecordedEvent]:
         return list(map(RecordedEvent._make, self.connections.ask(name, parameters)))

@@ -1,6 +1,6 @@
 """The SQL of a dialect: named queries and numbered migrations, read from .sql files.
 
-A file of queries is a sequence of::
+A file of queries, `queries.sql` or `queries_subject.sql`, is a sequence of::
 
     -- name: the_name
     -- One line that says why it is there or what it relies on.
@@ -32,8 +32,13 @@ class Migration(NamedTuple):
 
 @cache
 def load_queries(dialect: str) -> Mapping[str, str]:
-    """Return the named queries of a dialect, without their comments."""
-    return MappingProxyType(parse_queries((_folder(dialect) / "queries.sql").read_text("utf-8")))
+    """Return the named queries of a dialect, without their comments; files `queries*.sql` hold them."""
+    texts = [
+        file.read_text("utf-8")
+        for file in sorted(_folder(dialect).iterdir(), key=lambda file: file.name)
+        if re.fullmatch(r"queries\w*\.sql", file.name)
+    ]
+    return MappingProxyType(parse_queries("".join(texts)))
 
 
 @cache

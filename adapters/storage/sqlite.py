@@ -41,6 +41,7 @@ from hansard.domain.log import (
 __all__ = ["Sqlite", "migrate_sqlite", "open_sqlite"]
 
 _PAGE: Final = 256
+_FORGETTING: Final = ("forget_head", "forget_blobs", "forget_key", "forget_snapshots")
 _told: Final = Told._make
 
 
@@ -188,9 +189,19 @@ class Sqlite:
         with self.file.erasing(conversation_id) as session:
             session.run("forget_events", conversation_id.bytes)
             erased = session.changed()
-            for query in ("forget_head", "forget_blobs", "forget_key", "forget_snapshots"):
+            for query in (*_FORGETTING, "insert_erasure"):
                 session.run(query, conversation_id.bytes)
         return erased
+
+    def erasures(self) -> int:
+        """Return how often something was erased."""
+        (number,) = self._row("last_erasure") or (0,)
+        return int(number)
+
+    def erased(self, after: int) -> list[UUID]:
+        """Return the conversations of the erasures that come after so many, in order."""
+        with self.file.connections.borrowed() as session:
+            return [UUID(bytes=found) for (found,) in session.all("erased", after)]
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""

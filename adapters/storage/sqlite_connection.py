@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, cast
 from weakref import WeakSet
@@ -21,33 +21,33 @@ from hansard.adapters.storage.sqlite_errors import storage_error
 from hansard.domain.errors import StorageError, StorageUnavailable
 
 _MOST_IDLE: Final = 8
-_SQL: Final = load_queries("sqlite")
 
 Row = tuple[Any, ...]
 Value = bytes | int | str | None
 
 
 class Session:
-    """A borrowed connection: runs the named queries of sql/sqlite/queries.sql."""
+    """A borrowed connection: runs the named queries of a dialect."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_sql")
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        """Use a connection that nobody else uses meanwhile."""
+    def __init__(self, connection: apsw.Connection, sql: Mapping[str, str]) -> None:
+        """Use a connection that nobody else uses meanwhile, and these queries."""
+        self._sql = sql
         # Its type hints name collections.abc.Buffer, which Python 3.11 does not have.
         self._connection = cast("Any", connection)
 
     def run(self, query: str, *values: Value) -> None:
         """Run a query for what it does."""
-        self._connection.execute(_SQL[query], values)
+        self._connection.execute(self._sql[query], values)
 
     def one(self, query: str, *values: Value) -> Row | None:
         """Return the first row of a query, or None."""
-        return cast("Row | None", self._connection.execute(_SQL[query], values).fetchone())
+        return cast("Row | None", self._connection.execute(self._sql[query], values).fetchone())
 
     def all(self, query: str, *values: Value) -> list[Row]:
         """Return all rows of a query."""
-        return cast("list[Row]", self._connection.execute(_SQL[query], values).fetchall())
+        return cast("list[Row]", self._connection.execute(self._sql[query], values).fetchall())
 
     def migrate(self, sql: str) -> None:
         """Run the statements of a migration."""
@@ -58,6 +58,12 @@ class Session:
         if self._connection.in_transaction:
             self.run("rollback")
 
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        """Undo what is written inside if an exception leaves it."""
+        with self._connection:
+            yield
+
     def changed(self) -> int:
         """Return how many rows the last query changed."""
         return int(self._connection.changes())
@@ -66,8 +72,12 @@ class Session:
 class Connections:
     """Opens, lends and takes back connections; each thread has the one it borrowed to itself."""
 
-    def __init__(self, path: str, wait: float) -> None:
-        """Open nothing yet; `wait` is how many seconds a statement waits for another's lock."""
+    def __init__(self, path: str, wait: float, dialect: str = "sqlite") -> None:
+        """Open nothing yet; `wait` is how many seconds a statement waits for another's lock.
+
+        `dialect` is the folder of its queries.
+        """
+        self.queries = load_queries(dialect)
         self._path = path
         self._wait = wait
         self._idle: list[apsw.Connection] = []
@@ -145,7 +155,7 @@ class Connections:
             raise storage_error(exc, self._path, 0) from exc
         try:
             connection.set_busy_timeout(round(self._wait * 1000))
-            Session(connection).run("prepare_connection")
+            Session(connection, self.queries).run("prepare_connection")
         except apsw.Error as exc:
             system_errno = connection.system_errno
             connection.close()
@@ -173,7 +183,7 @@ class Loan:
     def __enter__(self) -> Session:
         """Borrow a connection."""
         self._connection = self._connections.take()
-        return Session(self._connection)
+        return Session(self._connection, self._connections.queries)
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         """Give it back; raise a StorageError for an error of SQLite."""

@@ -113,10 +113,11 @@ def test_an_older_schema_asks_to_be_migrated_and_keeps_its_events(
 ) -> None:
     path = tmp_path / "log.db"
     cursor = recorded(path)
-    later = Migration(2, "CREATE TABLE later (one TEXT) STRICT; PRAGMA user_version = 2;")
-    steps = (*load_migrations("sqlite"), later)
+    newest = len(load_migrations("sqlite")) + 1
+    sql = f"CREATE TABLE later (one TEXT) STRICT; PRAGMA user_version = {newest};"
+    steps = (*load_migrations("sqlite"), Migration(newest, sql))
     monkeypatch.setattr(sqlite_file, "load_migrations", {"sqlite": steps}.get)
-    monkeypatch.setattr(sqlite_file, "_SCHEMA", 2)
+    monkeypatch.setattr(sqlite_file, "_SCHEMA", newest)
     refused(path, SchemaOlder, "run hansard migrate")
     migrate_sqlite(path)
     assert read_after(path, replace(cursor, position=0)) == 1

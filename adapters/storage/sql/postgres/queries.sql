@@ -139,6 +139,14 @@ SELECT hansard.sweep_blobs($1)
 -- One transaction: a conversation is forgotten or it is not.
 SELECT hansard.forget($1)
 
+-- name: erasures
+-- Callers that see one tenant only see this too.
+SELECT hansard.erasures()
+
+-- name: erased
+-- A bound role sees those of its tenant.
+SELECT conversation_id FROM hansard.erasure WHERE number > $1 ORDER BY number
+
 -- name: stored_events
 -- For `eventsourcing`; erased events have no state and are left out.
 SELECT version, type, body FROM hansard.event

@@ -215,6 +215,18 @@ UPDATE conversation_head SET forgotten = 1, open_calls = '{}' WHERE conversation
 -- They repeat what the events said.
 DELETE FROM snapshot WHERE originator_id = ?;
 
+-- name: insert_erasure
+-- Numbered without gaps, for nothing is ever deleted here.
+INSERT INTO erasure (conversation_id) VALUES (?);
+
+-- name: last_erasure
+-- How many there were.
+SELECT coalesce(max(number), 0) FROM erasure;
+
+-- name: erased
+-- What views have to do after the log.
+SELECT conversation_id FROM erasure WHERE number > ? ORDER BY number;
+
 -- name: stored_events
 -- An aggregate of `eventsourcing`, without what was erased.
 SELECT version, type, body FROM event

@@ -1,0 +1,198 @@
+-- Views: what is folded of the log and kept, who keeps it up to date, and what erasure does to it.
+--
+-- PARTS. A shard is divided by conversation (the last byte of its id) into meta.parts parts. A worker
+-- leases parts: hansard.part says whose a part is and until when, by the server's clock; its epoch
+-- rises with each change of hands. How far a build of a view has come in a part is its checkpoint,
+-- and its rows and its checkpoint change in one transaction: the UPDATE names the position that the
+-- worker began at and the epoch of its lease, and changes no row if either is another by now.
+--
+-- GENERATIONS. Every row of a view belongs to a generation of it. One is live: it is what is read. A
+-- rebuild makes the next one beside it from position 1 on; when it has caught up they are switched.
+--
+-- ERASING. hansard.forget takes what it erases out of every view in its own transaction. A worker may
+-- have read it just before: so a worker's transaction holds the erasure lock in share mode, and goes
+-- back if hansard.erasure has grown since it read. A view's table is hansard.view_<name>.
+
+ALTER TABLE hansard.meta ADD COLUMN parts smallint NOT NULL DEFAULT 4 CHECK (parts > 0);
+
+-- Whom the worker feeds and why not: `stopped` says what made a view stand still, in our own words.
+CREATE TABLE hansard.view (
+    name text PRIMARY KEY,
+    paused boolean NOT NULL DEFAULT false,
+    stopped text,
+    resumed_at bigint NOT NULL DEFAULT 0
+);
+
+CREATE TABLE hansard.generation (
+    view text NOT NULL REFERENCES hansard.view,
+    number integer NOT NULL,
+    revision integer NOT NULL,              -- of the fold that makes its rows
+    status text NOT NULL CHECK (status IN ('building', 'live', 'retired')),
+    began_at bigint NOT NULL DEFAULT hansard.clock(),
+    switched_at bigint,
+    PRIMARY KEY (view, number)
+);
+CREATE UNIQUE INDEX generation_live ON hansard.generation (view) WHERE status = 'live';
+CREATE UNIQUE INDEX generation_building ON hansard.generation (view) WHERE status = 'building';
+
+CREATE TABLE hansard.part (
+    shard smallint NOT NULL,
+    part smallint NOT NULL,
+    owner text,
+    epoch bigint NOT NULL DEFAULT 0,
+    leased_until bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (shard, part)
+) WITH (fillfactor = 50);
+
+CREATE TABLE hansard.checkpoint (
+    view text NOT NULL,
+    generation integer NOT NULL,
+    shard smallint NOT NULL,
+    part smallint NOT NULL,
+    position bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (view, generation, shard, part),
+    FOREIGN KEY (view, generation) REFERENCES hansard.generation ON DELETE CASCADE
+) WITH (fillfactor = 50);
+
+-- Who is at work: how many share the parts.
+CREATE TABLE hansard.worker (
+    name text PRIMARY KEY,
+    seen_at bigint NOT NULL
+);
+
+-- An event that a view could not fold: its conversation waits behind it, in this view. Tried again at
+-- `retry_at`; null waits for a person. `error` tells nothing of what was said.
+CREATE TABLE hansard.parked (
+    view text NOT NULL,
+    generation integer NOT NULL,
+    conversation_id uuid NOT NULL,
+    tenant uuid NOT NULL,
+    shard smallint NOT NULL,
+    part smallint NOT NULL,
+    position bigint NOT NULL,
+    version bigint NOT NULL,
+    type text NOT NULL,
+    kind text NOT NULL,
+    error text NOT NULL,
+    attempts integer NOT NULL,
+    parked_at bigint NOT NULL,
+    retry_at bigint,
+    PRIMARY KEY (view, generation, conversation_id),
+    FOREIGN KEY (view, generation) REFERENCES hansard.generation ON DELETE CASCADE
+);
+
+-- Every hansard.forget, numbered from 1 without gaps.
+CREATE TABLE hansard.erasure (
+    number bigint PRIMARY KEY,
+    conversation_id uuid NOT NULL,
+    tenant uuid NOT NULL,
+    erased_at bigint NOT NULL
+);
+
+INSERT INTO hansard.part (shard, part)
+SELECT s, p FROM hansard.meta AS m,
+    generate_series(0, m.shards - 1) AS s, generate_series(0, m.parts - 1) AS p;
+
+-- How often hansard.forget was called to effect; callers that see one tenant only see this too.
+CREATE FUNCTION hansard.erasures() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+RETURN (SELECT coalesce(max(e.number), 0) FROM hansard.erasure AS e);
+
+-- Take what is erased out of the views, and note the erasure. Called in hansard.forget alone. Each view
+-- brings its function hansard.forget_in_view_<name>(conversation).
+CREATE FUNCTION hansard.forget_in_views(of_conversation uuid, of_tenant uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    forgetter name;
+BEGIN
+    INSERT INTO hansard.erasure (number, conversation_id, tenant, erased_at)
+    SELECT coalesce(max(e.number), 0) + 1, of_conversation, of_tenant, hansard.clock()
+    FROM hansard.erasure AS e;
+    FOR forgetter IN
+        SELECT p.proname FROM pg_proc AS p
+        WHERE p.pronamespace = 'hansard'::regnamespace AND p.proname LIKE 'forget\_in\_view\_%'
+    LOOP
+        EXECUTE format('SELECT hansard.%I($1)', forgetter) USING of_conversation;
+    END LOOP;
+    -- What could not be folded says nothing any more, which can be.
+    UPDATE hansard.parked AS p SET retry_at = 0 WHERE p.conversation_id = of_conversation;
+END $$;
+
+-- Erase what a conversation says, for good: in the log, then in every view; return how many events
+-- were erased. The erasure lock comes before the shard's, so that no writer of the shard waits while
+-- workers finish what they have read.
+ALTER FUNCTION hansard.forget(uuid) RENAME TO forget_in_log;
+CREATE FUNCTION hansard.forget(of_conversation uuid) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    bound uuid := hansard.bound_tenant();
+    of_tenant uuid;
+    erased bigint;
+BEGIN
+    SELECT known.tenant INTO of_tenant FROM (
+        SELECT h.tenant FROM hansard.conversation_head AS h
+        WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
+        UNION ALL
+        SELECT k.tenant FROM hansard.conversation_key AS k
+        WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
+        UNION ALL
+        SELECT b.tenant FROM hansard.blob AS b
+        WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
+    ) AS known LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    PERFORM pg_advisory_xact_lock(1212239443, -2);
+    erased := hansard.forget_in_log(of_conversation);
+    PERFORM hansard.forget_in_views(of_conversation, of_tenant);
+    RETURN erased;
+END $$;
+
+---------------------------------------------------------------------------------------------------
+-- Roles
+---------------------------------------------------------------------------------------------------
+
+ALTER TABLE hansard.parked ENABLE ROW LEVEL SECURITY;
+ALTER TABLE hansard.erasure ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON hansard.parked
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+CREATE POLICY own ON hansard.erasure
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+
+-- Let every role that was admitted before read what a migration adds; each one ends with it.
+CREATE FUNCTION hansard.renew_admissions() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    admitted name;
+BEGIN
+    FOR admitted IN
+        SELECT DISTINCT g.grantee FROM information_schema.role_table_grants AS g
+        WHERE g.table_schema = 'hansard' AND g.table_name = 'event'
+            AND g.privilege_type = 'SELECT' AND g.grantee <> current_user AND g.grantee <> 'PUBLIC'
+    LOOP
+        EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA hansard TO %I', admitted);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION hansard.forget(uuid) TO %I', admitted);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION hansard.erasures() TO %I', admitted);
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION hansard.forget_in_log(uuid) FROM %I', admitted);
+    END LOOP;
+END $$;
+
+-- Let a role keep views up to date too: that of workers, and of who pauses, retries and rebuilds.
+CREATE FUNCTION hansard.admit_worker(newcomer name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    kept name;
+BEGIN
+    PERFORM hansard.admit(newcomer, NULL);
+    FOR kept IN
+        SELECT t.table_name FROM information_schema.tables AS t
+        WHERE t.table_schema = 'hansard' AND (
+            t.table_name IN ('view', 'generation', 'part', 'checkpoint', 'worker', 'parked')
+            OR t.table_name LIKE 'view\_%')
+    LOOP
+        EXECUTE format('GRANT INSERT, UPDATE, DELETE ON hansard.%I TO %I', kept, newcomer);
+    END LOOP;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA hansard FROM PUBLIC;
+SELECT hansard.renew_admissions();

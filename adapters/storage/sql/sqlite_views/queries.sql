@@ -1,0 +1,25 @@
+-- The control tables of views: 001_views.sql explains them.
+
+-- name: prepare_connection
+-- FULL syncs the write-ahead log at every commit; secure_delete overwrites what is erased.
+PRAGMA synchronous = FULL;
+PRAGMA secure_delete = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA temp_store = MEMORY;
+
+-- name: begin
+-- The write lock is taken at once, so that a commit can no longer fail for it.
+BEGIN IMMEDIATE;
+
+-- name: commit
+-- Rows and checkpoint at once.
+COMMIT;
+
+-- name: rollback
+-- After an error nothing of the transaction stays.
+ROLLBACK;
+
+-- name: blocked
+-- ?1 view, ?2 generation, ?3 conversations as a JSON array: those that wait behind a parked event.
+SELECT conversation_id FROM parked
+WHERE view = ?1 AND generation = ?2 AND conversation_id IN (SELECT value FROM json_each(?3));

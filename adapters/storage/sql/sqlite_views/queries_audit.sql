@@ -1,0 +1,50 @@
+-- The view `audit`; every view has these queries, named <view>_known and so on.
+
+-- name: audit_known
+-- ?1 generation, ?2 the keys as a JSON array.
+SELECT json_object('tenant', tenant, 'conversation_id', v.conversation_id, 'version', v.version,
+  'shard', shard, 'position', position, 'recorded_at', recorded_at, 'occurred_at', occurred_at,
+  'actor', actor, 'type', v.type, 'api', api, 'model', model, 'tool', tool)
+FROM json_each(?2) AS k JOIN view_audit AS v ON generation = ?1
+  AND v.conversation_id = k.value ->> 'conversation_id' AND v.version = k.value ->> 'version';
+
+-- name: audit_put
+-- ?1 generation, ?2 the rows as a JSON array, ?3 shard, ?4 part: for views that keep their rows so.
+INSERT INTO view_audit
+SELECT ?1, value ->> 'tenant', value ->> 'conversation_id', value ->> 'version', value ->> 'shard',
+  value ->> 'position', value ->> 'recorded_at', value ->> 'occurred_at', value ->> 'actor',
+  value ->> 'type', value ->> 'api', value ->> 'model', value ->> 'tool'
+FROM json_each(?2) WHERE ?3 IS NOT NULL AND ?4 IS NOT NULL
+ON CONFLICT (generation, conversation_id, version) DO UPDATE
+SET api = excluded.api, model = excluded.model, tool = excluded.tool;
+
+-- name: audit_drop
+-- No row of it is ever dropped.
+DELETE FROM view_audit WHERE generation = ?1 AND (conversation_id, version) IN (
+  SELECT value ->> 'conversation_id', value ->> 'version' FROM json_each(?2));
+
+-- name: audit_sweep
+-- Rows of a retired generation, ?2 at most: it is done when none went.
+DELETE FROM view_audit WHERE (generation, conversation_id, version) IN (
+  SELECT generation, conversation_id, version FROM view_audit WHERE generation = ?1 LIMIT ?2);
+
+-- name: audit_forget
+-- Of a conversation that was erased, that something was done stays.
+UPDATE view_audit SET api = NULL, model = NULL, tool = NULL WHERE conversation_id = ?1;
+
+-- name: audit_page
+-- ?1 generation, ?2 tenant, ?3 the filters and ?4 the key after which it goes on, JSON objects, ?5 limit.
+SELECT json_object('tenant', tenant, 'conversation_id', conversation_id, 'version', version,
+  'shard', shard, 'position', position, 'recorded_at', recorded_at, 'occurred_at', occurred_at,
+  'actor', actor, 'type', type, 'api', api, 'model', model, 'tool', tool)
+FROM view_audit
+WHERE generation = ?1 AND tenant = ?2
+  AND position < coalesce(?4 ->> 'position', 9223372036854775807)
+  AND conversation_id = coalesce(?3 ->> 'conversation_id', conversation_id)
+  AND (?3 ->> 'actor' IS NULL OR actor = ?3 ->> 'actor')
+  AND (?3 ->> 'type' IS NULL OR type = ?3 ->> 'type')
+  AND (?3 ->> 'model' IS NULL OR model = ?3 ->> 'model')
+  AND (?3 ->> 'tool' IS NULL OR tool = ?3 ->> 'tool')
+  AND recorded_at >= coalesce(?3 ->> 'since', 0)
+  AND recorded_at < coalesce(?3 ->> 'until', 9223372036854775807)
+ORDER BY position DESC LIMIT ?5;

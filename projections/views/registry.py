@@ -1,0 +1,12 @@
+"""The views that there are, by name: the one table that everything else goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from hansard.projections.views.audit import AUDIT
+from hansard.projections.views.view import View
+
+VIEWS: Final[Mapping[str, View]] = {view.name: view for view in (AUDIT,)}
+"""Each maintained view."""

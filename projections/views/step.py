@@ -1,0 +1,140 @@
+"""One step of a view: what it has not folded yet becomes rows, and what fails is told apart.
+
+All conversations of a step are folded and written together. Where one of them fails, it is done
+again alone, event by event, so that everything before the failing event is kept, and nothing of
+the others is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+from uuid import UUID
+
+from hansard.domain.errors import HansardError, StorageError
+from hansard.domain.log import RecordedEvent
+from hansard.projections.views.view import Changes, Feed, Passage, Row
+
+
+class Unwritable(Exception):
+    """The database refuses a value of a row; nothing of these changes was written."""
+
+
+class Rows(Protocol):
+    """The rows of views inside one transaction."""
+
+    def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
+        """Return those of these conversations that wait behind a parked event."""
+        ...
+
+    def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
+        """Return the rows of these keys that are there, each with its `conversation_id`."""
+        ...
+
+    def write(self, feed: Feed, changes: Changes) -> None:
+        """Write changes, all or none; Unwritable where the database refuses a value."""
+        ...
+
+    def savepoint(self) -> AbstractContextManager[None]:
+        """Undo what is written inside if an exception leaves it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An event that a view could not fold or write. `error` tells nothing of what was said."""
+
+    tenant: UUID
+    event: RecordedEvent
+    kind: str
+    error: str
+
+
+def step(feed: Feed, found: Sequence[Passage], rows: Rows) -> list[Failure]:
+    """Fold passages into rows, and return the first failure of each conversation that has one.
+
+    What comes behind a failure, and behind an event that is parked already, is left out. Raises
+    StorageError where the database itself fails.
+    """
+    held = rows.blocked(feed, [passage.conversation_id for passage in found])
+    free = [passage for passage in found if passage.conversation_id not in held]
+    if not free:
+        return []
+    folded, doubtful = _folded(feed, free, rows)
+    try:
+        rows.write(feed, _together(folded))
+    except Unwritable:
+        doubtful = free
+    failures = (_one_by_one(feed, passage, rows) for passage in doubtful)
+    return [failure for failure in failures if failure is not None]
+
+
+def _folded(
+    feed: Feed, found: Sequence[Passage], rows: Rows
+) -> tuple[list[Changes], list[Passage]]:
+    """Return the changes of the passages that fold, and the passages that do not."""
+    known = _by_conversation(feed, found, rows)
+    folded: list[Changes] = []
+    doubtful: list[Passage] = []
+    for passage in found:
+        try:
+            changes = feed.view.fold(passage, known.get(str(passage.conversation_id), ()))
+        except Exception:  # noqa: BLE001 - whatever a fold raises: its event is looked for alone
+            doubtful.append(passage)
+        else:
+            folded.append(changes)
+    return folded, doubtful
+
+
+def _by_conversation(feed: Feed, found: Sequence[Passage], rows: Rows) -> dict[str, list[Row]]:
+    keys: list[Row] = []
+    for passage in found:
+        keys += _wanted(feed, passage)
+    known: dict[str, list[Row]] = {}
+    for row in rows.known(feed, keys) if keys else ():
+        known.setdefault(row["conversation_id"], []).append(row)
+    return known
+
+
+def _wanted(feed: Feed, passage: Passage) -> list[Row]:
+    try:
+        return feed.view.wanted(passage)
+    except Exception:  # noqa: BLE001 - the same failure shows again where it is looked for
+        return []
+
+
+def _one_by_one(feed: Feed, passage: Passage, rows: Rows) -> Failure | None:
+    for event in passage.events:
+        alone = replace(passage, events=(event,))
+        try:
+            keys = feed.view.wanted(alone)
+            changes = feed.view.fold(alone, rows.known(feed, keys) if keys else ())
+            rows.write(feed, changes)
+        except StorageError:
+            raise
+        except Exception as exc:  # noqa: BLE001 - whatever a fold raises is told, and parked
+            return Failure(passage.tenant, event, type(exc).__name__, _told(exc))
+    return None
+
+
+def _together(folded: Sequence[Changes]) -> Changes:
+    return Changes(
+        tuple(row for changes in folded for row in changes.put),
+        tuple(row for changes in folded for row in changes.drop),
+    )
+
+
+def _told(error: Exception) -> str:
+    """Return what may be shown of an error: our own words, else only where it was raised."""
+    if isinstance(error, HansardError):
+        return str(error)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return type(error).__name__
+    place = Path(trace.tb_frame.f_code.co_filename).name
+    return f"{type(error).__name__} at {place}:{trace.tb_lineno}"

@@ -1,0 +1,100 @@
+"""What a view is: which events it takes, which of its rows it has to know, and what it writes.
+
+A view is pure. It never reads the log nor a database: it is given the events of one conversation
+and the rows that it asked for, and says which rows to put and which to drop. Rows are JSON objects;
+the SQL of a database says what becomes of them (adapters/storage/sql/*/queries_<view>.sql).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+from uuid import UUID
+
+from hansard.domain.log import RecordedEvent
+
+Row = dict[str, Any]
+"""A row as a JSON object: ids as text, times in microseconds since 1970-01-01 UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Events of one conversation that a view has not folded yet, in order of version."""
+
+    tenant: UUID
+    conversation_id: UUID
+    events: tuple[RecordedEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a fold makes of rows: `put` writes them or adds to them, `drop` takes them away.
+
+    What is dropped goes first.
+    """
+
+    put: tuple[Row, ...] = ()
+    drop: tuple[Row, ...] = ()
+
+
+NOTHING = Changes()
+"""No row changes."""
+
+
+class View(Protocol):
+    """A fold of the log into rows.
+
+    Folding a passage at once, or its events one after the other with what was written in between,
+    gives the same rows. Erased events say nothing but that they were.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return its word, which its tables and queries bear too."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """Return the number of its fold: another one makes other rows of the same events."""
+        ...
+
+    @property
+    def strict(self) -> bool:
+        """Return whether it stands still at an event that it cannot fold, rather than park it."""
+        ...
+
+    @property
+    def types(self) -> frozenset[str]:
+        """Return the stored names of the events that it takes; none means all."""
+        ...
+
+    def wanted(self, passage: Passage) -> list[Row]:
+        """Return the keys of the rows that folding a passage has to know; each has the id."""
+        ...
+
+    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+        """Return what a passage changes; `known` are the rows that it wanted and that are there."""
+        ...
+
+
+class Feed(NamedTuple):
+    """A view's build that is fed: the live one, or one that is being built beside it."""
+
+    view: View
+    generation: int
+
+
+def takes(view: View, event: RecordedEvent) -> bool:
+    """Whether a view folds an event."""
+    return not view.types or event.type in view.types
+
+
+def storable(text: str) -> str:
+    """Return a text as every database stores it: without NUL and without lone surrogates."""
+    whole = text.replace("\0", "\ufffd")
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        return whole.encode("utf-8", "replace").decode()
+    return whole

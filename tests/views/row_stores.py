@@ -1,0 +1,161 @@
+"""Stores of view rows for tests: a step on each database, and what its page query then shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+from uuid import UUID
+
+import psycopg
+from psycopg import RawCursor
+from pydantic_core import from_json, to_json
+
+from hansard.adapters.storage.postgres import migrate
+from hansard.adapters.storage.postgres_connections import conninfo, fetched
+from hansard.adapters.storage.queries import load_migrations
+from hansard.adapters.storage.sqlite_connection import Connections
+from hansard.adapters.views.postgres_rows import PostgresRows
+from hansard.adapters.views.sqlite_rows import SqliteRows
+from hansard.domain.log import Cursor, RecordedEvent
+from hansard.projections.views.passages import passages
+from hansard.projections.views.step import Failure, Rows, step
+from hansard.projections.views.view import Feed, Row, View
+from tests.postgres_server import VERSIONS, server
+
+
+class RowStore(Protocol):
+    """Rows of generation 1 of views."""
+
+    def step(self, view: View, events: Iterable[RecordedEvent]) -> list[Failure]:
+        """Fold events into rows in one transaction."""
+        ...
+
+    def page(
+        self,
+        view: View,
+        tenant: UUID,
+        *,
+        limit: int = 1000,
+        after: Row | None = None,
+        **filters: object,
+    ) -> list[Row]:
+        """What the view's page query shows."""
+        ...
+
+    def forget(self, view: View, conversation_id: UUID) -> None:
+        """What erasing a conversation does to the rows."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class SqliteStore:
+    connections: Connections
+
+    def step(self, view: View, events: Iterable[RecordedEvent]) -> list[Failure]:
+        with self.connections.transaction() as session:
+            return _stepped(view, events, SqliteRows(session))
+
+    def page(
+        self,
+        view: View,
+        tenant: UUID,
+        *,
+        limit: int = 1000,
+        after: Row | None = None,
+        **filters: object,
+    ) -> list[Row]:
+        asked = (1, str(tenant), _json(filters), _json(after or {}), limit)
+        with self.connections.borrowed() as session:
+            rows = session.all(f"{view.name}_page", *asked)
+        return [cast("Row", from_json(text)) for (text,) in rows]
+
+    def forget(self, view: View, conversation_id: UUID) -> None:
+        with self.connections.transaction() as session:
+            session.run(f"{view.name}_forget", str(conversation_id))
+
+    def close(self) -> None:
+        self.connections.close()
+
+
+@dataclass
+class PostgresStore:
+    version: str
+    url: str
+    connection: psycopg.Connection[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.connection = psycopg.connect(
+            conninfo(self.url), autocommit=True, cursor_factory=RawCursor
+        )
+
+    def step(self, view: View, events: Iterable[RecordedEvent]) -> list[Failure]:
+        with self.connection.transaction():
+            return _stepped(view, events, PostgresRows(self.connection, 0, 0))
+
+    def page(
+        self,
+        view: View,
+        tenant: UUID,
+        *,
+        limit: int = 1000,
+        after: Row | None = None,
+        **filters: object,
+    ) -> list[Row]:
+        asked = (1, tenant, _json(filters), _json(after or {}), limit)
+        return [row for (row,) in fetched(self.connection, f"{view.name}_page", asked)]
+
+    def forget(self, view: View, conversation_id: UUID) -> None:
+        self.connection.execute(
+            cast("Any", f"SELECT hansard.forget_in_view_{view.name}($1)"), (conversation_id,)
+        )
+
+    def close(self) -> None:
+        self.connection.close()
+        server(self.version).drop(self.url)
+
+
+def _sqlite(folder: Path) -> RowStore:
+    connections = Connections(str(folder / "views.db"), 10.0, "sqlite_views")
+    with connections.transaction() as session:
+        for migration in load_migrations("sqlite_views"):
+            session.migrate(migration.sql)
+    return SqliteStore(connections)
+
+
+def _postgres(_: Path) -> RowStore:
+    version = VERSIONS[-1]
+    return PostgresStore(version, server(version).create("log", migrate))
+
+
+ROW_STORES: dict[str, Callable[[Path], RowStore]] = {"sqlite": _sqlite, "postgres": _postgres}
+
+
+def everything(log: Any) -> list[RecordedEvent]:
+    """All events of a log, shard by shard."""
+    return [event for end in log.cursors() for event in _shard(log, end)]
+
+
+def _shard(log: Any, end: Cursor) -> list[RecordedEvent]:
+    return cast("list[RecordedEvent]", log.read_log(Cursor(end.incarnation, end.shard, 0), 10**6))
+
+
+def _stepped(view: View, events: Iterable[RecordedEvent], rows: Rows) -> list[Failure]:
+    return step(Feed(view, 1), passages(events, view), rows)
+
+
+def _json(value: object) -> str:
+    return to_json(value).decode()
+
+
+def in_pieces(events: Sequence[RecordedEvent], sizes: Sequence[int]) -> list[list[RecordedEvent]]:
+    """Cut events into consecutive pieces of these sizes; what is left over is the last piece."""
+    pieces: list[list[RecordedEvent]] = []
+    start = 0
+    for size in sizes:
+        pieces.append(list(events[start : start + size]))
+        start += size
+    return [piece for piece in (*pieces, list(events[start:])) if piece]
