@@ -43,7 +43,7 @@ from hansard.adapters.storage.eventsourcing_recorders import (
 )
 from hansard.adapters.storage.eventsourcing_store import Appender, Within
 from hansard.adapters.storage.postgres import Postgres, open_postgres
-from hansard.adapters.storage.postgres_batch import parameters_of, verdict_of
+from hansard.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
 from hansard.adapters.storage.postgres_connections import fetched
 from hansard.adapters.storage.subscription import Wakeups
 from hansard.domain.log import Append, Verdict
@@ -155,5 +155,5 @@ def _append(
 ) -> list[Verdict]:
     if not appends:
         return []
-    rows = fetched(connection, "append", parameters_of(appends, digest))
+    rows = fetched(connection, "append", parameters_of(packed(appends, digest)))
     return [verdict_of(row) for row in rows]

@@ -75,9 +75,14 @@ class RequestsDumper(Dumper):
         return obj
 
 
-def parameters_of(appends: Sequence[Append], digest: Callable[[str], bytes]) -> tuple[Requests]:
-    """Return the argument of hansard.append; `digest` makes keyed digests of once-names."""
-    return (Requests(_array(_OURS, [_request(append, digest) for append in appends])),)
+def packed(appends: Sequence[Append], digest: Callable[[str], bytes]) -> list[bytes]:
+    """Return each append as a hansard.request; `digest` makes keyed digests of once-names."""
+    return [_request(append, digest) for append in appends]
+
+
+def parameters_of(requests: Sequence[bytes]) -> tuple[Requests]:
+    """Return packed requests, of whatever callers, as the argument of hansard.append."""
+    return (Requests(_array(_OURS, requests)),)
 
 
 def verdict_of(row: TupleRow) -> Verdict:
@@ -148,7 +153,7 @@ def _event(event: NewEvent, digest: Callable[[str], bytes]) -> bytes:
     )
 
 
-def _array(element: int, items: list[bytes]) -> bytes:
+def _array(element: int, items: Sequence[bytes]) -> bytes:
     """Return a one-dimensional array as array_recv() of the server reads it."""
     if not items:
         return _NO_ITEMS(0, 0, element)

@@ -8,7 +8,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.storage.postgres import Postgres, open_postgres
-from hansard.adapters.storage.postgres_batch import parameters_of, verdict_of
+from hansard.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
 from hansard.adapters.storage.postgres_connections import fetched
 from hansard.domain.log import Forgotten, Recorded
 from tests.factories import TENANT, appending, prompt, started
@@ -41,7 +41,7 @@ def until_it_waits(log: Postgres, forgetting: Future[int]) -> None:
 def test_an_append_that_is_being_written_is_forgotten_too(log: Postgres) -> None:
     conversation = uuid4()
     log.append([appending(conversation, started())])
-    late = parameters_of([appending(conversation, prompt("swordfish"))], log.digest)
+    late = parameters_of(packed([appending(conversation, prompt("swordfish"))], log.digest))
     with ThreadPoolExecutor(1) as pool:
         with log.connections.transaction() as connection:
             assert verdict_of(fetched(connection, "append", late)[0]) == Recorded(2, 2, 2)

@@ -1,0 +1,177 @@
+"""Appends of one process that share a commit, so that many of them cost one call and one flush.
+
+There is no thread for it. Who finds nobody committing leads: it commits at once, on its own thread.
+Who comes meanwhile waits, and the first of them leads next, with all that wait by then: a batch. So
+batches grow with the load, and a lone caller waits for nobody and is handed nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import islice
+from typing import Any, Final, TypeAlias
+
+from hansard.domain.errors import HansardError, StorageBusy, StorageFull, StorageUnavailable
+
+MOST_REQUESTS: Final = 64
+"""How many requests a shared commit holds at most."""
+
+MOST_BYTES: Final = 1 << 20
+"""How many bytes the requests of a shared commit have at most; a larger one goes by itself."""
+
+Row: TypeAlias = tuple[Any, ...]
+"""What the log answers to one request."""
+
+Ask: TypeAlias = Callable[[Sequence[bytes]], list[Row]]
+"""Commits packed requests, in one call, and returns a row for each, in order."""
+
+SHARED_FATE: Final = (StorageUnavailable, StorageBusy, StorageFull)
+"""Errors that say nothing of the requests: whoever shares the commit shares them."""
+
+
+class _Turn(Enum):
+    """What a caller is to do by itself."""
+
+    LEAD = "commit the next batch"
+    ALONE = "ask again, for this caller alone"
+
+
+@dataclass(eq=False, slots=True)
+class _Caller:
+    """A caller and what it is told: to do something, or its rows, or the error of its batch."""
+
+    requests: Sequence[bytes]
+    told: _Turn | list[Row] | HansardError | None = None
+    batch: Sequence[_Caller] = ()
+    _woken: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._woken.acquire()
+
+    def tell(self, told: _Turn | list[Row] | HansardError) -> None:
+        """Wake the caller up; the first that it is told holds."""
+        if self.told is None:
+            self.told = told
+        if self._woken.locked():
+            self._woken.release()
+
+    def wait(self) -> None:
+        self._woken.acquire()
+
+
+class GroupCommit:
+    """Commits the requests of many threads, a batch at a time, in the order in which they came."""
+
+    def __init__(self, ask: Ask) -> None:
+        """Commit by `ask`, which raises a HansardError where it cannot."""
+        self._ask = ask
+        self._lock = threading.Lock()
+        # The leader is among those that wait until it takes its batch, itself at the head.
+        self._waiting: deque[_Caller] = deque()
+        self._leader: _Caller | None = None
+
+    def commit(self, requests: Sequence[bytes]) -> list[Row]:
+        """Return the rows of a caller's requests, once they are committed.
+
+        A batch that fails for one of its requests is asked again, each caller's requests alone. Of
+        what `ask` raises for all of them each caller gets an error of its own. A caller that is
+        interrupted does not disturb the others; whether its requests are committed is not known.
+        """
+        if is_large(requests):
+            return self._ask(requests)
+        caller = _Caller(requests)
+        try:
+            if not self._leads_at_once(caller):
+                caller.wait()
+            return self._outcome(caller)
+        except BaseException:
+            self._leave(caller)
+            raise
+
+    def _leads_at_once(self, caller: _Caller) -> bool:
+        with self._lock:
+            self._waiting.append(caller)
+            if self._leader is not None:
+                return False
+            self._leader = caller
+            caller.told = _Turn.LEAD
+            return True
+
+    def _outcome(self, caller: _Caller) -> list[Row]:
+        match caller.told:
+            case _Turn.LEAD:
+                return self._lead(caller)
+            case _Turn.ALONE | None:
+                return self._ask(caller.requests)
+            case HansardError() as error:
+                raise type(error)(str(error)) from error
+            case rows:
+                return rows
+
+    def _lead(self, leader: _Caller) -> list[Row]:
+        self._take_batch(leader)
+        try:
+            rows = self._ask([request for caller in leader.batch for request in caller.requests])
+        except SHARED_FATE as error:
+            self._end(leader, error)
+            raise
+        except Exception:
+            if len(leader.batch) == 1:
+                raise
+            self._end(leader, _Turn.ALONE)
+            return self._ask(leader.requests)
+        # The next batch is on its way before this one is handed out.
+        self._hand_on(leader)
+        at = 0
+        for caller in leader.batch:
+            caller.tell(rows[at : at + len(caller.requests)])
+            at += len(caller.requests)
+        return rows[: len(leader.requests)]
+
+    def _take_batch(self, leader: _Caller) -> None:
+        with self._lock:
+            count = fitting(caller.requests for caller in self._waiting)
+            leader.batch = tuple(islice(self._waiting, count))
+            for _ in leader.batch:
+                self._waiting.popleft()
+
+    def _end(self, leader: _Caller, told: _Turn | HansardError) -> None:
+        self._hand_on(leader)
+        for caller in leader.batch:
+            caller.tell(told)
+
+    def _hand_on(self, leader: _Caller) -> None:
+        with self._lock:
+            if self._leader is leader:
+                self._leader = self._waiting[0] if self._waiting else None
+            if self._leader is not None:
+                self._leader.tell(_Turn.LEAD)
+
+    def _leave(self, caller: _Caller) -> None:
+        """See to it that nobody waits for a caller that is interrupted, wherever it was."""
+        with self._lock:
+            gone = {caller, *caller.batch}
+            for one in [one for one in self._waiting if one in gone]:
+                self._waiting.remove(one)
+        self._end(caller, _Turn.ALONE)
+
+
+def is_large(requests: Sequence[bytes]) -> bool:
+    """Whether requests fill a commit of their own."""
+    return len(requests) > MOST_REQUESTS or sum(map(len, requests)) > MOST_BYTES
+
+
+def fitting(callers: Iterable[Sequence[bytes]]) -> int:
+    """Return how many callers' requests fit a shared commit: those at the head, one at least."""
+    fit = requests = size = 0
+    for own in callers:
+        requests += len(own)
+        size += sum(map(len, own))
+        if fit and (requests > MOST_REQUESTS or size > MOST_BYTES):
+            break
+        fit += 1
+    return fit
