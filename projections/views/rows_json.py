@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import to_json
 
@@ -26,8 +26,9 @@ def _cleaned(value: Any) -> Any:
         case str():
             return storable(value)
         case dict():
-            return {key: _cleaned(held) for key, held in value.items()}
+            members = cast("dict[str, Any]", value)
+            return {storable(key): _cleaned(held) for key, held in members.items()}
         case list() | tuple():
-            return [_cleaned(held) for held in value]
+            return [_cleaned(held) for held in cast("list[Any]", value)]
         case _:
             return value
