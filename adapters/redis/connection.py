@@ -1,0 +1,122 @@
+"""A Redis that may be slow, full, flushed or gone: it is asked briefly, and nobody depends on it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias, cast
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from hansard.adapters.redis.breaker import Breaker
+from hansard.domain.errors import InvalidInput
+
+Command: TypeAlias = tuple[str | bytes | int, ...]
+"""A command of Redis, word by word."""
+
+CONNECT_SECONDS: Final = 0.2
+"""How long a connection may take; within a data centre it takes a millisecond."""
+
+ANSWER_SECONDS: Final = 0.2
+"""How long an answer may take; where rendering or the log itself is quicker, Redis is of no use."""
+
+PATIENT_SECONDS: Final = 0.25
+"""How long a patient question may wait at the server for something to happen."""
+
+FAILURES: Final = (redis.RedisError, OSError)
+"""What a Redis does that is of no use: refuses, is silent, breaks off, is full, is another's."""
+
+
+class Connection:
+    """The connections of one process to a Redis. Safe for threads; a forked child has its own.
+
+    `shown` is its URL without a password.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Connect when it is first asked; InvalidInput where the URL is none of a Redis."""
+        self._quick = client_of(url, ANSWER_SECONDS)
+        # Longer by as much as an answer may take, and some: it answers late, not never.
+        self._patient = client_of(url, PATIENT_SECONDS + 4 * ANSWER_SECONDS)
+        self.shown = _shown(url, self._quick)
+        self.breaker = Breaker(self.shown)
+        self._url = url
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    def ask(
+        self,
+        *commands: Command,
+        insists: bool = False,
+        is_patient: bool = False,
+        may_be_refused: bool = False,
+    ) -> list[Any] | None:
+        """Return the answers to commands, sent in one go; None if the Redis is of no use now.
+
+        It never raises for what the Redis does. One that failed is left alone for a while, unless
+        the caller `insists`. A patient command waits at the server, up to PATIENT_SECONDS. A
+        command that the Redis refuses is a failure, or an answer where it `may_be_refused`.
+        """
+        if self._closed or not (insists or self.breaker.lets_ask()):
+            return None
+        client = self._patient if is_patient else self._quick
+        try:
+            answers = _answers(client, commands, may_be_refused=may_be_refused)
+        except FAILURES as error:
+            if not self._closed:
+                self.breaker.failed(error)
+            return None
+        self.breaker.answered()
+        return answers
+
+    def listening(self) -> Any:
+        """Return a client of its own for who listens; its errors are FAILURES."""
+        return client_of(self._url, PATIENT_SECONDS + 4 * ANSWER_SECONDS)
+
+    def close(self) -> None:
+        """Let go of the connections; from then on nothing is asked."""
+        self._closed = True
+        for client in (self._quick, self._patient):
+            client.connection_pool.disconnect(inuse_connections=False)
+
+
+def client_of(url: str, seconds: float) -> Any:
+    """Return a client that waits so long for an answer; its own type hints leave most unknown.
+
+    InvalidInput where the URL is none of a Redis.
+    """
+    try:
+        pool = cast("Any", redis.ConnectionPool).from_url(url)
+    except ValueError:
+        # Not chained: the driver may repeat the part that it did not understand.
+        raise InvalidInput(
+            "the URL of the Redis is not understood: write redis://user:password@host:6379/0, "
+            "rediss:// for TLS, or unix:///path/to/redis.sock"
+        ) from None
+    pool.connection_kwargs |= {
+        "socket_connect_timeout": CONNECT_SECONDS,
+        "socket_timeout": seconds,
+        # The driver would try ten times, and wait in between.
+        "retry": Retry(NoBackoff(), 0),
+        "decode_responses": False,
+    }
+    return redis.Redis(connection_pool=pool)
+
+
+def _answers(client: Any, commands: tuple[Command, ...], *, may_be_refused: bool) -> list[Any]:
+    with client.pipeline(transaction=False) as pipeline:
+        for command in commands:
+            pipeline.execute_command(*command)
+        return cast("list[Any]", pipeline.execute(raise_on_error=not may_be_refused))
+
+
+def _shown(url: str, client: Any) -> str:
+    given = client.connection_pool.connection_kwargs
+    scheme = url.partition(":")[0]
+    if scheme == "unix":
+        return f"unix://{given.get('path', '')}"
+    return f"{scheme}://{given.get('host', 'localhost')}:{given.get('port', 6379)}/{given.get('db', 0)}"

