@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Final, cast
+from contextlib import contextmanager, suppress
+from typing import Final, TypeAlias, cast
 from uuid import UUID
 
 import psycopg
@@ -20,6 +21,11 @@ from hansard.adapters.storage.queries import load_queries
 from hansard.domain.errors import InvalidInput
 
 QUERIES: Final = {name: sql.encode() for name, sql in load_queries("postgres").items()}
+
+_AGAIN_SECONDS: Final = 1.0
+"""After how long who waits for a connection asks for a new one, for the server may be back."""
+
+_Pool: TypeAlias = ConnectionPool[Connection[TupleRow]]
 
 _DEFAULTS: Final = {"connect_timeout": "10", "application_name": "hansard"}
 
@@ -79,8 +85,12 @@ class Connections:
     def transaction(self) -> Generator[Connection[TupleRow]]:
         """Yield a connection in a transaction: committed at the end, rolled back at an error."""
         try:
-            with self._connection() as connection, connection.transaction():
-                yield connection
+            pool, connection = self._lent()
+            try:
+                with connection.transaction():
+                    yield connection
+            finally:
+                pool.putconn(connection)
         except psycopg.Error as error:
             raise translated(error) from error
 
@@ -102,20 +112,26 @@ class Connections:
         self._pool.close()
 
     def _ask(self, name: str, parameters: Sequence[object]) -> list[TupleRow]:
-        if not self._opened:
-            self._open()
         # Not `with pool.connection()`: there is no transaction to end, and looking takes time.
-        pool = self._pool
-        connection = pool.getconn()
+        pool, connection = self._lent()
         try:
             return fetched(connection, name, parameters)
         finally:
             pool.putconn(connection)
 
-    def _connection(self) -> AbstractContextManager[Connection[TupleRow]]:
+    def _lent(self) -> tuple[_Pool, Connection[TupleRow]]:
+        """Return a connection and the pool that it goes back to.
+
+        A pool that tries to connect by itself waits longer each time, so that a server that is back
+        would be found late. Ours gives up at once, and whoever waits asks it again.
+        """
         if not self._opened:
             self._open()
-        return self._pool.connection()
+        pool, deadline = self._pool, time.monotonic() + self._wait
+        while (left := deadline - time.monotonic()) > _AGAIN_SECONDS:
+            with suppress(PoolTimeout):
+                return pool, pool.getconn(_AGAIN_SECONDS)
+        return pool, pool.getconn(max(left, 0))
 
     def _open(self) -> None:
         with self._lock:
@@ -129,7 +145,7 @@ class Connections:
                 raise
             self._opened = True
 
-    def _new_pool(self) -> ConnectionPool[Connection[TupleRow]]:
+    def _new_pool(self) -> _Pool:
         return ConnectionPool(
             self._info,
             kwargs={"autocommit": True, "cursor_factory": RawCursor},
@@ -137,6 +153,7 @@ class Connections:
             min_size=1,
             max_size=self._most,
             timeout=self._wait,
+            reconnect_timeout=0,
             open=False,
             name="hansard",
         )

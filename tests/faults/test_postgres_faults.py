@@ -22,7 +22,7 @@ from hansard.domain.errors import StorageUnavailable
 from hansard.domain.log import Backend, Duplicate, Recorded
 from tests.factories import appending, raw_event
 from tests.faults.kills import kill_writers, verify_all, whole_requests_only
-from tests.faults.lossy_line import LossyLine
+from tests.faults.lossy_line import Cut, LossyLine, Way
 from tests.faults.writer import acknowledged, group
 from tests.ledger import verified_log
 from tests.postgres_places import PostgresPlace, fresh_log
@@ -223,7 +223,7 @@ def test_an_append_whose_answer_was_lost_is_recorded_once(line: LossyLine) -> No
     conversation = uuid4()
     log.append([appending(conversation, raw_event())])
     lost = appending(conversation, raw_event(), raw_event(), expected_version=1)
-    line.lose_the_next_answer()
+    line.cut(Cut(Way.BACK, after=0))
     assert log.append([lost]) == [Duplicate(2, 3)]
     assert line.lost == 1
     assert log.append([appending(conversation, raw_event())]) == [Recorded(4, 4, 4)]
