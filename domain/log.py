@@ -243,6 +243,10 @@ class Log(Protocol):
         """Return the cursor of the last position of each shard."""
         ...
 
+    def incarnation(self) -> UUID:
+        """Return the incarnation of the log, as its latest answer found it; costs no more."""
+        ...
+
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
         ...

@@ -74,7 +74,7 @@ class Memory:
         self._incarnation = uuid4()
         self._digest_key = new_digest_key()
         self._erased: list[UUID] = []
-        self._wakeups = Wakeups()
+        self.wakeups = Wakeups()
         self._streams: dict[UUID, _Stream] = {}
         self._log: list[tuple[UUID, int]] = []
         self._recorded_at = 0
@@ -89,7 +89,7 @@ class Memory:
             self._must_be_own(appends)
             self._recorded_at = max(self._recorded_at, _now())
             verdicts = [self._append(append) for append in appends]
-        self._wakeups.appended()
+        self.wakeups.appended()
         return verdicts
 
     def read(
@@ -127,13 +127,17 @@ class Memory:
         """Return the events after a cursor, those to come included."""
         self.read_log(after, 1)
         wanted = owned_by(tenant, self.owner)
-        return PollingSubscription(self.read_log, after, self._wakeups, wanted)
+        return PollingSubscription(self.read_log, after, self.wakeups, wanted)
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position; there is one shard."""
         with self._lock:
             self._must_be_open()
             return [Cursor(self._incarnation, _SHARD, len(self._log))]
+
+    def incarnation(self) -> UUID:
+        """Return the incarnation of the log: another one in each process."""
+        return self._incarnation
 
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
@@ -275,7 +279,7 @@ class Memory:
 
     def close(self) -> None:
         """End all subscriptions; using the backend afterwards is an error."""
-        self._wakeups.close()
+        self.wakeups.close()
 
     def _append(self, append: Append) -> Verdict:
         place = self._place(append.conversation_id)
@@ -343,7 +347,7 @@ class Memory:
             raise ConversationForgotten
 
     def _must_be_open(self) -> None:
-        if self._wakeups.closed:
+        if self.wakeups.closed:
             raise StorageUnavailable("the store is closed: connect again")
 
 

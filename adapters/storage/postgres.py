@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import weakref
@@ -18,6 +19,7 @@ from hansard.adapters.storage import postgres_schema
 from hansard.adapters.storage.group_commit import GroupCommit
 from hansard.adapters.storage.keyed_digest import keyed_digest
 from hansard.adapters.storage.pieces import pieces, verified
+from hansard.adapters.storage.postgres_async import AsyncAppends
 from hansard.adapters.storage.postgres_batch import call_id, packed, parameters_of, verdict_of
 from hansard.adapters.storage.postgres_connections import Connections, connected, conninfo
 from hansard.adapters.storage.subscription import (
@@ -107,6 +109,20 @@ class Postgres:
         self.wakeups.appended()
         return [verdict_of(row) for row in rows]
 
+    async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Append as `append` does, without holding up the event loop.
+
+        What other coroutines append meanwhile may share the commit. Where the caller is cancelled,
+        its events may be recorded or not: append them again, their ids make that safe.
+        """
+        if not appends:
+            return []
+        if not self.connections.is_introduced:
+            await asyncio.to_thread(self.connections.incarnation)
+        rows = await self._async_appends.commit(packed(appends, self.digest))
+        self.wakeups.appended()
+        return [verdict_of(row) for row in rows]
+
     def read(
         self,
         conversation_id: UUID,
@@ -158,6 +174,10 @@ class Postgres:
         rows = self.connections.ask("last_positions")
         incarnation = self.connections.incarnation()
         return [Cursor(incarnation, shard, position) for shard, position in rows]
+
+    def incarnation(self) -> UUID:
+        """Return the incarnation of the log, as the newest connection found it."""
+        return self.connections.incarnation()
 
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
@@ -252,6 +272,7 @@ class Postgres:
     def close(self) -> None:
         """End all subscriptions and close the connections; using it afterwards is an error."""
         self.wakeups.close()
+        self._async_appends.close()
         self.connections.close()
 
     def begin_anew(self) -> None:
@@ -268,6 +289,9 @@ class Postgres:
             prepared=self._limits.prepared,
         )
         self._group = GroupCommit(self._ask_appends)
+        self._async_appends = AsyncAppends(
+            self._info, wait=self._limits.wait, prepared=self._limits.prepared
+        )
 
     def _ask_appends(self, requests: Sequence[bytes]) -> list[TupleRow]:
         return self.connections.ask("append", parameters_of(requests))

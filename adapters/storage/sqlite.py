@@ -121,6 +121,10 @@ class Sqlite:
         """Return the cursor of the last position; there is one shard."""
         return [self._last()]
 
+    def incarnation(self) -> UUID:
+        """Return the incarnation of the log, as it was when the file was opened."""
+        return self.file.incarnation
+
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
         with self.file.connections.borrowed() as session:

@@ -225,3 +225,7 @@ def test_the_last_events_that_point_come_last_one_first(backend: Backend) -> Non
     assert versions(0, 9) == []
     assert backend.pointed(conversation, "request", 9, 9) == []
     assert backend.pointed(uuid4(), "tools", 9, 9) == []
+
+
+def test_cursors_are_of_the_incarnation_that_the_log_has(backend: Backend) -> None:
+    assert {cursor.incarnation for cursor in backend.cursors()} == {backend.incarnation()}
