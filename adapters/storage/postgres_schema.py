@@ -25,11 +25,13 @@ _FOREIGN: Final = -1
 def migrate(connection: Connection[TupleRow]) -> int:
     """Bring the schema to this release's and return how many steps that took; it only adds.
 
-    Many processes may do so at once: one works, the others wait for it.
+    Many processes may do so at once: one works, the others wait for it; so do writers, for moments.
+    StorageBusy, and nothing was done, where another session holds what it needs for two seconds.
     """
     try:
         with connection.transaction():
             fetched(connection, "migration_lock")
+            fetched(connection, "migration_patience")
             version = _version(connection)
             if version == 0 and not fetched(connection, "schema_exists")[0][0]:
                 fetched(connection, "create_schema")

@@ -25,6 +25,10 @@ SELECT to_regnamespace('hansard') IS NOT NULL
 -- One migrates at a time; the others wait and find it done.
 SELECT pg_advisory_xact_lock(1212239443, -1)
 
+-- name: migration_patience
+-- Who waits for a table's lock holds up all who come after it: a dump of the log may take hours.
+SELECT set_config('lock_timeout', '2s', true)
+
 -- name: migrated
 -- In the transaction of the migration itself.
 INSERT INTO hansard.migration (number) VALUES ($1)

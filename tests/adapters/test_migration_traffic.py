@@ -1,0 +1,148 @@
+"""A log is migrated while programs of the release before write to it; none of them notices."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+import hansard
+from hansard.adapters.storage import sqlite_file
+from hansard.adapters.storage.postgres import DEFAULT_LIMITS, Postgres, migrate, open_postgres
+from hansard.adapters.storage.postgres_connections import QUERIES, connected, conninfo
+from hansard.adapters.storage.queries import Migration, load_migrations
+from hansard.adapters.storage.sqlite import Sqlite, migrate_sqlite, open_sqlite
+from hansard.domain.errors import SchemaOlder, StorageBusy
+from hansard.domain.log import Recorded
+from tests.factories import appending, prompt
+from tests.faults.load import under_load
+from tests.ledger import verified_log
+from tests.postgres_server import VERSIONS, Server, server
+
+BEFORE = 3
+"""The schema of PostgreSQL before there were views."""
+
+SQLITE_BEFORE = 1
+
+
+def make_older(url: str) -> None:
+    """Make a log as the release before did."""
+    with connected(conninfo(url)) as owner, owner.transaction():
+        owner.execute(QUERIES["create_schema"])
+        for step in load_migrations("postgres")[:BEFORE]:
+            owner.execute(step.sql.encode())
+            owner.execute(QUERIES["migrated"], (step.version,))
+
+
+@pytest.fixture(params=VERSIONS)
+def running(request: pytest.FixtureRequest) -> Server:
+    return server(request.param)
+
+
+@pytest.fixture
+def url(running: Server) -> Iterator[str]:
+    created = running.create("older", make_older)
+    yield created
+    running.drop(created)
+
+
+def older(url: str) -> Postgres:
+    """A log that was opened before the migration: its schema is not looked at again."""
+    return Postgres(conninfo(url), DEFAULT_LIMITS)
+
+
+def write_until_told(url: str, pipe: Connection) -> None:
+    """Append in a process of its own; hand over the ids of what was acknowledged."""
+    log, conversation, acknowledged = older(url), uuid4(), list[UUID]()
+    while not pipe.poll():
+        append = appending(conversation, prompt())
+        (verdict,) = log.append([append])
+        assert isinstance(verdict, Recorded)
+        acknowledged += [event.event_id for event in append.events]
+        if len(acknowledged) == 1:
+            pipe.send("writing")
+    pipe.send(acknowledged)
+    log.close()
+
+
+def test_an_older_log_is_refused_until_it_is_migrated(url: str) -> None:
+    with pytest.raises(SchemaOlder, match="hansard migrate"):
+        open_postgres(url)
+    assert migrate(url) == len(load_migrations("postgres")) - BEFORE
+    open_postgres(url).close()
+
+
+def test_threads_and_processes_write_on_while_two_migrate(url: str) -> None:
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    writer = multiprocessing.get_context("spawn").Process(
+        target=write_until_told, args=(url, there)
+    )
+    writer.start()
+    log = older(url)
+    assert here.recv() == "writing"
+    with under_load(log) as load, ThreadPoolExecutor(2) as pool:
+        steps = sorted(pool.map(migrate, [url, url]))
+        load.go_on()
+    here.send("enough")
+    acknowledged = load.told() | set(here.recv())
+    writer.join()
+    log.close()
+    assert writer.exitcode == 0
+    assert steps == [0, len(load_migrations("postgres")) - BEFORE]
+    with hansard.connect(url) as store:
+        assert {event.event_id for event in verified_log(store.backend)} == acknowledged
+        assert store.verify().faults == ()
+
+
+def test_who_reads_the_whole_log_makes_the_migration_wait_and_nobody_else(url: str) -> None:
+    log = older(url)
+    with psycopg.connect(url) as dump, under_load(log) as load:
+        dump.execute("LOCK TABLE hansard.meta IN ACCESS SHARE MODE")
+        with pytest.raises(StorageBusy, match="try again"):
+            migrate(url)
+        load.go_on()
+        newcomer = older(url)
+        assert newcomer.cursors() != []
+        newcomer.close()
+        dump.rollback()
+        assert migrate(url) == len(load_migrations("postgres")) - BEFORE
+        load.go_on()
+    log.close()
+
+
+# SQLite
+
+
+def open_older(path: Path, monkeypatch: pytest.MonkeyPatch) -> Sqlite:
+    """Open a file as the release before would, made if it is not there."""
+
+    def steps(dialect: str) -> tuple[Migration, ...]:
+        return load_migrations(dialect)[:SQLITE_BEFORE]
+
+    with monkeypatch.context() as before:
+        before.setattr(sqlite_file, "_SCHEMA", SQLITE_BEFORE)
+        before.setattr(sqlite_file, "load_migrations", steps)
+        return open_sqlite(path)
+
+
+def test_a_file_is_migrated_while_it_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "talks.db"
+    log = open_older(path, monkeypatch)
+    with under_load(log) as load, ThreadPoolExecutor(2) as pool:
+        with pytest.raises(SchemaOlder, match="hansard migrate"):
+            open_sqlite(path)
+        steps = sorted(pool.map(migrate_sqlite, [path, path]))
+        load.go_on()
+    log.close()
+    assert steps == [0, len(load_migrations("sqlite")) - SQLITE_BEFORE]
+    with hansard.connect(f"sqlite:///{path}") as store:
+        assert {event.event_id for event in verified_log(store.backend)} == load.told()
+        assert store.verify().faults == ()
