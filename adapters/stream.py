@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from uuid import UUID
 
 from hansard.adapters.capture.spool import Spool
 from hansard.adapters.lineage import Lineages, Stretch
 from hansard.adapters.reading import blob_among, has_blob, read_through
-from hansard.adapters.writing import Done, append_first, append_to, stamped
+from hansard.adapters.writing import (
+    Done,
+    append_first,
+    append_to,
+    append_to_async,
+    stamped,
+)
 from hansard.domain.content import Blob
 from hansard.domain.events import Event
 from hansard.domain.head import Head
@@ -74,6 +81,25 @@ class Stream:
         if self._begun:
             return self.append_drafted(drafted, expected_version)
         return append_first(self, drafted, expected_version)
+
+    async def append_async(
+        self,
+        *said: Event,
+        expected_version: int | None = None,
+        causation_id: UUID | None = None,
+    ) -> Done:
+        """Record events as `append` does, without holding up the event loop.
+
+        Where the caller is cancelled, they may be recorded or not.
+        """
+        if not self._begun or self._spool.may_wait:
+            from asyncio import to_thread  # A program without coroutines does not load it.
+
+            first = partial(self.append, expected_version=expected_version)
+            return await to_thread(first, *said, causation_id=causation_id)
+        drafted = tuple(self.draft(event, causation_id) for event in said)
+        request = Append(self.tenant, self.conversation_id, drafted, expected_version)
+        return await append_to_async(self.backend, request)
 
     def append_drafted(
         self, drafted: tuple[NewEvent, ...], expected_version: int | None = None

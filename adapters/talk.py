@@ -225,6 +225,17 @@ class Talk:
             *said, expected_version=expected_version, causation_id=causation_id
         )
 
+    async def append_async(
+        self, *said: Event, expected_version: int | None = None, causation_id: UUID | None = None
+    ) -> Done:
+        """Record events as `append` does, without holding up the event loop.
+
+        Where the caller is cancelled they may be recorded or not: `head()` tells.
+        """
+        return await self.stream.append_async(
+            *said, expected_version=expected_version, causation_id=causation_id
+        )
+
     # -- asking ------------------------------------------------------------------------------
 
     def head(self) -> Head:

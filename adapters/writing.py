@@ -25,6 +25,7 @@ from hansard.domain.log import (
     Mismatch,
     NewEvent,
     Recorded,
+    Verdict,
 )
 
 Done: TypeAlias = Recorded | Duplicate
@@ -97,6 +98,16 @@ def append_to(log: Log, append: Append) -> Done:
     VersionConflict, IdempotencyMismatch or ConversationForgotten if nothing was.
     """
     (verdict,) = log.append((append,))
+    return _done(append, verdict)
+
+
+async def append_to_async(log: Log, append: Append) -> Done:
+    """Append without holding up the event loop; returns and raises as `append_to`."""
+    (verdict,) = await log.append_async((append,))
+    return _done(append, verdict)
+
+
+def _done(append: Append, verdict: Verdict) -> Done:
     match verdict:
         case Recorded() | Duplicate():
             return verdict

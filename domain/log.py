@@ -204,6 +204,14 @@ class Log(Protocol):
         """
         ...
 
+    async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Append as `append` does, without holding up the event loop.
+
+        Where the caller is cancelled, what it asked for may be recorded or not: appending the same
+        events again is safe, and tells.
+        """
+        ...
+
     def read(
         self,
         conversation_id: UUID,

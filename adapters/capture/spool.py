@@ -101,6 +101,11 @@ class Spool:
             _say(taken.count(True), taken.count(False), len(self._unknown) - unknown)
         return taken.count(True)
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether something may wait, so that `settle` would look."""
+        return self._may_wait
+
     def settle(self, backend: Backend) -> None:
         """Record what waits, as far as the store can, before anything else is said or read.
 

@@ -108,7 +108,7 @@ class GroupCommit:
             case _Turn.ALONE | None:
                 return self._ask(caller.requests)
             case HansardError() as error:
-                raise type(error)(str(error)) from error
+                raise own_error(error)
             case rows:
                 return rows
 
@@ -163,6 +163,13 @@ class GroupCommit:
 def is_large(requests: Sequence[bytes]) -> bool:
     """Whether requests fill a commit of their own."""
     return len(requests) > MOST_REQUESTS or sum(map(len, requests)) > MOST_BYTES
+
+
+def own_error(error: HansardError) -> HansardError:
+    """Return an error of the same kind for one more of those that it befell."""
+    own = type(error)(str(error))
+    own.__cause__ = error
+    return own
 
 
 def fitting(callers: Iterable[Sequence[bytes]]) -> int:

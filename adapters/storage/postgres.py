@@ -89,12 +89,15 @@ class Postgres:
 
     connections: Connections
     wakeups: Wakeups
+    _group: GroupCommit
+    _async_appends: AsyncAppends
+    _introduced: bool
 
     def __init__(self, info: str, limits: Limits) -> None:
         """Use a database whose schema is ready; open_postgres() sees to that."""
         self._info = info
         self._limits = limits
-        self._inherited: list[Connections] = []
+        self._inherited: list[object] = []
         self._begin()
         _OPEN.add(self)
 
@@ -117,8 +120,9 @@ class Postgres:
         """
         if not appends:
             return []
-        if not self.connections.is_introduced:
+        if not self._introduced:
             await asyncio.to_thread(self.connections.incarnation)
+            self._introduced = True
         rows = await self._async_appends.commit(packed(appends, self.digest))
         self.wakeups.appended()
         return [verdict_of(row) for row in rows]
@@ -277,7 +281,7 @@ class Postgres:
 
     def begin_anew(self) -> None:
         """Leave the connections to the process that opened them: what a forked child does first."""
-        self._inherited.append(self.connections)
+        self._inherited += (self.connections, self._async_appends)
         self._begin()
 
     def _begin(self) -> None:
@@ -288,6 +292,7 @@ class Postgres:
             wait=self._limits.wait,
             prepared=self._limits.prepared,
         )
+        self._introduced = False
         self._group = GroupCommit(self._ask_appends)
         self._async_appends = AsyncAppends(
             self._info, wait=self._limits.wait, prepared=self._limits.prepared

@@ -70,6 +70,12 @@ class Sqlite:
         self.wakeups.appended()
         return verdicts
 
+    async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Append as `append` does, in another thread; a caller that is cancelled does not stop it."""
+        from asyncio import to_thread  # A program without coroutines does not load it.
+
+        return await to_thread(self.append, appends)
+
     def read(
         self,
         conversation_id: UUID,
