@@ -18,6 +18,7 @@ UNHEARD_PACE: Final = 1.0
 """Seconds until a process looks again whether anybody listens, once nobody did."""
 
 _IDLE: Final = 5.0
+_IN_TIME: Final = 1.0
 
 
 class Hints(Protocol):
@@ -90,7 +91,8 @@ class Telling:
             self._changed.notify()
             thread = self._thread
         if thread is not None:
-            thread.join()
+            # A store that is away must not hold up who closes.
+            thread.join(_IN_TIME)
 
     def _begin(self) -> None:
         thread = threading.Thread(target=self._run, name="hansard-hints", daemon=True)

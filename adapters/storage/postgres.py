@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -17,11 +17,13 @@ from uuid_utils.compat import uuid7
 
 from hansard.adapters.storage import postgres_schema
 from hansard.adapters.storage.group_commit import GroupCommit
+from hansard.adapters.storage.hints import Hints
 from hansard.adapters.storage.keyed_digest import keyed_digest
 from hansard.adapters.storage.pieces import pieces, verified
 from hansard.adapters.storage.postgres_async import AsyncAppends
 from hansard.adapters.storage.postgres_batch import call_id, packed, parameters_of, verdict_of
 from hansard.adapters.storage.postgres_connections import Connections, connected, conninfo
+from hansard.adapters.storage.postgres_hints import PostgresHints
 from hansard.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
@@ -52,27 +54,33 @@ class Limits:
     At most `connections` are open at once, and a verb waits for one at most `wait` seconds.
     `prepared` statements save the server the planning of each call. They live in a connection of
     the server, so behind PgBouncer in transaction mode they need its max_prepared_statements
-    (1.21 or newer); set it to False for an older one.
+    (1.21 or newer); set it to False for an older one. `listen` is the URL at which subscriptions
+    hear of other processes' appends, where `url` is a pooler's: it must lead to the server itself.
     """
 
     connections: int = 10
     wait: float = 10.0
     prepared: bool = True
+    listen: str | None = None
 
 
 DEFAULT_LIMITS: Final = Limits()
 
 
-def open_postgres(url: str, limits: Limits = DEFAULT_LIMITS) -> Postgres:
+def open_postgres(
+    url: str, limits: Limits = DEFAULT_LIMITS, new_hints: Callable[[], Hints] | None = None
+) -> Postgres:
     """Return the log in the schema `hansard` of a database, made there if there is none.
 
-    `url` is what libpq takes, postgresql://user@host/database. Raises StorageUnavailable,
-    StorageReadOnly, ForeignDatabase, SchemaOlder or SchemaNewer, each saying what to do.
+    `url` is what libpq takes, postgresql://user@host/database. `new_hints` makes, once a process,
+    what tells other processes of appends; by default PostgreSQL itself does. Raises
+    StorageUnavailable, StorageReadOnly, ForeignDatabase, SchemaOlder or SchemaNewer, each saying
+    what to do.
     """
     info = conninfo(url)
     with connected(info) as connection:
         postgres_schema.ready(connection)
-    return Postgres(info, limits)
+    return Postgres(info, limits, new_hints)
 
 
 def migrate(url: str) -> int:
@@ -93,10 +101,13 @@ class Postgres:
     _async_appends: AsyncAppends
     _introduced: bool
 
-    def __init__(self, info: str, limits: Limits) -> None:
+    def __init__(
+        self, info: str, limits: Limits, new_hints: Callable[[], Hints] | None = None
+    ) -> None:
         """Use a database whose schema is ready; open_postgres() sees to that."""
         self._info = info
         self._limits = limits
+        self._new_hints = new_hints or self._own_hints
         self._inherited: list[object] = []
         self._begin()
         _OPEN.add(self)
@@ -285,18 +296,22 @@ class Postgres:
         self._begin()
 
     def _begin(self) -> None:
-        self.wakeups = Wakeups()
         self.connections = Connections(
             self._info,
             most=self._limits.connections,
             wait=self._limits.wait,
             prepared=self._limits.prepared,
         )
+        self.wakeups = Wakeups(self._new_hints())
         self._introduced = False
         self._group = GroupCommit(self._ask_appends)
         self._async_appends = AsyncAppends(
             self._info, wait=self._limits.wait, prepared=self._limits.prepared
         )
+
+    def _own_hints(self) -> Hints:
+        listen = self._limits.listen
+        return PostgresHints(self.connections, conninfo(listen) if listen else self._info)
 
     def _ask_appends(self, requests: Sequence[bytes]) -> list[TupleRow]:
         return self.connections.ask("append", parameters_of(requests))

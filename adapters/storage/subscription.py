@@ -10,12 +10,14 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import lru_cache
 from types import TracebackType
 from typing import Final, Self
 from uuid import UUID
 from weakref import WeakSet
 
+from hansard.adapters.storage.hints import Hints, NoHints
 from hansard.domain.errors import StaleCursor, StorageUnavailable
 from hansard.domain.log import Cursor, RecordedEvent
 
@@ -29,26 +31,31 @@ POLL_SECONDS: Final = 0.1
 
 
 class Wakeups:
-    """Tells the subscriptions of one process that something was appended in it."""
+    """Tells the subscriptions of one process that something was appended, in it or in others."""
 
-    def __init__(self) -> None:
-        """Begin with no append seen."""
+    def __init__(self, hints: Hints | None = None) -> None:
+        """Begin with no append seen; `hints` go to other processes, and come from them."""
         self._changed = threading.Condition()
         self._appends = 0
         self._closed = False
+        self._hints = hints or NoHints()
+        self._listening: ExitStack | None = None
         _all.add(self)
 
     def appended(self) -> None:
-        """Wake up every waiting subscription."""
-        with self._changed:
-            self._appends += 1
-            self._changed.notify_all()
+        """Wake up every waiting subscription, here and in other processes."""
+        self._heard()
+        self._hints.tell()
 
     def close(self) -> None:
-        """End every subscription."""
+        """End every subscription, and tell others what they were not told yet."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+            listening, self._listening = self._listening, None
+        if listening is not None:
+            listening.close()
+        self._hints.close()
 
     def seen(self) -> int:
         """Return how many appends there were: what to pass to `wait` after reading."""
@@ -58,6 +65,7 @@ class Wakeups:
     def wait(self, seen: int, stopped: Callable[[], bool]) -> None:
         """Return after another append, when stopped or closed, or after the poll interval."""
         with self._changed:
+            self._listen()
             self._changed.wait_for(
                 lambda: self._appends != seen or self._closed or stopped(), POLL_SECONDS
             )
@@ -75,6 +83,17 @@ class Wakeups:
     def closed(self) -> bool:
         """Whether the backend was closed."""
         return self._closed
+
+    def _heard(self) -> None:
+        with self._changed:
+            self._appends += 1
+            self._changed.notify_all()
+
+    def _listen(self) -> None:
+        # Not before somebody waits: a process that only appends spends nothing on it.
+        if self._listening is None and not self._closed:
+            self._listening = ExitStack()
+            self._listening.enter_context(self._hints.listen(self._heard))
 
 
 _all: Final[WeakSet[Wakeups]] = WeakSet()

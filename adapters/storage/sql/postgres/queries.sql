@@ -212,3 +212,17 @@ ORDER BY version LIMIT $5
 SELECT version, type, body FROM hansard.snapshot
 WHERE tenant = $1 AND conversation_id = $2 AND version > $3 AND version <= $4
 ORDER BY version DESC LIMIT $5
+
+-- name: hint
+-- A row if somebody listens: who does holds this lock (`be_heard`). Its commit need not be durable.
+SELECT set_config('synchronous_commit', 'off', true), pg_notify('hansard', $1)
+FROM (SELECT pg_try_advisory_xact_lock(1212239443, -2) AS unheard OFFSET 0) AS looked
+WHERE NOT looked.unheard
+
+-- name: listen
+-- Before the lock is taken: from then on nothing is missed.
+LISTEN hansard
+
+-- name: be_heard
+-- Ends with the session, however that ends.
+SELECT pg_advisory_lock_shared(1212239443, -2)
