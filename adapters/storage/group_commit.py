@@ -92,6 +92,11 @@ class GroupCommit:
             self._leave(caller)
             raise
 
+    @property
+    def waiting(self) -> int:
+        """How many callers wait for a commit that has not begun."""
+        return len(self._waiting)
+
     def _leads_at_once(self, caller: _Caller) -> bool:
         with self._lock:
             self._waiting.append(caller)
