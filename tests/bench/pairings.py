@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Literal
 
 from hansard import Talk
@@ -34,21 +35,35 @@ class Pairing:
         default_factory=dict[tuple[int, Shape], list[Talk]]
     )
     _sessions: dict[int, Sessions] = field(default_factory=dict[int, Sessions])
+    _session_places: dict[int, str] = field(default_factory=dict[int, str])
+    _urls: dict[tuple[int, Shape], str] = field(default_factory=dict[tuple[int, Shape], str])
 
     def talks(self, size: int, shape: Shape) -> list[Talk]:
         """Return conversations of ours with so many messages."""
         if (size, shape) not in self._talks:
-            made = conversations.talks(self.workspace, self._our_url(), size, _SHAPES[shape])
+            url = self._urls[size, shape] = self._our_url()
+            made = conversations.talks(self.workspace, url, size, _SHAPES[shape])
             self._talks[size, shape] = made
         return self._talks[size, shape]
+
+    def url_of(self, size: int, shape: Shape) -> str:
+        """Return where the conversations of ours with so many messages are."""
+        self.talks(size, shape)
+        return self._urls[size, shape]
 
     def sessions(self, size: int) -> Sessions:
         """Return conversations of OpenAI Agents with so many items."""
         if size not in self._sessions:
-            self._sessions[size] = conversations.sessions(
-                self.workspace, self._loop, self._session_opener(), size
-            )
+            place = self._session_places[size] = self._session_place()
+            opened = self._session_opener(place)
+            made = conversations.sessions(self.workspace, self._loop, opened, size)
+            self._sessions[size] = made
         return self._sessions[size]
+
+    def session_place(self, size: int) -> str:
+        """Return the file or the URL where the conversations of OpenAI Agents are."""
+        self.sessions(size)
+        return self._session_places[size]
 
     def threads(self, size: int) -> list[peers.Thread]:
         """Return threads of LangGraph with so many messages, not kept: they are large."""
@@ -71,14 +86,19 @@ class Pairing:
             case "postgres":
                 return self.workspace.database()
 
-    def _session_opener(self) -> Callable[[str], peers.Session]:
+    def _session_place(self) -> str:
         match self.database:
             case "sqlite":
-                path = self.workspace.path("session.db")
-                return lambda key: peers.sqlite_session(path, key)
+                return str(self.workspace.path("session.db"))
             case "postgres":
-                url = self.workspace.database()
-                return lambda key: peers.sqlalchemy_session(url, key)
+                return self.workspace.database()
+
+    def _session_opener(self, place: str) -> Callable[[str], peers.Session]:
+        match self.database:
+            case "sqlite":
+                return lambda key: peers.sqlite_session(Path(place), key)
+            case "postgres":
+                return lambda key: peers.sqlalchemy_session(place, key)
 
     def _saver(self) -> peers.Saver:
         match self.database:

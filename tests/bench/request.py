@@ -13,9 +13,9 @@ from tests.bench.payload import API, WINDOW
 
 _AIMS: Final = {"sqlite": Aim(1), "postgres": Aim(1, "below")}
 _SHAPES: Final[tuple[Shape, ...]] = ("said", "recorded")
-_MESSAGES: Final = 50
-_READS: Final = "reads only"
-_LAST: Final = Window(exchanges=WINDOW - 1, step=1)
+MESSAGES: Final = 50
+READS: Final = "reads only"
+LAST: Final = Window(exchanges=WINDOW - 1, step=1)
 """The last exchange counts as open, and is kept beside the closed ones."""
 
 
@@ -55,10 +55,10 @@ def _talk(pairing: Pairing, size: int, shape: Shape) -> Contender:
 
     def prepare(number: int) -> Work:
         talk = talks[number % len(talks)]
-        return lambda: talk.request(API, window=_LAST)
+        return lambda: talk.request(API, window=LAST)
 
     what = f"Talk.request of the last {WINDOW} exchanges of {size:,} messages ({shape})"
-    return Contender(what, _READS, prepare)
+    return Contender(what, READS, prepare)
 
 
 def _session(pairing: Pairing, size: int) -> Contender:
@@ -66,7 +66,7 @@ def _session(pairing: Pairing, size: int) -> Contender:
 
     def prepare(number: int) -> Work:
         session = held.sessions[number % len(held.sessions)]
-        return lambda: session.get_items(limit=_MESSAGES)
+        return lambda: session.get_items(limit=MESSAGES)
 
-    what = f"OpenAI Agents {pairing.session_name}.get_items(limit={_MESSAGES}) of {size:,}"
-    return Contender(what, _READS, prepare, held.loop.clock)
+    what = f"OpenAI Agents {pairing.session_name}.get_items(limit={MESSAGES}) of {size:,}"
+    return Contender(what, READS, prepare, held.loop.clock)
