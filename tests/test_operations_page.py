@@ -1,0 +1,212 @@
+"""docs/operations.md is true: its queries find what they are for, its commands do what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+import hansard
+from hansard.adapters.storage.postgres import migrate, open_postgres
+from hansard.domain.log import Recorded
+from tests.factories import appending, prompt
+from tests.faults.test_postgres_faults import ONE_WAITS, wait_until
+from tests.ledger import verified_log
+from tests.postgres_server import GIVEN, VERSIONS, Server, server
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+
+VIEW_THAT_IS_BEHIND = """
+INSERT INTO hansard.view (name) VALUES ('audit') ON CONFLICT DO NOTHING;
+INSERT INTO hansard.generation (view, number, revision, status) VALUES ('audit', 1, 1, 'live');
+INSERT INTO hansard.checkpoint (view, generation, shard, part)
+SELECT 'audit', 1, shard, part FROM hansard.part;
+"""
+PARKED = """
+INSERT INTO hansard.parked (view, generation, conversation_id, tenant, shard, part, position,
+    version, type, kind, error, attempts, parked_at)
+SELECT 'audit', 1, e.conversation_id, e.tenant, e.shard, 0, e.position, e.version, e.type,
+    'KeyError', 'no such row', 7, hansard.clock() FROM hansard.event AS e;
+"""
+
+
+def blocks(heading: str, language: str) -> list[str]:
+    """The fenced blocks of a language below a heading, up to the next one of its kind."""
+    level = heading.partition(" ")[0]
+    (section,) = re.findall(
+        rf"^{re.escape(heading)}.*?\n(.*?)(?=^#{{1,{len(level)}}} |\Z)",
+        PAGE,
+        re.MULTILINE | re.DOTALL,
+    )
+    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(params=VERSIONS)
+def running(request: pytest.FixtureRequest) -> Server:
+    return server(request.param)
+
+
+@pytest.fixture
+def url(running: Server) -> Iterator[str]:
+    """A log with one event, and a view that has folded none."""
+    created = running.create("log", migrate)
+    log = open_postgres(created)
+    log.append([appending(uuid4(), prompt())])
+    log.close()
+    with psycopg.connect(created, autocommit=True) as owner:
+        owner.execute(VIEW_THAT_IS_BEHIND)
+    yield created
+    running.drop(created)
+
+
+Found = list[dict[str, Any]]
+
+
+def asked(url: str, block: str) -> list[Found]:
+    """The rows of each statement of a block."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.cursor(row_factory=dict_row)
+        statements = [statement for statement in block.split(";\n") if statement.strip()]
+        return [rows_of(cursor, statement) for statement in statements]
+
+
+def rows_of(cursor: psycopg.Cursor[dict[str, Any]], statement: str) -> Found:
+    cursor.execute(statement.encode())
+    return cursor.fetchall() if cursor.description else []
+
+
+def test_every_query_of_the_page_is_understood(url: str) -> None:
+    queries = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(queries) == 8
+    for query in queries:
+        asked(url, query)
+
+
+def test_the_sizes_are_told_by_table(url: str) -> None:
+    (block,) = blocks("## What a log grows by", "sql")
+    ((largest, *_),) = asked(url, block)
+    assert largest["rows"].endswith(("kB", "bytes"))
+
+
+def test_a_view_that_is_behind_is_found(url: str) -> None:
+    (block,) = blocks("### Lag", "sql")
+    (rows,) = asked(url, block)
+    assert {row["behind"] for row in rows} == {0, 1}
+    assert rows[0]["view"] == "audit"
+
+
+def test_parked_events_and_views_that_stand_still_are_found(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(PARKED)
+        owner.execute("UPDATE hansard.view SET paused = true")
+    (block,) = blocks("### Parked events", "sql")
+    parked, standing = asked(url, block)
+    assert [(row["view"], row["kind"], row["position"]) for row in parked] == [
+        ("audit", "KeyError", 1)
+    ]
+    assert [(row["name"], row["paused"]) for row in standing] == [("audit", True)]
+
+
+def test_who_holds_a_stuck_lock_is_found_and_can_be_ended(url: str) -> None:
+    (block,) = blocks("### A stuck lock", "sql")
+    log = open_postgres(url)
+    (shard,) = (cursor.shard for cursor in log.cursors() if cursor.position)
+    with closing(psycopg.connect(url)) as holder, ThreadPoolExecutor(1) as pool:
+        holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (shard,))
+        waiting = pool.submit(log.append, [appending(uuid4(), prompt())])
+        wait_until(url, ONE_WAITS)
+        (rows,) = asked(url, block)
+        held, waits = rows
+        assert (held["lock"], held["granted"], held["state"]) == (
+            f"shard {shard}",
+            True,
+            "idle in transaction",
+        )
+        assert (waits["granted"], waits["behind"]) == (False, [held["pid"]])
+        asked(url, f"SELECT pg_terminate_backend({held['pid']})")
+        assert waiting.result(timeout=60) == [Recorded(1, 1, 2)]
+    log.close()
+
+
+@pytest.mark.parametrize(("key", "name"), [(-1, "migration"), (-2, "erasure")])
+def test_the_locks_that_are_no_shards_have_names(url: str, key: int, name: str) -> None:
+    (block,) = blocks("### A stuck lock", "sql")
+    with psycopg.connect(url) as holder:
+        holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (key,))
+        assert [row["lock"] for row in asked(url, block)[0]] == [name]
+
+
+def test_whose_parts_are_whose_is_told(url: str) -> None:
+    (block,) = blocks("### A worker does not take over", "sql")
+    parts, _ = asked(url, block)
+    assert len(parts) > 1
+    assert all(part["free"] for part in parts)
+
+
+def test_generations_are_told(url: str) -> None:
+    (block,) = blocks("### A rebuild that failed", "sql")
+    ((row,),) = asked(url, block)
+    assert (row["view"], row["status"], row["least"]) == ("audit", "live", 0)
+
+
+@pytest.mark.skipif(GIVEN is not None, reason="the programs of that server's version may lack here")
+def test_what_is_backed_up_as_the_page_says_is_restored_as_it_says(
+    running: Server, url: str, tmp_path: Path
+) -> None:
+    log = open_postgres(url)
+    for _ in range(3):
+        log.append([appending(uuid4(), prompt())])
+    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as talks:
+        talks.conversation("support/4711").user("Hello")
+        dump, server_backup, file_backup = blocks("## Backup", "sh")
+        restoring = running.url_of("talks_restored")
+        sh(running, tmp_path, url, dump)
+        forgotten = next(event.conversation_id for event in verified_log(log))
+        log.forget(forgotten)
+        sh(running, tmp_path, url, dump.splitlines()[1], server_backup, file_backup)
+    log.close()
+    (restore,) = blocks("## Restore", "sh")
+    try:
+        sh(running, tmp_path, url, restore)
+        restored = open_postgres(restoring)
+        assert len(verified_log(restored)) == 4
+        assert all(event.body is None for event in restored.read(forgotten))
+        restored.close()
+    finally:
+        running.drop(restoring)
+    with hansard.connect(f"sqlite:///{tmp_path / 'talks-backup.db'}") as copy:
+        assert copy.existing("support/4711").head().version > 0
+    assert (tmp_path / "base" / "base.tar.gz").exists()
+
+
+def sh(running: Server, folder: Path, url: str, *commands: str) -> None:
+    assert running.carried is not None
+    binaries = f"{running.carried.bin_path}:{Path(sys.executable).parent}"
+    around = {
+        **os.environ,
+        "PATH": f"{binaries}:{os.environ['PATH']}",
+        "HANSARD_URL": url,
+        "RESTORED_URL": running.url_of("talks_restored"),
+    }
+    script = "\n".join(commands)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=around,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
