@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -17,7 +17,11 @@ from hansard.adapters.settings import settings
 from hansard.adapters.storage.sqlite_url import path_of
 from hansard.adapters.store import Store
 from hansard.domain.errors import InvalidInput, StorageUnavailable
-from hansard.domain.log import Backend
+
+if TYPE_CHECKING:
+    from hansard.adapters.redis.accelerator import Accelerator
+    from hansard.adapters.redis.connection import Connection
+    from hansard.adapters.redis.tails import Followed
 
 _PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
 """PostgreSQL takes passwords among the parameters too (libpq, "Connection URIs")."""
@@ -28,6 +32,7 @@ def connect(
     *,
     tenant: UUID | None = None,
     capabilities: str | os.PathLike[str] | None = None,
+    redis: str | None = None,
 ) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
@@ -40,15 +45,27 @@ def connect(
 
     `capabilities` is a TOML file that says what models take, over what Hansard knows of them
     (docs/capabilities.md); without it, `$HANSARD_CAPABILITIES`. InvalidInput says what is wrong in it.
+
+    `redis` is the URL of a Redis that makes things quick (docs/redis.md); without it, it is
+    `$HANSARD_REDIS`, else there is none.
     """
     found = settings()
     matrix = matrix_given(capabilities)
     party = found.tenant if tenant is None else id_given("a tenant", tenant)
     place = found.url if url is None else text_given("a store's URL", url)
-    backend = _backend(place)
+    beside = _beside(found.redis if redis is None else text_given("a Redis's URL", redis))
+    backend = _backend(place, beside)
     shown = _shown(place)
     spool = Spool(spool_folder(shown, backend.digest("spool").hex(), party))
-    return Store(backend, shown, spool=spool, tenant=party, actor=found.actor, matrix=matrix)
+    return Store(
+        backend,
+        shown,
+        spool=spool,
+        tenant=party,
+        actor=found.actor,
+        matrix=matrix,
+        accelerator=_accelerator(beside, backend),
+    )
 
 
 def is_there(url: str | None = None) -> bool:
@@ -76,7 +93,7 @@ def _migrate(url: str) -> int:
 
             return migrate_sqlite(path) if path.exists() else 0
         case "postgresql" | "postgres":
-            with _driver_needed():
+            with _driver_needed("PostgreSQL", "postgres"):
                 from hansard.adapters.storage import postgres
 
             return postgres.migrate(url)
@@ -84,7 +101,24 @@ def _migrate(url: str) -> int:
             return 0
 
 
-def _backend(url: str) -> Backend:
+def _beside(url: str | None) -> Connection | None:
+    if not url:
+        return None
+    with _driver_needed("Redis", "redis"):
+        from hansard.adapters.redis.connection import Connection
+
+    return Connection(url)
+
+
+def _accelerator(beside: Connection | None, backend: Followed) -> Accelerator | None:
+    if beside is None:
+        return None
+    from hansard.adapters.redis.accelerator import Accelerator
+
+    return Accelerator(beside, backend)
+
+
+def _backend(url: str, beside: Connection | None) -> Followed:
     scheme = urlsplit(url).scheme
     match scheme:
         case "sqlite":
@@ -93,10 +127,17 @@ def _backend(url: str) -> Backend:
 
             return open_sqlite(path)
         case "postgresql" | "postgres":
-            with _driver_needed():
+            with _driver_needed("PostgreSQL", "postgres"):
                 from hansard.adapters.storage.postgres import open_postgres
 
-            return open_postgres(url)
+            if beside is None:
+                return open_postgres(url)
+            from hansard.adapters.redis.hints import RedisHints
+
+            log = open_postgres(
+                url, new_hints=lambda: RedisHints(beside, lambda: log.incarnation())
+            )
+            return log
         case "memory":
             from hansard.adapters.storage.memory import Memory
 
@@ -109,13 +150,13 @@ def _backend(url: str) -> Backend:
 
 
 @contextmanager
-def _driver_needed() -> Generator[None]:
-    """Say what to install where PostgreSQL's driver, an extra, is not there."""
+def _driver_needed(what: str, extra: str) -> Generator[None]:
+    """Say what to install where a server's driver, which an extra brings, is not there."""
     try:
         yield
     except ModuleNotFoundError as exc:
         raise StorageUnavailable(
-            f"PostgreSQL needs {exc.name}: pip install 'hansard[postgres]'"
+            f"{what} needs {exc.name}: pip install 'hansard[{extra}]'"
         ) from exc
 
 

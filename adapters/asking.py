@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
+from uuid import UUID
 
 from pydantic import ValidationError
 
 from hansard.adapters.lineage import Stretch
 from hansard.adapters.reading import blob_among, events_for
+from hansard.adapters.stream import Stream
 from hansard.domain.errors import InvalidInput
+from hansard.domain.head import Head
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Backend
 from hansard.domain.request_template import Recipe
@@ -46,6 +50,20 @@ class Asked:
     sources: Callable[[], tuple[Source, ...]]
 
 
+class Windows(Protocol):
+    """Where requests are kept that were rendered of late."""
+
+    def ask(
+        self,
+        conversation_id: UUID,
+        version: int,
+        options: Options,
+        lineage: Callable[[], tuple[Stretch, ...]],
+    ) -> Asked:
+        """Return a conversation's request at a version; `lineage` tells what it is made of."""
+        ...
+
+
 def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
     """Return the options of a request; InvalidInput where one is of the wrong kind.
 
@@ -59,19 +77,38 @@ def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
     raise InvalidInput(f"{wrong} is not what a request takes: give {_TAKEN[wrong]}")
 
 
+def ask_for(
+    stream: Stream, version: int, head: Head, options: Options, windows: Windows | None
+) -> Asked:
+    """Return the request of a conversation at a version, kept in a hot window or rendered now.
+
+    `head` is where the conversation stands.
+    """
+    lineage = partial(stream.lineage, version, head)
+    if windows is None:
+        return ask(stream.backend, lineage(), options)
+    return windows.ask(stream.conversation_id, version, options, lineage)
+
+
 def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:
     """Return the request that these stretches of events make, under these options."""
+    recipe = recipe_of(options, stretches[-1].until)
+    request = request_of(backend, stretches, options)
+    return Asked(request, recipe, sources_of(backend, lambda: stretches, options))
 
-    def made_of() -> tuple[Source, ...]:
-        return sources_in(events_for(backend, stretches, exchanges_of(options.window)))
 
-    recipe = Recipe(
-        api=options.api,
-        version=stretches[-1].until,
-        options=options.plain(),
-        renderer=renderer_digest(),
+def recipe_of(options: Options, version: int) -> Recipe:
+    """Return the recipe of the request that a conversation makes at a version."""
+    return Recipe(
+        api=options.api, version=version, options=options.plain(), renderer=renderer_digest()
     )
-    return Asked(request_of(backend, stretches, options), recipe, made_of)
+
+
+def sources_of(
+    backend: Backend, lineage: Callable[[], tuple[Stretch, ...]], options: Options
+) -> Callable[[], tuple[Source, ...]]:
+    """Return what reads the events that a request is made of; `lineage` tells where they are."""
+    return lambda: sources_in(events_for(backend, lineage(), exchanges_of(options.window)))
 
 
 def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Request:

@@ -22,13 +22,15 @@ class Settings:
 
     `url` is where the store is (`HANSARD_URL`), `actor` who acts (`HANSARD_ACTOR`; only a keyed
     digest of it is stored), `tenant` whose conversations these are (`HANSARD_TENANT`, a UUID),
-    `capabilities` a file that says what models take (`HANSARD_CAPABILITIES`).
+    `capabilities` a file that says what models take (`HANSARD_CAPABILITIES`), `redis` where a Redis
+    is that makes things quick (`HANSARD_REDIS`).
     """
 
     url: str = DEFAULT_URL
     actor: str | None = None
     tenant: UUID = NO_TENANT
     capabilities: Path | None = None
+    redis: str | None = None
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -42,6 +44,7 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         actor=environment.get("HANSARD_ACTOR") or None,
         tenant=_tenant(environment.get("HANSARD_TENANT")),
         capabilities=Path(file) if file else None,
+        redis=environment.get("HANSARD_REDIS") or None,
     )
 
 

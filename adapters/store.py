@@ -21,6 +21,7 @@ from hansard.domain.log import Backend, Cursor, Subscription
 
 if TYPE_CHECKING:
     from hansard.adapters.capture.binding import Unbound
+    from hansard.adapters.redis.accelerator import Accelerator
     from hansard.adapters.verifying import Verified
 
 ClientT = TypeVar("ClientT")
@@ -61,18 +62,22 @@ class Store:
         tenant: UUID = NO_TENANT,
         actor: str | None = None,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
+        accelerator: Accelerator | None = None,
     ) -> None:
         """Serve a tenant's conversations from a backend; `actor` is who acts, by name.
 
         `matrix` is what a file of the caller's says that models take, by API. What the backend
-        cannot take after a request was sent waits in the spool.
+        cannot take after a request was sent waits in the spool. `accelerator` is the Redis beside
+        the backend, if there is one.
         """
         self.backend = backend
         self.url = url
         self.spool = spool
         self.tenant = tenant
         who = None if actor is None else backend.digest(actor).hex()
-        self._tenancy = Tenancy(backend, tenant, spool, actor=who, matrix=matrix)
+        self._accelerator = accelerator
+        windows = None if accelerator is None else accelerator.windows(tenant)
+        self._tenancy = Tenancy(backend, tenant, spool, actor=who, matrix=matrix, windows=windows)
 
     def __repr__(self) -> str:
         """Say where it writes."""
@@ -142,6 +147,8 @@ class Store:
         self.spool.forget(found)
         erased = self.backend.forget(found)
         self.spool.forget(found)  # An answer may have come meanwhile.
+        if self._accelerator is not None:
+            self._accelerator.forget(found)
         return erased
 
     def verify(self, which: str | UUID | None = None) -> Verified:
@@ -173,11 +180,15 @@ class Store:
 
     def subscribe(self, after: Cursor) -> Subscription:
         """Return the tenant's events after a cursor, those to come included."""
+        if self._accelerator is not None:
+            return self._accelerator.subscribe(after, self.tenant)
         return self.backend.subscribe(after, self.tenant)
 
     def close(self) -> None:
         """Let go of files and connections."""
         self.backend.close()
+        if self._accelerator is not None:
+            self._accelerator.close()
 
     def _id(self, which: str | UUID) -> UUID:
         if not isinstance(which, UUID):

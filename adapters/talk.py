@@ -327,7 +327,7 @@ class Talk:
         """
         head = self.head()
         version = version_asked(head, at)
-        from hansard.adapters.asking import ask, options_given
+        from hansard.adapters.asking import ask_for, options_given
 
         options = options_given(
             self.tenancy.matrix,
@@ -341,7 +341,7 @@ class Talk:
             capabilities=capabilities,
             account=self._wire.account(api),
         )
-        asked = ask(self.backend, self.stream.lineage(version, head), options)
+        asked = ask_for(self.stream, version, head, options, self.tenancy.windows)
         self._wire.remember(asked)
         return asked.request
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from hansard.adapters.arguments import key_given
@@ -14,6 +14,9 @@ from hansard.adapters.stream import Stream
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import Backend
 
+if TYPE_CHECKING:
+    from hansard.adapters.asking import Windows
+
 NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
 """No file says what models take."""
 
@@ -22,7 +25,8 @@ class Tenancy:
     """One tenant's use of a store; its conversations are streams of it.
 
     `actor` is a keyed digest in hex, `matrix` what a file of the caller's says that models take, by
-    API. `journals` are the wire's side of the conversations, one each.
+    API. `journals` are the wire's side of the conversations, one each. `windows` are the requests
+    that a Redis keeps, if there is one.
     """
 
     def __init__(
@@ -33,6 +37,7 @@ class Tenancy:
         *,
         actor: str | None = None,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
+        windows: Windows | None = None,
     ) -> None:
         """Hold what the conversations share."""
         self.backend = backend
@@ -40,6 +45,7 @@ class Tenancy:
         self.spool = spool
         self.actor = actor
         self.matrix = matrix
+        self.windows = windows
         self.journals = Journals(backend, tenant=tenant, spool=spool, conversation=self.stream)
 
     def stream(self, key: str) -> Stream:

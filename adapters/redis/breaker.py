@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from typing import Final
+from weakref import WeakSet
 
 logger = logging.getLogger("hansard")
 
@@ -25,6 +27,7 @@ class Breaker:
         self._lock = threading.Lock()
         self._has_failed = False
         self._rests_until = 0.0
+        _all.add(self)
 
     def lets_ask(self) -> bool:
         """Whether the caller may ask; then it is to say what became of it."""
@@ -53,8 +56,24 @@ class Breaker:
                 error,
             )
 
+    def after_fork_in_child(self) -> None:
+        """Forget the parent's threads, one of which may have held the lock."""
+        self._lock = threading.Lock()
+
     def _turned(self, *, has_failed: bool) -> bool:
         with self._lock:
             turned, self._has_failed = self._has_failed is not has_failed, has_failed
             self._rests_until = time.monotonic() + BACK_OFF
             return turned
+
+
+_all: Final[WeakSet[Breaker]] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for breaker in list(_all):
+        breaker.after_fork_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

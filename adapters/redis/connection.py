@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, cast
 
 import redis
@@ -55,17 +57,19 @@ class Connection:
         is_patient: bool = False,
         may_be_refused: bool = False,
     ) -> list[Any] | None:
-        """Return the answers to commands, sent in one go; None if the Redis is of no use now.
+        """Return the answers to commands, done all or none; None if the Redis is of no use now.
 
         It never raises for what the Redis does. One that failed is left alone for a while, unless
-        the caller `insists`. A patient command waits at the server, up to PATIENT_SECONDS. A
-        command that the Redis refuses is a failure, or an answer where it `may_be_refused`.
+        the caller `insists`. A patient command waits at the server, up to PATIENT_SECONDS; others
+        before it are done by then. A command that the Redis refuses is a failure, or an answer where it `may_be_refused`.
         """
         if self._closed or not (insists or self.breaker.lets_ask()):
             return None
         client = self._patient if is_patient else self._quick
         try:
-            answers = _answers(client, commands, may_be_refused=may_be_refused)
+            answers = _answers(
+                client, commands, is_patient=is_patient, may_be_refused=may_be_refused
+            )
         except FAILURES as error:
             if not self._closed:
                 self.breaker.failed(error)
@@ -73,9 +77,12 @@ class Connection:
         self.breaker.answered()
         return answers
 
-    def listening(self) -> Any:
-        """Return a client of its own for who listens; its errors are FAILURES."""
-        return client_of(self._url, PATIENT_SECONDS + 4 * ANSWER_SECONDS)
+    @contextmanager
+    def listening(self) -> Generator[Any]:
+        """Yield what subscribes to channels, on a connection of its own; its errors are FAILURES."""
+        client = client_of(self._url, PATIENT_SECONDS + 4 * ANSWER_SECONDS)
+        with client.connection_pool, client.pubsub() as ear:
+            yield ear
 
     def close(self) -> None:
         """Let go of the connections; from then on nothing is asked."""
@@ -103,12 +110,17 @@ def client_of(url: str, seconds: float) -> Any:
         # The driver would try ten times, and wait in between.
         "retry": Retry(NoBackoff(), 0),
         "decode_responses": False,
+        # The driver gives answers of the other one another shape.
+        "protocol": 2,
     }
     return redis.Redis(connection_pool=pool)
 
 
-def _answers(client: Any, commands: tuple[Command, ...], *, may_be_refused: bool) -> list[Any]:
-    with client.pipeline(transaction=False) as pipeline:
+def _answers(
+    client: Any, commands: tuple[Command, ...], *, is_patient: bool, may_be_refused: bool
+) -> list[Any]:
+    # All or none: what is kept always has its time to go. In a transaction nothing can wait.
+    with client.pipeline(transaction=len(commands) > 1 and not is_patient) as pipeline:
         for command in commands:
             pipeline.execute_command(*command)
         return cast("list[Any]", pipeline.execute(raise_on_error=not may_be_refused))

@@ -1,0 +1,109 @@
+"""Requests that were rendered of late, kept in Redis: asked for again, they need no rendering.
+
+What a request says is settled by its conversation's events up to a version, and by its recipe. Only
+an erasure changes that later, so a request is good as long as the log's number of erasures is what
+it was before it was rendered. A fork says what its origin says; it is not kept, for an import may
+bring the origin later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable
+from typing import Final
+from uuid import UUID
+
+from hansard.adapters.asking import Asked, ask, recipe_of, sources_of
+from hansard.adapters.lineage import Stretch
+from hansard.adapters.redis.connection import Connection
+from hansard.adapters.redis.kept_requests import FORMAT, read, written
+from hansard.adapters.redis.sealed import opened, seal
+from hansard.domain import jsontext
+from hansard.domain.errors import MalformedJson
+from hansard.domain.log import Backend
+from hansard.domain.request_template import Recipe
+from hansard.projections.requests.request import Options, Request
+
+KEPT_SECONDS: Final = 600
+"""How long a conversation's requests stay after the last one was kept: the bound for what an erasure
+could not reach."""
+
+LARGEST: Final = 1 << 20
+"""The most bytes of a request that are kept: larger ones hold pictures, and seldom come again."""
+
+MOST: Final = 8
+"""How many requests of a conversation are kept: of its latest version, by few recipes."""
+
+_ERASURES: Final = struct.Struct(">q")
+
+
+def window_key(incarnation: UUID, conversation_id: UUID) -> str:
+    """Return the key of what is kept of a conversation."""
+    return f"hansard:{incarnation}:window:{conversation_id}"
+
+
+class HotWindows:
+    """The requests of one tenant's conversations. Safe to share between threads."""
+
+    def __init__(self, connection: Connection, backend: Backend, tenant: UUID) -> None:
+        """Keep them in a Redis; all that is not found there comes from the backend."""
+        self._connection = connection
+        self._backend = backend
+        self._tenant = tenant
+
+    def ask(
+        self,
+        conversation_id: UUID,
+        version: int,
+        options: Options,
+        lineage: Callable[[], tuple[Stretch, ...]],
+    ) -> Asked:
+        """Return the request of a conversation at a version; `lineage` tells what it is made of.
+
+        It is what `asking.ask` returns, and raises what that raises.
+        """
+        recipe = recipe_of(options, version)
+        key = window_key(self._backend.incarnation(), conversation_id)
+        field = self._field(recipe)
+        answers = self._connection.ask(("HGET", key, field), ("HLEN", key))
+        if answers is None:
+            return ask(self._backend, lineage(), options)
+        kept, held = answers
+        erasures = self._backend.erasures()
+        request = self._opened(key, field, kept, erasures, options)
+        if request is not None:
+            return Asked(request, recipe, sources_of(self._backend, lineage, options))
+        stretches = lineage()
+        asked = ask(self._backend, stretches, options)
+        if all(stretch.conversation_id == conversation_id for stretch in stretches):
+            self._keep(key, field, asked.request, erasures, is_full=held >= MOST)
+        return asked
+
+    def _keep(
+        self, key: str, field: str, request: Request, erasures: int, *, is_full: bool
+    ) -> None:
+        try:
+            value = _ERASURES.pack(erasures) + written(request)
+        except MalformedJson:
+            return
+        sealed = seal(self._backend.digest, f"{key} {field}", value)
+        if len(sealed) > LARGEST:
+            return
+        emptied = [("UNLINK", key)] if is_full else []
+        self._connection.ask(*emptied, ("HSET", key, field, sealed), ("EXPIRE", key, KEPT_SECONDS))
+        # Who erased it meanwhile deleted what was kept before.
+        if self._backend.erasures() != erasures:
+            self._connection.ask(("UNLINK", key))
+
+    def _opened(
+        self, key: str, field: str, kept: bytes | None, erasures: int, options: Options
+    ) -> Request | None:
+        value = None if kept is None else opened(self._backend.digest, f"{key} {field}", kept)
+        if value is None or _ERASURES.unpack_from(value) != (erasures,):
+            return None
+        return read(value[_ERASURES.size :], options)
+
+    def _field(self, recipe: Recipe) -> str:
+        told = [FORMAT, str(self._tenant), recipe.model_dump(mode="json")]
+        return hashlib.sha256(jsontext.write_canonical(told)).hexdigest()
