@@ -6,10 +6,12 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
+import psycopg
 from psycopg import Connection, errors
 from psycopg.rows import TupleRow
 
 from hansard.adapters.storage.postgres_connections import fetched
+from hansard.adapters.storage.postgres_errors import translated
 from hansard.projections.views.rows_json import rows_json
 from hansard.projections.views.step import Unwritable
 from hansard.projections.views.view import Changes, Feed, Row
@@ -31,7 +33,10 @@ class PostgresRows:
     def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
         """Return the rows of these keys that are there, each with its `conversation_id`."""
         name, asked = f"{feed.view.name}_known", (feed.generation, rows_json(keys))
-        return [row for (row,) in fetched(self._connection, name, asked)]
+        try:
+            return [row for (row,) in fetched(self._connection, name, asked)]
+        except psycopg.Error as exc:
+            raise translated(exc) from exc
 
     def write(self, feed: Feed, changes: Changes) -> None:
         """Write changes, all or none; Unwritable where the database refuses a value."""
@@ -45,6 +50,8 @@ class PostgresRows:
                     fetched(self._connection, f"{feed.view.name}_put", put)
         except (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded) as exc:
             raise Unwritable(type(exc).__name__) from exc
+        except psycopg.Error as exc:
+            raise translated(exc) from exc
 
     @contextmanager
     def savepoint(self) -> Generator[None]:

@@ -1,0 +1,202 @@
+-- What workers ask: who works, whose a part is, what is folded next. 004_views.sql explains the tables.
+
+-- name: worker_seen
+-- By the server's clock, as everything about leases.
+INSERT INTO hansard.worker (name, seen_at) VALUES ($1, hansard.clock())
+ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at
+
+-- name: workers_gone
+-- Those that ended without a word leave no row for ever.
+DELETE FROM hansard.worker WHERE seen_at < hansard.clock() - 10 * $1::bigint
+
+-- name: worker_left
+-- So that the others take their share of its parts at once.
+DELETE FROM hansard.worker WHERE name = $1
+
+-- name: parts_of_a_shard
+-- Fixed when the schema is made.
+SELECT parts FROM hansard.meta
+
+-- name: parts_shared
+-- How many parts there are, and how many workers were seen within a lease.
+SELECT (SELECT count(*) FROM hansard.part),
+    (SELECT count(*) FROM hansard.worker WHERE seen_at > hansard.clock() - $1::bigint)
+
+-- name: parts_renewed
+-- A lease that has run out is still good where nobody has taken the part since.
+UPDATE hansard.part SET leased_until = hansard.clock() + $2::bigint WHERE owner = $1
+RETURNING shard, part, epoch
+
+-- name: parts_claimed
+-- SKIP LOCKED: two workers that claim at once take different parts. The epoch fences the one before.
+UPDATE hansard.part AS p SET owner = $1, epoch = p.epoch + 1,
+    leased_until = hansard.clock() + $2::bigint
+FROM (
+    SELECT f.shard, f.part FROM hansard.part AS f
+    WHERE f.owner IS NULL OR f.leased_until < hansard.clock()
+    ORDER BY f.part, f.shard LIMIT $3 FOR UPDATE SKIP LOCKED
+) AS free
+WHERE p.shard = free.shard AND p.part = free.part
+RETURNING p.shard, p.part, p.epoch
+
+-- name: parts_released
+-- $2 shards and $3 parts, one of each.
+UPDATE hansard.part AS p SET owner = NULL, leased_until = 0
+FROM unnest($2::smallint[], $3::smallint[]) AS r (shard, part)
+WHERE p.owner = $1 AND p.shard = r.shard AND p.part = r.part
+
+-- name: views_named
+-- $1 names.
+INSERT INTO hansard.view (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
+
+-- name: views_begun
+-- $1 names, $2 revisions: a view without a generation gets its first one, live since it is empty.
+INSERT INTO hansard.generation (view, number, revision, status)
+SELECT n.view, 1, n.revision, 'live' FROM unnest($1::text[], $2::integer[]) AS n (view, revision)
+WHERE NOT EXISTS (SELECT FROM hansard.generation AS g WHERE g.view = n.view)
+ON CONFLICT DO NOTHING
+
+-- name: checkpoints_begun
+-- A generation without checkpoints begins at the first event.
+INSERT INTO hansard.checkpoint (view, generation, shard, part)
+SELECT g.view, g.number, p.shard, p.part FROM hansard.generation AS g CROSS JOIN hansard.part AS p
+WHERE g.view = ANY ($1::text[]) AND g.status <> 'retired'
+ON CONFLICT DO NOTHING
+
+-- name: generations
+-- Each build of each view, and whether the view is fed.
+SELECT g.view, g.number, g.revision, g.status, v.paused, v.stopped
+FROM hansard.generation AS g JOIN hansard.view AS v ON v.name = g.view ORDER BY g.view, g.number
+
+-- name: checkpoints
+-- All of them: they are few, and asked for only when something has changed.
+SELECT view, generation, shard, part, position FROM hansard.checkpoint
+
+-- name: batch_begun
+-- $1 milliseconds that a stalled worker may hold its locks. Rows and checkpoint may be lost together
+-- in a crash, so the commit need not wait for the disk. An erasure waits for batches that have read
+-- what it erases, and a batch that begins later reads it erased.
+SELECT set_config('idle_in_transaction_session_timeout', $1, true),
+    set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock_shared(1212239443, -2)
+
+-- name: checkpoints_moved
+-- How many moved: $1 views and $2 generations, in each of $3 shards and $4 parts from $5 to $6, under
+-- the lease $7 (its owner; null: none is needed) and $8 (its epochs). Who finds less than it expects
+-- was overtaken, or is locked out for now, and rolls back.
+WITH held AS (
+    SELECT c.view, c.generation, c.shard, c.part, s.until
+    FROM unnest($1::text[], $2::integer[]) AS f (view, generation)
+    CROSS JOIN unnest($3::smallint[], $4::smallint[], $5::bigint[], $6::bigint[], $8::bigint[])
+        AS s (shard, part, after, until, epoch)
+    JOIN hansard.checkpoint AS c ON c.view = f.view AND c.generation = f.generation
+        AND c.shard = s.shard AND c.part = s.part AND c.position = s.after
+    WHERE $7::text IS NULL OR EXISTS (
+        SELECT FROM hansard.part AS p WHERE p.shard = s.shard AND p.part = s.part
+            AND p.owner = $7 AND p.epoch = s.epoch)
+    FOR UPDATE OF c SKIP LOCKED
+), moved AS (
+    UPDATE hansard.checkpoint AS c SET position = h.until FROM held AS h
+    WHERE c.view = h.view AND c.generation = h.generation AND c.shard = h.shard AND c.part = h.part
+    RETURNING 1
+)
+SELECT count(*) FROM moved
+
+-- name: events_of_parts
+-- $1 shards and $2 parts after $3 until $4; $5 types, none means all. Parts that are at the same place
+-- are read in one go; OFFSET 0 keeps it a walk along the key, however the table is estimated.
+SELECT e.* FROM (
+    SELECT s.shard, s.after, s.until, array_agg(s.part::integer) AS parts
+    FROM unnest($1::smallint[], $2::smallint[], $3::bigint[], $4::bigint[])
+        AS s (shard, part, after, until)
+    GROUP BY s.shard, s.after, s.until
+) AS l CROSS JOIN LATERAL (
+    SELECT v.shard, v.position, v.conversation_id, v.version, v.exchange, v.event_id, v.type,
+        v.schema_version, v.recorded_at, v.header, v.digest, v.leaf, v.salt, v.body
+    FROM hansard.event AS v
+    WHERE v.shard = l.shard AND v.position > l.after AND v.position <= l.until
+        AND (cardinality(l.parts) = (SELECT m.parts FROM hansard.meta AS m)
+            OR get_byte(uuid_send(v.conversation_id), 15)
+                % (SELECT m.parts::integer FROM hansard.meta AS m) = ANY (l.parts))
+        AND (cardinality($5::text[]) = 0 OR v.type = ANY ($5))
+    ORDER BY v.position OFFSET 0
+) AS e
+
+-- name: parked_in_parts
+-- $1 views and $2 generations, in $3 shards and $4 parts: the conversations that wait.
+SELECT p.view, p.generation, p.conversation_id FROM hansard.parked AS p
+JOIN unnest($1::text[], $2::integer[]) AS f (view, generation)
+    ON p.view = f.view AND p.generation = f.generation
+JOIN unnest($3::smallint[], $4::smallint[]) AS s (shard, part)
+    ON p.shard = s.shard AND p.part = s.part
+
+-- name: park
+-- $13 is how long until it is tried again, in microseconds; null waits for a person.
+INSERT INTO hansard.parked (view, generation, conversation_id, tenant, shard, part, position,
+    version, type, kind, error, attempts, parked_at, retry_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, hansard.clock(),
+    hansard.clock() + $13::bigint
+
+-- name: parked_alike
+-- $1 view, $2 generation: by kind, the conversations that were parked since the view was resumed.
+SELECT p.kind, count(*) FROM hansard.parked AS p JOIN hansard.view AS v ON v.name = p.view
+WHERE p.view = $1 AND p.generation = $2 AND p.parked_at > v.resumed_at GROUP BY p.kind
+
+-- name: view_stopped
+-- The first reason stays.
+UPDATE hansard.view SET stopped = $2 WHERE name = $1 AND stopped IS NULL
+
+-- name: parked_due
+-- $1 views and $2 generations, in $3 shards and $4 parts: what is to be tried again, $5 at most.
+SELECT p.view, p.generation, p.shard, p.part, p.conversation_id FROM hansard.parked AS p
+JOIN unnest($1::text[], $2::integer[]) AS f (view, generation)
+    ON p.view = f.view AND p.generation = f.generation
+JOIN unnest($3::smallint[], $4::smallint[]) AS s (shard, part)
+    ON p.shard = s.shard AND p.part = s.part
+WHERE p.retry_at <= hansard.clock() ORDER BY p.retry_at LIMIT $5
+
+-- name: unpark
+-- What is tried again is parked again where it fails.
+DELETE FROM hansard.parked WHERE view = $1 AND generation = $2 AND conversation_id = $3
+RETURNING version, attempts, kind, error
+
+-- name: events_behind
+-- A conversation's events from the parked one on, as far as its part is folded; $6 types.
+SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
+    recorded_at, header, digest, leaf, salt, body
+FROM hansard.event
+WHERE shard = $1 AND conversation_id = $2 AND version >= $3 AND position <= $4
+    AND (cardinality($6::text[]) = 0 OR type = ANY ($6))
+ORDER BY version LIMIT $5
+
+-- name: generations_caught_up
+-- $1 view, $2 the generation that is built, $3 the live one: whether it has come as far everywhere.
+-- Their checkpoints are locked, so that this stays so until they are switched.
+WITH held AS (
+    SELECT c.generation, c.shard, c.part, c.position FROM hansard.checkpoint AS c
+    WHERE c.view = $1 AND c.generation IN ($2, $3) FOR UPDATE
+)
+SELECT coalesce(bool_and(b.position >= l.position), false)
+FROM held AS l LEFT JOIN held AS b
+    ON b.generation = $2 AND b.shard = l.shard AND b.part = l.part
+WHERE l.generation = $3
+
+-- name: generation_retired
+-- From now on its rows are only swept.
+UPDATE hansard.generation SET status = 'retired' WHERE view = $1 AND number = $2
+
+-- name: generation_live
+-- It is read from now on.
+UPDATE hansard.generation SET status = 'live', switched_at = hansard.clock()
+WHERE view = $1 AND number = $2 AND status = 'building' RETURNING number
+
+-- name: checkpoints_ended
+-- No worker that is still at it can write rows after this.
+DELETE FROM hansard.checkpoint WHERE view = $1 AND generation = $2
+
+-- name: parked_count
+-- Of one generation.
+SELECT count(*) FROM hansard.parked WHERE view = $1 AND generation = $2
+
+-- name: generation_swept
+-- Nothing of it is left; its parked events go with it.
+DELETE FROM hansard.generation WHERE view = $1 AND number = $2 AND status = 'retired'

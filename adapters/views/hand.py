@@ -1,0 +1,200 @@
+"""A thread of a worker: it looks what is new in its parts, folds it, and looks again."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+from uuid import UUID
+
+from hansard.adapters.views.postgres_advance import Folded, Overtaken, StandsStill
+from hansard.adapters.views.postgres_parts import Lease
+from hansard.adapters.views.tally import Tally
+from hansard.projections.views.pace import Room
+from hansard.projections.views.parking import (
+    SECOND,
+    retry_after,
+    stands_still,
+    why_it_stands_still,
+)
+from hansard.projections.views.planning import Batch, Part, foremost, trailing
+from hansard.projections.views.step import Failure
+from hansard.projections.views.view import Feed
+
+_LOG: Final = logging.getLogger("hansard.worker")
+
+CHORES_SECONDS: Final = 0.5
+"""How often a thread looks for parked events that are due."""
+
+
+class Advance(Protocol):
+    """Folds a batch in one transaction; see PostgresAdvance."""
+
+    def advance(self, batch: Batch, lease: Lease | None) -> Folded:
+        """Fold a batch, all or nothing."""
+        ...
+
+    def retry(self, feed: Feed, place: Part, at: int, conversation: UUID, lease: Lease) -> Folded:
+        """Try a parked event again."""
+        ...
+
+
+class Builds(Protocol):
+    """How far the builds of views are; see PostgresBuilds."""
+
+    def positions(self, feeds: frozenset[Feed]) -> dict[Part, dict[Feed, int]]:
+        """Return how far builds have come in each part."""
+        ...
+
+    def ends(self) -> dict[int, int]:
+        """Return the last position of each shard."""
+        ...
+
+    def due(self, feeds: frozenset[Feed], places: list[Part]) -> list[tuple[Feed, Part, UUID]]:
+        """Return the parked conversations that are to be tried again now."""
+        ...
+
+    def stop(self, view: str, why: str) -> None:
+        """Let a view stand still until somebody resumes it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """What a strict view could not fold, how often that was, and when it is tried again."""
+
+    failure: Failure
+    attempts: int
+    due: float
+
+
+class Hand:
+    """One thread's work. Nothing of it is shared but what it is given."""
+
+    def __init__(
+        self,
+        advance: Advance,
+        builds: Builds,
+        tally: Tally,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin with nothing known."""
+        self._advance, self._builds, self._tally, self._clock = advance, builds, tally, clock
+        self._room = Room()
+        self._known: tuple[object, object] | None = None
+        self._positions: dict[Part, dict[Feed, int]] = {}
+        self._troubles: dict[Feed, _Trouble] = {}
+        self._chores_at = 0.0
+
+    def turn(self, lease: Lease, feeds: frozenset[Feed]) -> bool:
+        """Fold what is new under a lease, at most a batch or two; return whether there was any.
+
+        Raises StorageError where the database fails: nothing is lost, the next turn looks again.
+        """
+        if not lease.epochs or not feeds:
+            return False
+        self._look_again_if_changed(lease, feeds)
+        ends = self._builds.ends()
+        self._tell_how_far(ends)
+        room = self._room.positions
+        busy = self._fold(foremost(self._ready(), ends, room), lease)
+        busy |= self._fold(trailing(self._ready(), room), lease)
+        if self._clock() >= self._chores_at:
+            self._chores_at = self._clock() + CHORES_SECONDS
+            busy |= self._retry(lease, feeds)
+        return busy
+
+    def forget_positions(self) -> None:
+        """Ask the database again how far everything is."""
+        self._known = None
+
+    def _look_again_if_changed(self, lease: Lease, feeds: frozenset[Feed]) -> None:
+        known = (lease.epochs, feeds)
+        if self._known != known:
+            found = self._builds.positions(feeds)
+            self._positions = {place: found.get(place, {}) for place in lease.epochs}
+            self._troubles = {feed: at for feed, at in self._troubles.items() if feed in feeds}
+            self._known = known
+
+    def _ready(self) -> Mapping[Part, Mapping[Feed, int]]:
+        """Return the positions of what may be folded now."""
+        now = self._clock()
+        waiting = {feed for feed, trouble in self._troubles.items() if trouble.due > now}
+        if not waiting:
+            return self._positions
+        return {
+            place: {feed: at for feed, at in of.items() if feed not in waiting}
+            for place, of in self._positions.items()
+        }
+
+    def _fold(self, batch: Batch | None, lease: Lease) -> bool:
+        if batch is None:
+            return False
+        began = self._clock()
+        try:
+            came_to = self._advance.advance(batch, lease)
+        except Overtaken:
+            self._tally.was_overtaken()
+            self.forget_positions()
+            return False
+        except StandsStill as error:
+            self._stand_still(error.feed, error.failure)
+            return True
+        for at in batch.stretches:
+            self._positions[at.place].update(dict.fromkeys(batch.feeds, at.until))
+        self._count(batch, came_to, self._clock() - began)
+        return True
+
+    def _count(self, batch: Batch, came_to: Folded, seconds: float) -> None:
+        spans = {(at.place.shard, at.after, at.until) for at in batch.stretches}
+        self._room.took(sum(until - after for _, after, until in spans), came_to.size)
+        self._tally.took(batch, came_to, seconds)
+        for feed in batch.feeds:
+            self._troubles.pop(feed, None)
+        for feed, failure in came_to.parked:
+            _tell_parked(feed, failure)
+        for view in came_to.stopped:
+            _LOG.error("%s is stopped: too many of its events fail alike", view)
+
+    def _stand_still(self, feed: Feed, failure: Failure) -> None:
+        before = self._troubles.get(feed)
+        attempts = before.attempts + 1 if before else 1
+        if stands_still(feed.view, attempts):
+            why = why_it_stands_still(failure)
+            self._builds.stop(feed.view.name, why)
+            _LOG.error("%s is stopped: %s", feed.view.name, why)
+        wait = (retry_after(attempts) or SECOND) / SECOND
+        self._troubles[feed] = _Trouble(failure, attempts, self._clock() + wait)
+
+    def _retry(self, lease: Lease, feeds: frozenset[Feed]) -> bool:
+        due = self._builds.due(feeds, list(lease.epochs))
+        for feed, place, conversation in due:
+            at = self._positions.get(place, {}).get(feed)
+            if at is None:
+                continue
+            try:
+                came_to = self._advance.retry(feed, place, at, conversation, lease)
+            except Overtaken:
+                self.forget_positions()
+                return False
+            for _, failure in came_to.parked:
+                _tell_parked(feed, failure)
+        return bool(due)
+
+    def _tell_how_far(self, ends: Mapping[int, int]) -> None:
+        self._tally.stands(
+            {
+                place: {feed: max(0, ends[place.shard] - at) for feed, at in of.items()}
+                for place, of in self._positions.items()
+            }
+        )
+
+
+def _tell_parked(feed: Feed, failure: Failure) -> None:
+    _LOG.warning(
+        "%s: parked event %d (%s) of conversation %s: %s",
+        *(feed.view.name, failure.event.version, failure.event.type),
+        *(failure.event.conversation_id, failure.error),
+    )

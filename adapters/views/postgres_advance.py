@@ -1,0 +1,233 @@
+"""One step of views on PostgreSQL: events are read, folded and committed with their checkpoints.
+
+It is one transaction: the checkpoints move first, which locks them and shows whether this worker is
+still the one; then the events are read, under the lock that erasures wait for; then each build's
+rows are written. Statements go out together wherever no answer is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
+from uuid import UUID
+
+from psycopg import Connection, Cursor, errors
+from psycopg.rows import TupleRow
+
+from hansard.adapters.storage.postgres_connections import QUERIES, Connections
+from hansard.adapters.views.postgres_parts import LEASE_SECONDS, Lease
+from hansard.adapters.views.postgres_rows import PostgresRows
+from hansard.adapters.views.postgres_swift_rows import SwiftRows
+from hansard.domain.errors import HansardError
+from hansard.domain.log import RecordedEvent
+from hansard.projections.views.parking import (
+    circuit_opens,
+    retry_after,
+    why_the_circuit_opened,
+)
+from hansard.projections.views.passages import part_of, passages
+from hansard.projections.views.planning import Batch, Part, Stretch
+from hansard.projections.views.step import Failure, Rows, step
+from hansard.projections.views.view import Feed
+
+_OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
+
+_STALLED: Final = str(LEASE_SECONDS * 1000)
+
+
+_BEHIND: Final = 1000
+"""How many events of a parked conversation are tried at once."""
+
+
+class Overtaken(Exception):
+    """Another worker has moved the checkpoints, holds them, or has the part: look again."""
+
+
+class StandsStill(Exception):
+    """A strict view cannot fold an event; nothing of the batch was written."""
+
+    def __init__(self, feed: Feed, failure: Failure) -> None:
+        """Say which view, and at which event."""
+        super().__init__(feed.view.name)
+        self.feed, self.failure = feed, failure
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What a batch came to: events and their bytes, what was parked, and views that stopped."""
+
+    events: int = 0
+    size: int = 0
+    parked: tuple[tuple[Feed, Failure], ...] = ()
+    stopped: frozenset[str] = frozenset()
+
+
+class PostgresAdvance:
+    """Folds batches into views. Safe for threads; each batch is a connection for its time."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Use connections of a worker, one a thread."""
+        self._connections = connections
+        self._parts = int(connections.ask("parts_of_a_shard")[0][0])
+
+    def advance(self, batch: Batch, lease: Lease | None) -> Folded:
+        """Fold a batch, all or nothing. Without a lease, the locks of its checkpoints are enough.
+
+        Raises Overtaken and StandsStill, and StorageError where the database itself fails.
+        """
+        try:
+            return self._folded(batch, lease, is_swift=True)
+        except HansardError as error:
+            if not isinstance(error.__cause__, _OF_A_VALUE):
+                raise
+        return self._folded(batch, lease, is_swift=False)
+
+    def retry(self, feed: Feed, place: Part, at: int, conversation: UUID, lease: Lease) -> Folded:
+        """Try a parked event again, and what its conversation said since, up to `at`.
+
+        That is the checkpoint of its part. Raises as `advance` does.
+        """
+        standing = Batch((feed,), (Stretch(place, at, at),))
+        with self._connections.transaction() as connection:
+            _send(connection, "batch_begun", _STALLED)
+            _must_have_moved(_send_move(connection, standing, lease), standing)
+            parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
+            if not parked:
+                return Folded()
+            [(version, attempts, kind, error)] = parked
+            behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
+            found = _events(_asked(connection, "events_behind", *behind))
+            rows = PostgresRows(connection, *place)
+            failures = step(feed, passages(found, feed.view), rows)
+            for failure in failures:
+                again = attempts if failure.event.version == version else 0
+                self._park(connection, feed, failure, again + 1, retry_after(again + 1))
+            if len(found) == _BEHIND and not failures:
+                # The rest is for the next time, which is now.
+                rest = found[-1]._replace(version=found[-1].version + 1)
+                failure = Failure(found[-1].client_header().tenant, rest, kind, error)
+                self._park(connection, feed, failure, attempts, 0)
+        return Folded(len(found), parked=tuple((feed, failure) for failure in failures))
+
+    def _folded(self, batch: Batch, lease: Lease | None, *, is_swift: bool) -> Folded:
+        with (
+            self._connections.transaction() as connection,
+            connection.pipeline() if is_swift else nullcontext(),
+        ):
+            return self._step(connection, batch, lease, is_swift)
+
+    def _step(
+        self, connection: Connection[TupleRow], batch: Batch, lease: Lease | None, is_swift: bool
+    ) -> Folded:
+        _send(connection, "batch_begun", _STALLED)
+        moved = _send_move(connection, batch, lease)
+        feeds, places = _feeds(batch.feeds), _places(batch.stretches)
+        reading = _send(
+            connection, "events_of_parts", *places, *_spans(batch.stretches), list(batch.types())
+        )
+        waiting = _send(connection, "parked_in_parts", *feeds, *places)
+        _must_have_moved(moved, batch)
+        found, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
+        failed: list[tuple[Feed, Failure]] = []
+        for feed in batch.feeds:
+            held = parked.get((feed.view.name, feed.generation), set[UUID]())
+            rows = _rows(connection, batch.stretches[0].place, held, is_swift)
+            for failure in step(feed, passages(found, feed.view), rows):
+                if feed.view.strict:
+                    raise StandsStill(feed, failure)
+                failed.append((feed, failure))
+        stopped = self._parked(connection, failed)
+        return Folded(len(found), sum(map(_size, found)), tuple(failed), stopped)
+
+    def _parked(
+        self, connection: Connection[TupleRow], failed: Sequence[tuple[Feed, Failure]]
+    ) -> frozenset[str]:
+        """Park what failed; return the views that stop, since too much of them fails alike."""
+        for feed, failure in failed:
+            self._park(connection, feed, failure, 1, retry_after(1))
+        stopped: set[str] = set()
+        for feed in {feed for feed, _ in failed}:
+            for kind, count in _asked(connection, "parked_alike", feed.view.name, feed.generation):
+                if circuit_opens(count):
+                    why = why_the_circuit_opened(kind, count)
+                    _send(connection, "view_stopped", feed.view.name, why)
+                    stopped.add(feed.view.name)
+        return frozenset(stopped)
+
+    def _park(
+        self,
+        connection: Connection[TupleRow],
+        feed: Feed,
+        failure: Failure,
+        attempts: int,
+        wait: int | None,
+    ) -> None:
+        event = failure.event
+        part = part_of(event.conversation_id, self._parts)
+        _send(
+            connection,
+            "park",
+            *(feed.view.name, feed.generation, event.conversation_id, failure.tenant),
+            *(event.shard, part, event.position, event.version, event.type),
+            *(failure.kind, failure.error, attempts, wait),
+        )
+
+
+def _rows(
+    connection: Connection[TupleRow], place: Part, parked: Collection[UUID], is_swift: bool
+) -> Rows:
+    return SwiftRows(connection, *place, parked) if is_swift else PostgresRows(connection, *place)
+
+
+def _send_move(
+    connection: Connection[TupleRow], batch: Batch, lease: Lease | None
+) -> Cursor[TupleRow]:
+    owner = lease.owner if lease else None
+    epochs = [lease.epochs.get(at.place) if lease else None for at in batch.stretches]
+    places, spans = _places(batch.stretches), _spans(batch.stretches)
+    moved = (*_feeds(batch.feeds), *places, *spans, owner, epochs)
+    return _send(connection, "checkpoints_moved", *moved)
+
+
+def _must_have_moved(moved: Cursor[TupleRow], batch: Batch) -> None:
+    [(count,)] = moved.fetchall()
+    if count != len(batch.feeds) * len(batch.stretches):
+        raise Overtaken
+
+
+def _events(rows: Iterable[TupleRow]) -> list[RecordedEvent]:
+    return sorted(map(RecordedEvent._make, rows), key=itemgetter(0, 1))
+
+
+def _by_feed(rows: Iterable[TupleRow]) -> dict[tuple[str, int], set[UUID]]:
+    found: dict[tuple[str, int], set[UUID]] = {}
+    for view, generation, conversation in rows:
+        found.setdefault((view, generation), set()).add(conversation)
+    return found
+
+
+def _feeds(feeds: Sequence[Feed]) -> tuple[list[str], list[int]]:
+    return [feed.view.name for feed in feeds], [feed.generation for feed in feeds]
+
+
+def _places(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
+    return [at.place.shard for at in stretches], [at.place.part for at in stretches]
+
+
+def _spans(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
+    return [at.after for at in stretches], [at.until for at in stretches]
+
+
+def _size(event: RecordedEvent) -> int:
+    return len(event.header) + len(event.body or b"")
+
+
+def _send(connection: Connection[TupleRow], name: str, *parameters: object) -> Cursor[TupleRow]:
+    return connection.execute(QUERIES[name], parameters, binary=True)
+
+
+def _asked(connection: Connection[TupleRow], name: str, *parameters: object) -> list[TupleRow]:
+    return _send(connection, name, *parameters).fetchall()

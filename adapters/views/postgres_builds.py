@@ -1,0 +1,106 @@
+"""The builds of views on PostgreSQL: begun, switched once they have caught up, and swept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from hansard.adapters.storage.postgres_connections import QUERIES, Connections, fetched
+from hansard.projections.views.builds import Build, Feeding, feeding
+from hansard.projections.views.planning import Part
+from hansard.projections.views.view import Feed, View
+
+_DUE: Final = 16
+"""How many parked conversations are tried in one go."""
+
+_SWEPT: Final = 5_000
+"""How many rows go in one transaction, so that no lock is held for long."""
+
+
+class PostgresBuilds:
+    """The builds of those views that a worker knows. Safe for threads."""
+
+    def __init__(self, connections: Connections, views: Mapping[str, View]) -> None:
+        """Know these views only; others are left to other releases."""
+        self._connections, self._views = connections, views
+
+    def begin(self) -> None:
+        """Give each view its first build where it has none."""
+        names = list(self._views)
+        with self._connections.transaction() as connection:
+            fetched(connection, "views_named", (names,))
+            revisions = [view.revision for view in self._views.values()]
+            fetched(connection, "views_begun", (names, revisions))
+            fetched(connection, "checkpoints_begun", (names,))
+
+    def feeding(self) -> Feeding:
+        """Return what is fed now."""
+        rows = self._connections.ask("generations")
+        return feeding((Build(*row) for row in rows), self._views)
+
+    def positions(self, feeds: frozenset[Feed]) -> dict[Part, dict[Feed, int]]:
+        """Return how far builds have come in each part."""
+        by_name = {(feed.view.name, feed.generation): feed for feed in feeds}
+        found: dict[Part, dict[Feed, int]] = {}
+        for view, generation, shard, part, position in self._connections.ask("checkpoints"):
+            feed = by_name.get((view, generation))
+            if feed is not None:
+                found.setdefault(Part(shard, part), {})[feed] = position
+        return found
+
+    def ends(self) -> dict[int, int]:
+        """Return the last position of each shard."""
+        return dict(self._connections.ask("last_positions"))
+
+    def switch(self, view: str, building: int, live: int) -> bool:
+        """Make a build the live one if it has come as far; return whether it is."""
+        with self._connections.transaction() as connection:
+            [(caught_up,)] = fetched(connection, "generations_caught_up", (view, building, live))
+            if not caught_up:
+                return False
+            _retire(connection, view, live)
+            return bool(fetched(connection, "generation_live", (view, building)))
+
+    def abandon(self, view: str, building: int) -> None:
+        """Give up a build that is not live."""
+        with self._connections.transaction() as connection:
+            _retire(connection, view, building)
+
+    def sweep(self, view: str, retired: int) -> bool:
+        """Delete some rows of a retired build; return whether all are gone, and the build too."""
+        with self._connections.transaction() as connection:
+            query = QUERIES[f"{view}_sweep"]
+            if connection.execute(query, (retired, _SWEPT), binary=True).rowcount > 0:
+                return False
+            fetched(connection, "generation_swept", (view, retired))
+            return True
+
+    def due(self, feeds: frozenset[Feed], places: list[Part]) -> list[tuple[Feed, Part, UUID]]:
+        """Return the parked conversations that are to be tried again now, some at a time."""
+        by_name = {(feed.view.name, feed.generation): feed for feed in feeds}
+        views, generations = [name for name, _ in by_name], [number for _, number in by_name]
+        shards, parts = [at.shard for at in places], [at.part for at in places]
+        asked = (views, generations, shards, parts, _DUE)
+        return [
+            (by_name[view, generation], Part(shard, part), conversation)
+            for view, generation, shard, part, conversation in self._connections.ask(
+                "parked_due", asked
+            )
+        ]
+
+    def parked(self, view: str, number: int) -> int:
+        """Return how many conversations wait behind a parked event of a build."""
+        return int(self._connections.ask("parked_count", (view, number))[0][0])
+
+    def stop(self, view: str, why: str) -> None:
+        """Let a view stand still until somebody resumes it."""
+        self._connections.ask("view_stopped", (view, why))
+
+
+def _retire(connection: Connection[TupleRow], view: str, number: int) -> None:
+    fetched(connection, "generation_retired", (view, number))
+    fetched(connection, "checkpoints_ended", (view, number))

@@ -1,0 +1,61 @@
+"""The rows of views on PostgreSQL where nothing is expected to fail: writes are sent, not awaited.
+
+A value that the database refuses shows only when an answer is awaited, and spoils the transaction:
+then all of it is done again with PostgresRows, which can tell which conversation it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
+from uuid import UUID
+
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from hansard.adapters.storage.postgres_connections import QUERIES
+from hansard.projections.views.rows_json import rows_json
+from hansard.projections.views.view import Changes, Feed, Row
+
+
+class SwiftRows:
+    """What a step reads and writes; `connection` is in a transaction, and in pipeline mode."""
+
+    def __init__(
+        self,
+        connection: Connection[TupleRow],
+        shard: int,
+        part: int,
+        parked: Collection[UUID],
+    ) -> None:
+        """Use a connection of one batch; `parked` are the conversations that wait in its view."""
+        self._connection = connection
+        self._place = (shard, part)
+        self._parked = parked
+
+    def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
+        """Return those of these conversations that wait behind a parked event, and others."""
+        del feed, conversations
+        return self._parked
+
+    def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
+        """Return the rows of these keys that are there, each with its `conversation_id`."""
+        asked = (feed.generation, rows_json(keys))
+        cursor = self._connection.execute(QUERIES[f"{feed.view.name}_known"], asked, binary=True)
+        return [row for (row,) in cursor.fetchall()]
+
+    def write(self, feed: Feed, changes: Changes) -> None:
+        """Send changes; whether they were written shows later."""
+        if changes.drop:
+            self._send(feed, "drop", rows_json(changes.drop))
+        if changes.put:
+            self._send(feed, "put", rows_json(changes.put), *self._place)
+
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        """Do nothing: an error spoils the whole transaction."""
+        yield
+
+    def _send(self, feed: Feed, verb: str, *parameters: object) -> None:
+        query = QUERIES[f"{feed.view.name}_{verb}"]
+        self._connection.execute(query, (feed.generation, *parameters), binary=True)

@@ -1,0 +1,197 @@
+"""A worker: it keeps views up to date on PostgreSQL, beside as many others as there are.
+
+One thread renews the leases and looks which builds are fed; the others fold. Whoever holds the first
+part also keeps house: it switches builds that have caught up and sweeps those that are retired.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+from uuid import uuid4
+
+from hansard.adapters.storage.hints import Hints, NoHints
+from hansard.adapters.storage.postgres_connections import Connections, conninfo
+from hansard.adapters.views.hand import Hand
+from hansard.adapters.views.postgres_advance import PostgresAdvance
+from hansard.adapters.views.postgres_builds import PostgresBuilds
+from hansard.adapters.views.postgres_parts import BEAT_SECONDS, Parts
+from hansard.adapters.views.tally import Tally
+from hansard.domain.errors import StorageError
+from hansard.projections.views.builds import Feeding
+from hansard.projections.views.pace import wait_after
+from hansard.projections.views.planning import Part
+from hansard.projections.views.registry import VIEWS
+from hansard.projections.views.view import View
+
+_LOG: Final = logging.getLogger("hansard.worker")
+
+_LOOK_SECONDS: Final = 0.5
+"""How often the builds are looked at, and leases renewed where others have more than their share."""
+
+_RECONNECT_SECONDS: Final = 0.5
+
+
+class Worker:
+    """Keeps views of one database up to date until it is stopped."""
+
+    def __init__(
+        self,
+        url: str,
+        views: Mapping[str, View] = VIEWS,
+        *,
+        threads: int = 1,
+        hints: Hints | None = None,
+    ) -> None:
+        """Work for these views; all workers of a database should work for the same ones."""
+        self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid4()}"
+        self.tally = Tally()
+        self._connections = Connections(conninfo(url), most=threads + 2, wait=10.0, prepared=True)
+        self._threads, self._hints = threads, hints or NoHints()
+        self._advance = PostgresAdvance(self._connections)
+        self._builds = PostgresBuilds(self._connections, views)
+        self._parts = Parts(self._connections, self.name)
+        self._feeding = Feeding()
+        self._news = _News()
+        self._stopped = threading.Event()
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Work until `stop` is called, then give back what is held."""
+        self._builds.begin()
+        self._look()
+        work = [self._beat, *(partial(self._work, number) for number in range(self._threads))]
+        threads = [threading.Thread(target=self._guarded, args=(of,)) for of in work]
+        with self._hints.listen(self._news.stir):
+            for thread in threads:
+                thread.start()
+            self._stopped.wait()
+            for thread in threads:
+                thread.join()
+        self._leave()
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Let `run` return once the batches at hand are done; from any thread."""
+        self._stopped.set()
+        self._news.stir()
+
+    def is_caught_up(self) -> bool:
+        """Whether every view that is fed has come to the end of the log, by whomever."""
+        ends = self._builds.ends()
+        positions = self._builds.positions(self._feeding.feeds)
+        return all(at >= ends[place.shard] for place, of in positions.items() for at in of.values())
+
+    @property
+    def held(self) -> int:
+        """How many parts it holds."""
+        return self._parts.held
+
+    @property
+    def losses(self) -> int:
+        """How often a part was lost to another worker."""
+        return self._parts.losses
+
+    @property
+    def feeding(self) -> Feeding:
+        """What it fed when it last looked."""
+        return self._feeding
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Stop the whole worker where one thread fails for a reason that is not the database's."""
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - raised again by `run`
+            self._error = error
+            self.stop()
+
+    def _beat(self) -> None:
+        beats_at = 0.0
+        while not self._stopped.is_set():
+            try:
+                if time.monotonic() >= beats_at:
+                    has_share = self._parts.beat()
+                    beats_at = time.monotonic() + (BEAT_SECONDS if has_share else 0)
+                self._look()
+            except StorageError as error:
+                _LOG.warning("the leases were not renewed: %s", error)
+            self._stopped.wait(_LOOK_SECONDS)
+
+    def _look(self) -> None:
+        found = self._builds.feeding()
+        for told in set(found.told) - set(self._feeding.told):
+            _LOG.warning("%s", told)
+        if found != self._feeding:
+            self._feeding = found
+            self._news.stir()
+
+    def _work(self, number: int) -> None:
+        hand = Hand(self._advance, self._builds, self.tally)
+        idle = 0
+        while not self._stopped.is_set():
+            seen = self._news.seen()
+            try:
+                self._parts.give_up_surplus(number, self._threads)
+                lease = self._parts.lease(number, self._threads)
+                busy = hand.turn(lease, self._feeding.feeds)
+                busy |= _HOUSEKEEPER in lease.epochs and self._keep_house()
+            except StorageError as error:
+                _LOG.warning("nothing is lost, and it is tried again: %s", error)
+                hand.forget_positions()
+                self._stopped.wait(_RECONNECT_SECONDS)
+                continue
+            idle = 0 if busy else idle + 1
+            if not busy:
+                self._news.wait(seen, wait_after(idle - 1))
+
+    def _keep_house(self) -> bool:
+        """Switch what has caught up, sweep some of what is retired; whether there was any."""
+        feeding, done = self._feeding, False
+        for view, building, live in feeding.building:
+            if self._builds.switch(view, building, live):
+                parked = self._builds.parked(view, building)
+                _LOG.info("%s: generation %d is live, %d parked", view, building, parked)
+                done = True
+        for view, retired in feeding.retired:
+            self._builds.sweep(view, retired)
+            done = True
+        if done:
+            self._look()
+        return done
+
+    def _leave(self) -> None:
+        try:
+            self._parts.leave()
+        except StorageError as error:
+            _LOG.warning("the leases run out by themselves: %s", error)
+        self._connections.close()
+
+
+_HOUSEKEEPER: Final = Part(0, 0)
+
+
+class _News:
+    """Lets threads wait for news, and none of it goes unheard."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+
+    def stir(self) -> None:
+        with self._changed:
+            self._count += 1
+            self._changed.notify_all()
+
+    def seen(self) -> int:
+        return self._count
+
+    def wait(self, seen: int, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._count != seen, seconds)

@@ -1,0 +1,41 @@
+"""How long a worker waits for news, and how much it takes at once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SHORTEST_WAIT: Final = 0.002
+"""Seconds until the log is looked at again right after there was something new."""
+
+LONGEST_WAIT: Final = 0.2
+"""Seconds between two looks at a log in which nothing happens; a hint ends the wait."""
+
+_BYTES: Final = 8 * 2**20
+_FEWEST, _MOST = 64, 4096
+
+
+def wait_after(idle: int) -> float:
+    """Return how many seconds to wait after so many looks in a row that found nothing."""
+    return min(SHORTEST_WAIT * 2.0 ** min(idle, 16), LONGEST_WAIT)
+
+
+class Room:
+    """How many positions the next batch may span, so that its events fit in memory.
+
+    It goes by the size of the last ones: 8 MiB of headers and bodies are aimed at.
+    """
+
+    def __init__(self) -> None:
+        """Begin carefully, for nothing is known yet."""
+        self._positions = 512
+
+    @property
+    def positions(self) -> int:
+        """Return how many positions it may be."""
+        return self._positions
+
+    def took(self, positions: int, size: int) -> None:
+        """Learn from a batch that spanned so many positions and held so many bytes."""
+        fitting = positions * _BYTES // max(size, 1) if positions else _MOST
+        # It may shrink at once, and grows step by step, for one small batch proves little.
+        self._positions = max(_FEWEST, min(fitting, self._positions * 2, _MOST))

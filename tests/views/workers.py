@@ -1,0 +1,142 @@
+"""Workers for tests: views that fail on purpose, workers in threads, and what they came to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, LiteralString
+from uuid import UUID
+
+import psycopg
+
+from hansard.adapters.storage.postgres import Postgres
+from hansard.adapters.storage.postgres_connections import Connections, conninfo
+from hansard.adapters.views.hand import Hand
+from hansard.adapters.views.postgres_advance import PostgresAdvance
+from hansard.adapters.views.postgres_builds import PostgresBuilds
+from hansard.adapters.views.postgres_parts import Lease, Parts
+from hansard.adapters.views.tally import Tally
+from hansard.adapters.views.worker import Worker
+from hansard.domain.log import RecordedEvent
+from hansard.projections.views.audit import AUDIT
+from hansard.projections.views.passages import passages
+from hansard.projections.views.view import Changes, Passage, Row, View
+from tests.factories import appending, prompt
+
+PATIENCE = 30.0
+"""Seconds until a condition that a test waits for counts as never coming."""
+
+
+class Unfoldable(Exception):
+    """What a view raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """The view `audit`, but that it cannot fold the events of some conversations."""
+
+    poison: set[UUID] = field(default_factory=set[UUID], hash=False)
+    strict: bool = False
+    revision: int = AUDIT.revision
+    name: str = "audit"
+    types: frozenset[str] = frozenset()
+
+    def wanted(self, passage: Passage) -> list[Row]:
+        return AUDIT.wanted(passage)
+
+    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+        if passage.conversation_id in self.poison:
+            raise Unfoldable
+        return AUDIT.fold(passage, known)
+
+
+def until(condition: Callable[[], bool], what: str = "it") -> None:
+    """Wait for a condition; fail where it does not come."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} never came"
+        time.sleep(0.005)
+
+
+@contextmanager
+def working(url: str, views: Mapping[str, View], *, threads: int = 1) -> Generator[Worker]:
+    """A worker at work in threads of this process, until the end of the scope."""
+    worker = Worker(url, views, threads=threads)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        thread.join()
+
+
+def caught_up(url: str, views: Mapping[str, View]) -> None:
+    """Let a worker bring views to the end of the log, and end."""
+    with working(url, views) as worker:
+        until(lambda: worker.held > 0 and worker.is_caught_up(), "the end of the log")
+
+
+class Stepping:
+    """A worker that does nothing by itself: each of its moves is the test's."""
+
+    def __init__(self, url: str, views: Mapping[str, View], name: str = "stepping") -> None:
+        self.now = 0.0
+        self.connections = Connections(conninfo(url), most=4, wait=10.0, prepared=True)
+        self.builds = PostgresBuilds(self.connections, views)
+        self.builds.begin()
+        self.parts = Parts(self.connections, name)
+        self.tally = Tally()
+        self.advance = PostgresAdvance(self.connections)
+        self.hand = Hand(self.advance, self.builds, self.tally, lambda: self.now)
+
+    def claim(self) -> Lease:
+        """Take the parts that are free, and return the lease of all that are held."""
+        self.parts.beat()
+        return self.parts.lease()
+
+    def turn(self, lease: Lease | None = None) -> bool:
+        """One turn, a second after the one before."""
+        self.now += 1.0
+        feeds = self.builds.feeding().feeds
+        return self.hand.turn(lease or self.parts.lease(), feeds)
+
+    def finish(self) -> None:
+        """Turns until there is nothing to do."""
+        while self.turn():
+            pass
+
+    def close(self) -> None:
+        self.connections.close()
+
+
+def talk(log: Postgres, conversations: Collection[UUID], events: int = 1) -> None:
+    """Append prompts to each of these conversations."""
+    log.append([appending(one, *(prompt() for _ in range(events))) for one in conversations])
+
+
+def asked(url: str, query: LiteralString, *parameters: object) -> list[tuple[Any, ...]]:
+    """The rows of a query, committed."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(query, parameters)
+        return cursor.fetchall() if cursor.description else []
+
+
+def folded(url: str) -> dict[UUID, list[int]]:
+    """Versions that the live generation of `audit` has, by conversation, in order."""
+    rows = asked(
+        url,
+        "SELECT v.conversation_id, array_agg(v.version ORDER BY v.version) "
+        "FROM hansard.view_audit AS v JOIN hansard.generation AS g "
+        "ON g.view = 'audit' AND g.number = v.generation AND g.status = 'live' GROUP BY 1",
+    )
+    return dict(rows)
+
+
+def from_scratch(events: Collection[RecordedEvent]) -> dict[tuple[str, int], Row]:
+    """The rows of `audit` as one fold of all events, by conversation and version."""
+    rows = [row for passage in passages(events, AUDIT) for row in AUDIT.fold(passage, ()).put]
+    return {(row["conversation_id"], row["version"]): row for row in rows}
