@@ -23,6 +23,7 @@
     ├── UnknownTool                 the model calls tools that there are not, again and again
     ├── TooManyModelCalls           the model was asked as often as it may be, and still calls tools
     ├── NotRecorded                 the prompt could not be made durable, so no call was made
+    ├── ViewStopped                 a view cannot be made anew before what stopped it is mended
     └── StorageError                the store cannot do it
         ├── StorageBusy             another process holds the lock for too long
         ├── StorageFull             no room on the disk, or a size limit was reached
@@ -241,6 +242,10 @@ class TooManyModelCalls(HansardError):
 
 class NotRecorded(HansardError):
     """The prompt could not be made durable, so the call was not made."""
+
+
+class ViewStopped(HansardError):
+    """A view cannot be made anew before what stopped it is mended; the one that is read stays."""
 
 
 class StorageError(HansardError):

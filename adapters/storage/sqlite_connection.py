@@ -21,6 +21,8 @@ from hansard.adapters.storage.sqlite_errors import storage_error
 from hansard.domain.errors import StorageError, StorageUnavailable
 
 _MOST_IDLE: Final = 8
+# A path begins with a slash; a URI names a database in memory, which has none.
+_FLAGS: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
 Row = tuple[Any, ...]
 Value = bytes | int | str | None
@@ -148,9 +150,7 @@ class Connections:
 
     def _opened(self) -> apsw.Connection:
         try:
-            connection = apsw.Connection(
-                self._path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-            )
+            connection = apsw.Connection(self._path, _FLAGS)
         except apsw.Error as exc:
             raise storage_error(exc, self._path, 0) from exc
         try:

@@ -11,7 +11,9 @@ PRAGMA application_id = 0x48414e56; -- "HANV"
 CREATE TABLE meta (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   incarnation TEXT NOT NULL, -- of the log that it was folded from: of another one, it starts anew
-  erasures INTEGER NOT NULL DEFAULT 0
+  migrations INTEGER NOT NULL, -- how many were applied
+  erasures INTEGER NOT NULL DEFAULT 0,
+  unemptied INTEGER NOT NULL DEFAULT 0 -- whether the write-ahead log may hold what was erased
 ) STRICT;
 
 CREATE TABLE view (

@@ -1,0 +1,55 @@
+"""Where the pages of views are read: a port, which each database fills in its own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from hansard.projections.views.view import Row, View
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page's rows, and how the view stood at that moment, in the tenant's shard.
+
+    `position` is how far it has come, `behind` how many events are left, `parked` how many
+    conversations wait behind an event that could not be folded; `stopped` says why it stands still.
+    """
+
+    rows: tuple[Row, ...]
+    position: int
+    behind: int
+    parked: int
+    stopped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A page that is asked for: `query` is its name, `after` the key that it goes on behind."""
+
+    view: View
+    query: str
+    tenant: UUID
+    filters: Row
+    after: Row
+    limit: int
+
+
+class Pages(Protocol):
+    """The views of a store, for reading."""
+
+    def page(self, asked: Asked) -> Found:
+        """Return a page of a view as it stands, after it was caught up if that is done by reading."""
+        ...
+
+    def erase(self) -> None:
+        """Return once no row says any more what the log has erased.
+
+        StorageBusy where another program still needs what was there before.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what is not the log's own."""
+        ...

@@ -1,0 +1,168 @@
+"""Feeding a generation of a view on SQLite: a page of the log, or a parked event, a transaction.
+
+Whoever calls has the turn of the views' file. What was erased since it was read is not written: the
+log counts its erasures, and a transaction goes back where the views have not done them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn
+from uuid import UUID
+
+from hansard.adapters.storage.sqlite_connection import Session
+from hansard.adapters.views.sqlite_rows import SqliteRows
+from hansard.adapters.views.sqlite_views_file import ViewsFile
+from hansard.domain.log import Backend, Cursor, RecordedEvent
+from hansard.projections.views.parking import (
+    circuit_opens,
+    retry_after,
+    why_the_circuit_opened,
+)
+from hansard.projections.views.passages import passages
+from hansard.projections.views.registry import VIEWS
+from hansard.projections.views.step import Failure, step
+from hansard.projections.views.view import Feed, Passage, View
+
+SHARD: Final = 0
+PAGE: Final = 2_000
+"""How many events one transaction folds: enough that its flush costs little of it, and few enough
+that memory stays small and others have their turn some times a second."""
+
+
+class ErasedMeanwhile(Exception):
+    """Something was erased that may have been read already; nothing was written."""
+
+
+class StandsStill(Exception):
+    """A strict view cannot fold an event; nothing was written."""
+
+    def __init__(self, failure: Failure) -> None:
+        """Keep the first failure."""
+        self.failure = failure
+        super().__init__(failure.error)
+
+
+class Stopped(Exception):
+    """The view was stopped just now; the message says why, in our own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """A log and the file of its views, and `now`, in microseconds, by which retries are due."""
+
+    log: Backend
+    file: ViewsFile
+    now: int
+
+    def erase(self) -> bool:
+        """Take out of all views what the log has erased since.
+
+        Returns whether no file holds it any more: a reader may still need the write-ahead log.
+        """
+        with self.file.borrowed() as session:
+            done, unemptied = session.one("erasing") or (0, 0)
+        if (due := self.log.erasures()) > done:
+            with self.file.transaction() as session:
+                for conversation in self.log.erased(done)[: due - done]:
+                    _erase(session, str(conversation))
+                session.run("set_erasures", due)
+        if due == done and not unemptied:
+            return True
+        if emptied := self.file.empty_wal():
+            with self.file.transaction() as session:
+                session.run("unmark_unemptied")
+        return emptied
+
+    def page(self, position: int) -> list[RecordedEvent]:
+        """Return the next events after a position."""
+        return self.log.read_log(Cursor(self.log.incarnation(), SHARD, position), PAGE)
+
+    def fold(self, feed: Feed, events: Sequence[RecordedEvent], position: int) -> list[Failure]:
+        """Fold events that come after a position, move the checkpoint, and park what fails.
+
+        Returns what failed. Raises ErasedMeanwhile, and StandsStill where a strict view fails.
+        """
+        with self.file.transaction() as session:
+            self._must_be_as_read(session)
+            failures = step(feed, passages(events, feed.view), SqliteRows(session))
+            if failures and feed.view.strict:
+                raise StandsStill(min(failures, key=lambda failed: failed.event.position))
+            last = events[-1].position
+            session.run("move_checkpoint", feed.view.name, feed.generation, last, position)
+            for failure in failures:
+                self._park(session, feed, failure, 1)
+        return failures
+
+    def stop(self, view: View, why: str) -> NoReturn:
+        """Let a view stand still, and raise Stopped."""
+        with self.file.transaction() as session:
+            session.run("stop_view", view.name, why)
+        raise Stopped(why)
+
+    def stop_if_many(self, feed: Feed, failures: Sequence[Failure], since: int) -> None:
+        """Stop a view, and raise Stopped, where many failed alike since it was resumed."""
+        for kind in sorted({failure.kind for failure in failures}):
+            with self.file.borrowed() as session:
+                asked = (feed.view.name, feed.generation, kind, since)
+                (alike,) = session.one("parked_alike", *asked) or (0,)
+            if circuit_opens(alike):
+                self.stop(feed.view, why_the_circuit_opened(kind, alike))
+
+    def retry(self, feed: Feed, until: int) -> list[Failure] | None:
+        """Try the parked event again that is due first; None if none is.
+
+        With it go the events of its conversation behind it, up to position `until`: a page of them,
+        and the rest is due at once.
+        """
+        with self.file.borrowed() as session:
+            due = session.one("parked_due", feed.view.name, feed.generation, self.now)
+        if due is None:
+            return None
+        conversation, tenant, version, attempts = due
+        found = list(self.log.read(UUID(conversation), after=version - 1, limit=PAGE))
+        events = tuple(event for event in found if event.position <= until)
+        with self.file.transaction() as session:
+            self._must_be_as_read(session)
+            session.run("unpark", feed.view.name, feed.generation, conversation)
+            passage = _passage(feed.view, UUID(tenant), UUID(conversation), events)
+            failures = step(feed, [passage], SqliteRows(session)) if passage.events else []
+            for failure in failures:
+                again = attempts + 1 if failure.event.version == version else 1
+                self._park(session, feed, failure, again)
+            if not failures and len(events) == PAGE:
+                self._go_on(session, feed, passage, events[-1])
+        return failures
+
+    def _go_on(self, session: Session, feed: Feed, passage: Passage, last: RecordedEvent) -> None:
+        """Have a conversation wait behind the event that comes next, which is due at once."""
+        of = (str(passage.conversation_id), str(passage.tenant), last.position + 1)
+        behind = ("behind", "what comes behind a parked event is folded in steps", 0, self.now, 0)
+        told = (*of, last.version + 1, last.type, *behind)
+        session.run("park", feed.view.name, feed.generation, *told)
+
+    def _park(self, session: Session, feed: Feed, failure: Failure, attempts: int) -> None:
+        event, delay = failure.event, retry_after(attempts)
+        of = (str(event.conversation_id), str(failure.tenant), event.position, event.version)
+        due = None if delay is None else self.now + delay
+        why = (event.type, failure.kind, failure.error, attempts, self.now, due)
+        session.run("park", feed.view.name, feed.generation, *of, *why)
+
+    def _must_be_as_read(self, session: Session) -> None:
+        done, _ = session.one("erasing") or (0, 0)
+        if self.log.erasures() != done:
+            raise ErasedMeanwhile
+
+
+def _passage(
+    view: View, tenant: UUID, conversation: UUID, events: Sequence[RecordedEvent]
+) -> Passage:
+    found = passages(events, view)
+    return found[0] if found else Passage(tenant, conversation, ())
+
+
+def _erase(session: Session, conversation: str) -> None:
+    for name in VIEWS:
+        session.run(f"{name}_forget", conversation)
+    session.run("retry_erased", conversation)

@@ -1,0 +1,136 @@
+"""The builds of a view in the views' file: which is read, which is being made, which is swept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from hansard.adapters.storage.sqlite_connection import Session
+from hansard.adapters.views.sqlite_views_file import ViewsFile
+from hansard.projections.views.view import View
+
+SWEPT_AT_ONCE: Final = 5_000
+"""How many rows of a retired generation one transaction deletes: some 50 ms."""
+
+
+class Generation(NamedTuple):
+    """A build of a view's rows; `position` is its checkpoint."""
+
+    number: int
+    revision: int
+    status: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a view stands: whether it is to be fed, and its generations."""
+
+    paused: bool = False
+    stopped: str | None = None
+    resumed_at: int = 0
+    generations: tuple[Generation, ...] = ()
+
+    @property
+    def live(self) -> Generation | None:
+        """Return the generation that is read."""
+        return self._of("live")
+
+    @property
+    def building(self) -> Generation | None:
+        """Return the generation that is made beside the live one."""
+        return self._of("building")
+
+    @property
+    def retired(self) -> Generation | None:
+        """Return a generation that is to be swept."""
+        return self._of("retired")
+
+    def fed(self, view: View) -> list[Generation]:
+        """Return the generations that the present fold makes, the one that is read first."""
+        made = (self.live, self.building)
+        return [of for of in made if of is not None and of.revision == view.revision]
+
+    def of(self, number: int) -> Generation | None:
+        """Return a generation by its number."""
+        found = (made for made in self.generations if made.number == number)
+        return next(found, None)
+
+    def stands_still(self) -> bool:
+        """Whether it was paused or has stopped by itself."""
+        return self.paused or self.stopped is not None
+
+    def _of(self, status: str) -> Generation | None:
+        found = (made for made in self.generations if made.status == status)
+        return next(found, None)
+
+
+def state_of(session: Session, view: str) -> State:
+    """Return how a view stands."""
+    paused, stopped, resumed_at = session.one("select_view", view) or (0, None, 0)
+    made = session.all("select_generations", view)
+    return State(bool(paused), stopped, resumed_at, tuple(map(Generation._make, made)))
+
+
+def state_read(file: ViewsFile, view: str) -> State:
+    """Return how a view stands, asked by itself."""
+    with file.borrowed() as session:
+        return state_of(session, view)
+
+
+def is_begun(state: State, view: View) -> bool:
+    """Whether there are rows to feed: those that are read, or others of the present revision."""
+    live, building = state.live, state.building
+    if live is None:
+        return False
+    return view.revision == (live.revision if building is None else building.revision)
+
+
+def begin(session: Session, view: View, now: int) -> None:
+    """Begin what is to be fed: the first generation, or the next where the fold is another now."""
+    session.run("insert_view", view.name)
+    state = state_of(session, view.name)
+    if state.live is None:
+        session.run("begin_generation", view.name, view.revision, "live", now)
+    elif not is_begun(state, view):
+        begin_building(session, view, now)
+
+
+def begin_building(session: Session, view: View, now: int) -> None:
+    """Begin a generation beside the live one, in place of one that was not finished."""
+    abandon(session, view.name)
+    session.run("begin_generation", view.name, view.revision, "building", now)
+
+
+def abandon(session: Session, view: str) -> bool:
+    """Retire the generation that is being made; return whether there was one."""
+    building = state_of(session, view).building
+    if building is not None:
+        session.run("retire_generation", view, building.number)
+    return building is not None
+
+
+def give_up_building(file: ViewsFile, view: View) -> None:
+    """Let a rebuild that stopped cost the generation that is read nothing, if that can be fed."""
+    with file.transaction() as session:
+        live = state_of(session, view.name).live
+        if live is not None and live.revision == view.revision:
+            abandon(session, view.name)
+            session.run("unstop_view", view.name)
+
+
+def switch(session: Session, view: str, building: Generation, now: int) -> None:
+    """Let the generation that was made be the one that is read."""
+    live = state_of(session, view).live
+    if live is not None:
+        session.run("retire_generation", view, live.number)
+    session.run("make_live", view, building.number, now)
+    session.run("unstop_view", view)
+
+
+def sweep(session: Session, view: str, retired: Generation) -> None:
+    """Delete some rows of a retired generation, and the generation once none are left."""
+    session.run(f"{view}_sweep", retired.number, SWEPT_AT_ONCE)
+    if not session.changed():
+        session.run("drop_parked_of", view, retired.number)
+        session.run("drop_generation", view, retired.number)

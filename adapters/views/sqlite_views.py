@@ -1,0 +1,267 @@
+"""The views of a SQLite log, or of one in memory: no daemon keeps them, they catch up when read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar, cast
+from uuid import UUID
+
+from pydantic_core import from_json, to_json
+
+from hansard.adapters.storage.sqlite_connection import Row as DatabaseRow
+from hansard.adapters.storage.sqlite_connection import Session
+from hansard.adapters.views.keeping import Parked, Progress, Standing, view_of
+from hansard.adapters.views.pages import Asked, Found
+from hansard.adapters.views.sqlite_catching_up import build, catch_up, sweep_retired
+from hansard.adapters.views.sqlite_feeding import Feeding, Stopped
+from hansard.adapters.views.sqlite_generations import (
+    abandon,
+    begin,
+    begin_building,
+    give_up_building,
+    state_of,
+    state_read,
+)
+from hansard.adapters.views.sqlite_views_file import ViewsFile
+from hansard.domain.errors import CorruptRecord, StorageBusy, ViewStopped
+from hansard.domain.log import Backend
+from hansard.projections.views.registry import VIEWS
+from hansard.projections.views.view import Row, View
+
+BRIEFLY: Final = 1.0
+"""How many seconds a reader waits while another process catches the view up, which takes half of it;
+then it answers with what is there."""
+
+T = TypeVar("T")
+
+
+def microseconds() -> int:
+    """Return the time, in microseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1000
+
+
+class SqliteViews:
+    """Reads and keeps the views of a log. Safe for threads, processes and forks."""
+
+    def __init__(
+        self,
+        log: Backend,
+        path: Path | None,
+        *,
+        wait: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], int] = microseconds,
+    ) -> None:
+        """Keep the views of a log beside its file, at `<path>-views`; in memory without a path.
+
+        `wait` is how many seconds a writer waits for its turn before StorageBusy; `clock` tells the
+        seconds that catching up takes, `now` the time.
+        """
+        place = None if path is None else path.with_name(f"{path.name}-views")
+        self._log = log
+        self._file = ViewsFile(place, wait)
+        self._clock = clock
+        self._now = now
+
+    def page(self, asked: Asked) -> Found:
+        """Return a page of a view, caught up by a bounded step."""
+        return self._whole(lambda: self._page(asked))
+
+    def erase(self) -> None:
+        """Return once no row says any more what the log has erased."""
+        if self._file.is_there():
+            self._whole(self._erase)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def status(self) -> list[Standing]:
+        """Return how each view stands, by name."""
+        return self._whole(lambda: [self._standing(name) for name in sorted(VIEWS)])
+
+    def parked(self, view: str | None = None) -> list[Parked]:
+        """Return the parked events of a view, or of all."""
+        name = None if view is None else view_of(view).name
+        with self._turn(), self._file.borrowed() as session:
+            return [_parked(row) for row in session.all("parked_of", name)]
+
+    def pause(self, view: str) -> None:
+        """Let a view stand still until it is resumed."""
+        with self._changing(view_of(view)) as session:
+            session.run("pause_view", view)
+
+    def resume(self, view: str) -> None:
+        """Let a view go on from where it stands."""
+        with self._changing(view_of(view)) as session:
+            session.run("resume_view", view, self._now())
+
+    def retry(self, view: str, conversation: UUID | None = None) -> int:
+        """Try the parked events of a view, or of one conversation, again; return how many."""
+        known = view_of(view)
+        with self._changing(known) as session:
+            live = state_of(session, view).live
+            number = 0 if live is None else live.number
+            which = None if conversation is None else str(conversation)
+            session.run("retry_parked", view, number, which)
+            marked = session.changed()
+        self._catch_up(known)
+        return marked
+
+    def rebuild(self, view: str, progress: Progress | None = None) -> None:
+        """Make a view anew beside the one that is read, and return when they are switched."""
+        known = view_of(view)
+        with self._changing(known) as session:
+            building = state_of(session, view).building
+            if building is None or building.revision != known.revision:
+                begin_building(session, known, self._now())
+                building = state_of(session, view).building
+        assert building is not None
+        while not self._built(known, building.number, progress):
+            pass
+        self._sweep(known)
+
+    def abandon(self, view: str) -> bool:
+        """Drop what an unfinished rebuild has made; return whether there was one."""
+        known = view_of(view)
+        with self._changing(known) as session:
+            dropped = abandon(session, view)
+        self._sweep(known)
+        return dropped
+
+    def _whole(self, work: Callable[[], T]) -> T:
+        """Do what is to be done; once more, on a file made anew, where this one is damaged."""
+        try:
+            return work()
+        except CorruptRecord:
+            # It may as well be the log that is damaged, whose views are then the last good thing.
+            if not self._file.is_damaged():
+                raise
+        with self._turn():
+            self._file.begin_anew(self._log.incarnation())
+        return work()
+
+    def _page(self, asked: Asked) -> Found:
+        self._catch_up(asked.view)
+        name, last = asked.view.name, self._log.cursors()[0].position
+        with self._reading() as session:
+            state = state_of(session, name)
+            live = state.live
+            if live is None:
+                return Found((), 0, last, 0, state.stopped)
+            filters, after = _json(asked.filters), _json(asked.after)
+            texts = session.all(
+                asked.query, live.number, str(asked.tenant), filters, after, asked.limit
+            )
+            (parked,) = session.one("count_parked", name, live.number) or (0,)
+        rows = tuple(cast("Row", from_json(text)) for (text,) in texts)
+        behind = max(0, last - live.position)
+        return Found(rows, live.position, behind, parked, state.stopped)
+
+    def _catch_up(self, view: View) -> None:
+        try:
+            with self._turn(BRIEFLY):
+                catch_up(self._feeding(), view, self._clock)
+        except StorageBusy:
+            if not self._may_answer():
+                with self._turn():
+                    catch_up(self._feeding(), view, self._clock)
+
+    def _may_answer(self) -> bool:
+        """Whether what is there holds nothing that was erased, and can be read."""
+        if not self._file.is_prepared(self._log.incarnation()):
+            return False
+        with self._file.borrowed() as session:
+            (done, _) = session.one("erasing") or (0, 0)
+        return bool(self._log.erasures() == done)
+
+    def _erase(self) -> None:
+        with self._turn():
+            if not self._feeding().erase():
+                raise StorageBusy(
+                    "it is erased, but a program reads from the views, whose write-ahead log still "
+                    "holds it: end that program, then forget the conversation again"
+                )
+
+    def _standing(self, name: str) -> Standing:
+        last = self._log.cursors()[0].position
+        if not self._file.is_there():
+            return Standing(name, None, None, 0, last, 0)
+        with self._turn(), self._reading() as session:
+            state = state_of(session, name)
+            live, building = state.live, state.building
+            number = 0 if live is None else live.number
+            (parked,) = session.one("count_parked", name, number) or (0,)
+        return Standing(
+            view=name,
+            generation=None if live is None else live.number,
+            revision=None if live is None else live.revision,
+            position=0 if live is None else live.position,
+            events=last,
+            parked=parked,
+            paused=state.paused,
+            stopped=state.stopped,
+            building=None if building is None else building.number,
+            built=None if building is None else building.position,
+        )
+
+    def _built(self, view: View, number: int, progress: Progress | None) -> bool:
+        with self._turn():
+            feeding = self._feeding()
+            before = state_read(feeding.file, view.name)
+            try:
+                state = build(feeding, view, number)
+            except Stopped as exc:
+                if not before.stopped:
+                    give_up_building(feeding.file, view)
+                raise ViewStopped(f"the rebuild of {view.name} stopped: {exc}") from exc
+        building, live = state.of(number), state.live
+        last = self._log.cursors()[0].position
+        if progress is not None and building is not None:
+            progress(min(building.position, last), last)
+        if building is not None and building.status == "building":
+            return False
+        if live is None or live.number < number:
+            raise ViewStopped(f"the rebuild of {view.name} was abandoned: begin another")
+        return True
+
+    def _sweep(self, view: View) -> None:
+        while True:
+            with self._turn():
+                if not sweep_retired(self._feeding(), view):
+                    return
+
+    @contextmanager
+    def _turn(self, wait: float | None = None) -> Generator[None]:
+        with self._file.turn(self._log.incarnation(), wait):
+            yield
+
+    @contextmanager
+    def _changing(self, view: View) -> Generator[Session]:
+        with self._turn(), self._file.transaction() as session:
+            begin(session, view, self._now())
+            yield session
+
+    @contextmanager
+    def _reading(self) -> Generator[Session]:
+        with self._file.borrowed() as session:
+            session.run("begin_reading")
+            try:
+                yield session
+            finally:
+                session.abandon()
+
+    def _feeding(self) -> Feeding:
+        return Feeding(self._log, self._file, self._now())
+
+
+def _parked(row: DatabaseRow) -> Parked:
+    view, generation, tenant, conversation, *rest = row
+    return Parked(view, generation, UUID(tenant), UUID(conversation), *rest)
+
+
+def _json(value: object) -> str:
+    return to_json(value).decode()

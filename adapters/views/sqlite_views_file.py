@@ -1,0 +1,266 @@
+"""The file of a SQLite log's views: how it is made, whose it is, and who may write to it.
+
+`talks.db` has its views in `talks.db-views`, whose writers take turns by `talks.db-views-lock`. All
+that is in it can be made again from the log, so what is damaged, or was folded from another log, is
+emptied and begun anew. It is emptied in place, as SQLite's own documentation advises for damaged
+files (SQLITE_DBCONFIG_RESET_DATABASE), so that no program is left reading a file that was deleted.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Final, Protocol
+from uuid import UUID, uuid4
+
+import apsw
+
+from hansard.adapters.storage.queries import load_migrations
+from hansard.adapters.storage.sqlite_connection import Connections, Loan, Session
+from hansard.adapters.storage.sqlite_errors import storage_error
+from hansard.adapters.storage.sqlite_lock import lock_file
+from hansard.domain.errors import (
+    CorruptRecord,
+    ForeignDatabase,
+    SchemaNewer,
+    StorageBusy,
+    StorageError,
+    StorageReadOnly,
+    StorageUnavailable,
+)
+
+_DIALECT: Final = "sqlite_views"
+_APPLICATION_ID: Final = 0x48414E56
+_APPLICATION_ID_AT: Final = 68  # https://sqlite.org/fileformat.html §1.3
+_MAGIC: Final = b"SQLite format 3\0"
+
+
+class _Turns(Protocol):
+    def turn(self, wait: float) -> AbstractContextManager[None]: ...
+
+
+class ViewsFile:
+    """The views of one incarnation of a log, in a file beside it or in memory; made when needed."""
+
+    def __init__(self, path: Path | None, wait: float) -> None:
+        """Open nothing yet; without a `path` it is in memory. A turn is waited for so long."""
+        self.path = path
+        self.wait = wait
+        self._place = f"file:/hansard-{uuid4().hex}?vfs=memdb" if path is None else str(path)
+        self._connections = Connections(self._place, wait, _DIALECT)
+        self._threads = _Threads()
+        self._inode: int | None = None
+
+    @contextmanager
+    def turn(self, incarnation: UUID, wait: float | None = None) -> Generator[None]:
+        """Have the turn to write; then the file is there, and it is of this incarnation.
+
+        StorageBusy if the turn does not come within `wait` seconds.
+        """
+        with self._turns().turn(self.wait if wait is None else wait):
+            if not self.is_in_place():
+                self._look()
+            try:
+                self._prepare(incarnation)
+            except (CorruptRecord, ForeignDatabase):
+                self.begin_anew(incarnation)
+            self._inode = self._inode_now()
+            yield
+
+    def is_in_place(self) -> bool:
+        """Whether the file is the one that was prepared: it may be deleted at any time."""
+        return self._inode is not None and self._inode == self._inode_now()
+
+    def is_there(self) -> bool:
+        """Whether there is a file, of whatever kind."""
+        return (self._inode if self.path is None else self._inode_now()) is not None
+
+    def is_damaged(self) -> bool:
+        """Whether SQLite finds a fault in it; it is read to its end."""
+        try:
+            with self.borrowed() as session:
+                return session.one("check") != ("ok",)
+        except CorruptRecord:
+            return True
+
+    def is_prepared(self, incarnation: UUID) -> bool:
+        """Whether it can be read as it is, without having the turn."""
+        if not self.is_in_place():
+            return False
+        with self.borrowed() as session:
+            return _made_of(session) == (len(load_migrations(_DIALECT)), str(incarnation))
+
+    def transaction(self) -> AbstractContextManager[Session]:
+        """Lend a connection in a write transaction, to who has the turn."""
+        return self._connections.transaction()
+
+    def borrowed(self) -> Loan:
+        """Lend a connection, for reading."""
+        return self._connections.borrowed()
+
+    def begin_anew(self, incarnation: UUID) -> None:
+        """Empty the file, whatever is in it, and make it again, while having the turn."""
+        self._reset()
+        self._prepare(incarnation)
+        self.empty_wal()
+
+    def empty_wal(self) -> bool:
+        """Empty the write-ahead log; False if a reader still needs it."""
+        with self.borrowed() as session:
+            busy, _, _ = session.one("empty_wal") or (1, 0, 0)
+        return not busy
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._connections.close()
+
+    def _turns(self) -> _Turns:
+        if self.path is None:
+            return self._threads
+        place = self.path.with_name(f"{self.path.name}-lock")
+        try:
+            return lock_file(place)
+        except PermissionError as exc:
+            raise _unwritable(place) from exc
+        except OSError as exc:
+            raise StorageUnavailable(f"{place} cannot be made: check the disk") from exc
+
+    def _inode_now(self) -> int | None:
+        if self.path is None:
+            return 0
+        try:
+            return self.path.stat().st_ino
+        except FileNotFoundError:
+            return None
+
+    def _look(self) -> None:
+        """See whether the file that is there may be used, and open it instead of another one."""
+        if self.path is None:
+            return
+        _must_be_writable(self.path)
+        doubtful = _must_not_be_foreign(self.path)
+        self._connections.close()
+        self._connections = Connections(self._place, self.wait, _DIALECT)
+        if doubtful:
+            self._must_be_ours_or_empty()
+
+    def _must_be_ours_or_empty(self) -> None:
+        with self.borrowed() as session:
+            (objects,) = session.one("count_objects") or (0,)
+            (application,) = session.one("application_id") or (0,)
+        if objects and application != _APPLICATION_ID:
+            raise _foreign(self._place)
+
+    def _prepare(self, incarnation: UUID) -> None:
+        newest = len(load_migrations(_DIALECT))
+        with self.borrowed() as session:
+            migrations, folded_from = _made_of(session)
+        if migrations > newest:
+            raise SchemaNewer(
+                f"the views in {self._place} have schema {migrations}, this Hansard knows {newest}:"
+                " upgrade Hansard, or delete the file, which is made again from the log"
+            )
+        if migrations and folded_from != str(incarnation):
+            self._reset()
+            migrations = 0
+        if migrations < newest:
+            self._migrate(migrations, incarnation)
+
+    def _migrate(self, migrations: int, incarnation: UUID) -> None:
+        with self._connections.transaction() as session:
+            steps = load_migrations(_DIALECT)
+            for step in steps[migrations:]:
+                session.migrate(step.sql)
+            session.run("set_made", len(steps), str(incarnation), 0)
+        with self.borrowed() as session:
+            session.run("enter_wal")
+
+    def _reset(self) -> None:
+        try:
+            _emptied(self._place, self.wait, self._connections.queries["reset"])
+        except apsw.Error as exc:
+            raise _unmendable(self._place, exc) from exc
+
+
+class _Threads:
+    """The turn of a database in memory: only threads use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def turn(self, wait: float) -> Generator[None]:
+        if not self._lock.acquire(timeout=wait):
+            raise StorageBusy("another thread catches the views up for too long: retry")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+
+def _made_of(session: Session) -> tuple[int, str]:
+    """Return by how many migrations a file was made, and of which log."""
+    (there,) = session.one("is_made") or (0,)
+    if not there:
+        return 0, ""
+    made = session.one("made_of")
+    if made is None:
+        raise CorruptRecord("the views' file does not say of which log it is")
+    return made[0], made[1]
+
+
+def _must_be_writable(path: Path) -> None:
+    # The folder too: SQLite keeps the write-ahead log beside the file.
+    for place in (path.parent, path):
+        if place.exists() and not os.access(place, os.W_OK):
+            raise _unwritable(place)
+
+
+def _must_not_be_foreign(path: Path) -> bool:
+    """Refuse what is surely not ours; return whether only SQLite can tell: it may hold nothing."""
+    if not path.exists():
+        return False
+    if not path.is_file():
+        raise _foreign(str(path))
+    with path.open("rb") as file:
+        first = file.read(_APPLICATION_ID_AT + 4)
+    application = int.from_bytes(first[_APPLICATION_ID_AT:], "big")
+    if first and not (first.startswith(_MAGIC) and application in (0, _APPLICATION_ID)):
+        raise _foreign(str(path))
+    return bool(first) and application == 0
+
+
+def _foreign(place: str) -> StorageError:
+    return ForeignDatabase(
+        f"{place} holds something else, and is where the views of the log are kept: move it away"
+    )
+
+
+def _unwritable(place: Path) -> StorageError:
+    return StorageReadOnly(
+        f"{place} takes no writes, and the views of a log are kept beside it: let this user write "
+        "there, or copy the log to a folder of its own"
+    )
+
+
+def _unmendable(place: str, error: apsw.Error) -> StorageError:
+    if isinstance(error, apsw.BusyError | apsw.FullError | apsw.ReadOnlyError | apsw.IOError):
+        return storage_error(error, place, 0)
+    return CorruptRecord(
+        f"{place} is damaged: end the programs that use it and delete it; it is made again"
+    )
+
+
+def _emptied(place: str, wait: float, vacuum: str) -> None:
+    """Empty a database by a connection of its own: the pool's cannot open one that is damaged."""
+    connection = apsw.Connection(place, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
+    try:
+        connection.set_busy_timeout(round(wait * 1000))
+        connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 1)
+        connection.execute(vacuum)
+        connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 0)
+    finally:
+        connection.close()
