@@ -16,7 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bench import append, callers, growth, importing, insert, peers, request
+from tests.bench import (
+    append,
+    callers,
+    growth,
+    importing,
+    insert,
+    peers,
+    request,
+    scaling,
+    windowed,
+)
 from tests.bench.measure import Measure
 from tests.bench.pairings import Pairing
 from tests.bench.report import draw, say, tell
@@ -27,9 +37,9 @@ Part = Callable[[], Iterator[Line]]
 
 _ROOT: Final = Path(__file__).parents[2]
 _NAMES: Final = (
-    *("request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
+    *("windowed", "request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
     *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists", "recorder"),
-    *("growth", "import"),
+    *("growth", "scaling", "import"),
 )
 
 
@@ -72,6 +82,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
     """Return all parts by name; requests come first, for appends change how a window looks."""
     sqlite, postgres = Pairing(place, "sqlite"), Pairing(place, "postgres")
     return {
+        "windowed": partial(_lines, partial(windowed.measures, place, sqlite, postgres)),
         "request.sqlite": partial(_lines, partial(request.measures, sqlite)),
         "append.sqlite": partial(_lines, partial(append.measures, sqlite)),
         "request.postgres": partial(_lines, partial(request.measures, postgres)),
@@ -83,6 +94,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "own_lists": partial(_program, place, "own_lists"),
         "recorder": partial(_program, place, "recorder"),
         "growth": partial(_lines, partial(growth.measures, place)),
+        "scaling": partial(_lines, partial(scaling.measures, place)),
         "import": partial(_lines, partial(importing.measures, place)),
     }
 

@@ -45,6 +45,7 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
         yield from _wal(workspace.database(), group, min(count, _MOST_OF_A_GROUP))
     workspace.say(f"growth: {count:,} events on PostgreSQL")
     yield from _postgres(workspace.database(), count)
+    yield _conversation(workspace.database(), min(count, _MOST_OF_A_GROUP))
     workspace.say(f"growth: {count:,} events on SQLite")
     yield _sqlite(workspace.path("growth.db"), count)
 
@@ -52,13 +53,13 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
 def _wal(url: str, group: int, count: int) -> Iterator[Measure]:
     """Measure the appends, then the VACUUM that such a table gets once; each from a checkpoint."""
     log = open_postgres(url)
-    _fill(log, _CONVERSATIONS, group=100)
+    fill(log, _CONVERSATIONS, group=100)
     with psycopg.connect(url, autocommit=True) as connection:
         # The write-ahead log is one for all databases: no VACUUM of its own time may write there.
         for table in _GROWING:
             connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)".encode())
         start = _checkpoint(connection)
-        _fill(log, count, group=group)
+        fill(log, count, group=group)
         appended = _number(connection, _WRITTEN) - start
         start = _checkpoint(connection)
         connection.execute("VACUUM hansard.event")
@@ -70,7 +71,7 @@ def _wal(url: str, group: int, count: int) -> Iterator[Measure]:
 
 def _postgres(url: str, count: int) -> Iterator[Measure]:
     log = open_postgres(url)
-    _fill(log, count, group=100)
+    fill(log, count, group=100)
     log.close()
     with psycopg.connect(url, autocommit=True) as connection:
         for part, query in _PARTS.items():
@@ -78,9 +79,24 @@ def _postgres(url: str, count: int) -> Iterator[Measure]:
             yield _measure(f"growth.postgres.event.{part}", taken / count, count)
 
 
+def _conversation(url: str, count: int) -> Measure:
+    """Measure what conversations with keys take beside their events, each of which has one."""
+    log = open_postgres(url)
+    for number in range(count):
+        log.open(TENANT, f"support/{number}")
+    for appends in batches((appending(uuid4(), prompt()) for _ in range(count)), 100):
+        log.append(appends)
+    log.close()
+    with psycopg.connect(url, autocommit=True) as connection:
+        everything, *events = (
+            _number(connection, _PARTS[it]) for it in ("all", "table", "indexes")
+        )
+    return _measure("growth.postgres.conversation", (everything - sum(events)) / count, count)
+
+
 def _sqlite(path: Path, count: int) -> Measure:
     log = open_sqlite(path)
-    _fill(log, count, group=100)
+    fill(log, count, group=100)
     log.close()
     return _measure("growth.sqlite.event", path.stat().st_size / count, count)
 
@@ -90,7 +106,8 @@ def _checkpoint(connection: psycopg.Connection) -> int:
     return _number(connection, _WRITTEN)
 
 
-def _fill(log: Log, count: int, *, group: int) -> None:
+def fill(log: Log, count: int, *, group: int) -> None:
+    """Append so many events, so many of them sharing a commit."""
     for appends in batches(islice(_appends(), count), group):
         log.append(appends)
 

@@ -50,3 +50,20 @@ def test_a_log_grows_by_more_than_what_was_said(capsys: pytest.CaptureFixture[st
         assert lines[f"growth.postgres.wal.{group}"]["ours"]["median"] > 1_024
     assert lines["growth.postgres.event.all"]["ours"]["median"] > 1_024
     assert lines["growth.sqlite.event"]["ours"]["median"] > 1_024
+
+
+def test_a_window_is_asked_for_by_new_processes_and_from_redis(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = lines_of(["windowed"], capsys)
+    for name in ("sqlite.20.cold", "postgres.20.cold", "postgres.20.cold.redis"):
+        assert lines[f"windowed.{name}"]["ours"]["median"] > 0
+    assert lines["windowed.postgres.20.redis"]["peer"]["median"] > 0
+
+
+def test_callers_processes_shards_and_sizes_have_their_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = lines_of(["scaling"], capsys)
+    assert {"scaling.callers.64", "scaling.processes.4", "scaling.shards.8"} <= lines.keys()
+    assert lines["scaling.size.200"]["ours"]["median"] > 0
