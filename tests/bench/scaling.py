@@ -1,4 +1,4 @@
-"""What the rate of appends depends on: callers, processes, shards, and how large the log is.
+"""What the rate of appends depends on: callers, processes, shards, a standby, the log's size.
 
 Four processes stay alive throughout, and are told, turn by turn, how many callers each has and whether
 all are one tenant's (one shard) or each is another's (all eight). A caller is a coroutine that
@@ -13,17 +13,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Final
 from uuid import UUID, uuid4
 
-from hansard.adapters.storage.postgres import Postgres, open_postgres
+import psycopg
+
+from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from tests.bench.growth import fill
 from tests.bench.measure import Figures, Measure
 from tests.bench.pairings import GUARANTEES
 from tests.bench.payload import prompt
-from tests.bench.workspace import Workspace
+from tests.bench.workspace import POSTGRES, Workspace
 from tests.factories import TENANT, appending
+from tests.postgres_copies import base_backup, started
+from tests.postgres_server import Server, carried_server
 
 _PROCESSES: Final = 4
 _MOST_ROUNDS: Final = 5
@@ -55,6 +59,7 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
     url = workspace.database()
     open_postgres(url).close()
     yield from _by_callers(workspace, url)
+    yield from _by_standby(workspace)
     most = workspace.scale.sizes[-1]
     yield from _by_size(workspace, (0, most, 10 * most))
 
@@ -64,7 +69,7 @@ def _by_callers(workspace: Workspace, url: str) -> Iterator[Measure]:
     with ExitStack() as stack:
         crew = _Crew(stack, url)
         rates: list[list[list[float]]] = [[] for _ in _TURNS]
-        for number in range(min(_MOST_ROUNDS, workspace.scale.pace.rounds)):
+        for number in range(_rounds(workspace)):
             order = list(zip(_TURNS, rates, strict=True))
             for turn, shown in order if number % 2 == 0 else reversed(order):
                 shown.append([crew.rate(turn, workspace.scale.seconds)])
@@ -78,13 +83,45 @@ def _by_size(workspace: Workspace, sizes: Sequence[int]) -> Iterator[Measure]:
     with ExitStack() as stack:
         logs = [stack.enter_context(closing(_filled(workspace, size))) for size in sizes]
         rates: list[list[list[float]]] = [[] for _ in sizes]
-        for _ in range(min(_MOST_ROUNDS, workspace.scale.pace.rounds)):
+        for _ in range(_rounds(workspace)):
             for log, shown in zip(logs, rates, strict=True):
                 # The first moments are its own connection's, and are not counted.
                 asyncio.run(_rate(log, [TENANT] * 16, workspace.scale.seconds / 4))
                 shown.append([asyncio.run(_rate(log, [TENANT] * 16, workspace.scale.seconds))])
     for size, shown in zip(sizes, rates, strict=True):
         yield _measure(f"size.{size}", f"16 callers, after {size:,} events", shown)
+
+
+def _by_standby(workspace: Workspace) -> Iterator[Measure]:
+    """Measure with a standby that commits do not wait for, and with the same one when they do."""
+    workspace.say("scaling: a server with a standby")
+    primary = carried_server(POSTGRES)
+    standby = started(primary, base_backup(primary, "--write-recovery-conf"))
+    log = open_postgres(primary.create("log", migrate))
+    rates: dict[str, list[list[float]]] = {"asynchronous": [], "synchronous": []}
+    for _ in range(_rounds(workspace)):
+        for kind, shown in rates.items():
+            _wait_for_standbys(primary, "*" if kind == "synchronous" else "")
+            asyncio.run(_rate(log, [TENANT] * 16, workspace.scale.seconds / 4))
+            shown.append([asyncio.run(_rate(log, [TENANT] * 16, workspace.scale.seconds))])
+    log.close()
+    standby.crash()
+    primary.crash()
+    for kind, shown in rates.items():
+        yield _measure(f"standby.{kind}", f"16 callers, one {kind} standby", shown)
+
+
+def _wait_for_standbys(primary: Server, names: str) -> None:
+    with psycopg.connect(primary.url, autocommit=True) as owner:
+        owner.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'".encode())
+        owner.execute("SELECT pg_reload_conf()")
+        wanted = "sync" if names else "async"
+        while owner.execute("SELECT sync_state FROM pg_stat_replication").fetchall() != [(wanted,)]:
+            sleep(0.05)
+
+
+def _rounds(workspace: Workspace) -> int:
+    return min(_MOST_ROUNDS, workspace.scale.pace.rounds)
 
 
 def _filled(workspace: Workspace, size: int) -> Postgres:
