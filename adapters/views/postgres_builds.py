@@ -37,10 +37,23 @@ class PostgresBuilds:
             fetched(connection, "views_begun", (names, revisions))
             fetched(connection, "checkpoints_begun", (names,))
 
+    def begin_building(self, view: View) -> int:
+        """Begin the next build of a view beside the live one, and return its number.
+
+        The one that is being made already is gone on with.
+        """
+        with self._connections.transaction() as connection:
+            fetched(connection, "building_begun", (view.name, view.revision))
+            fetched(connection, "checkpoints_begun", ([view.name],))
+        return max(build.number for build in self.all() if build.view == view.name)
+
+    def all(self) -> list[Build]:
+        """Return every build of every view."""
+        return [Build(*row) for row in self._connections.ask("generations")]
+
     def feeding(self) -> Feeding:
         """Return what is fed now."""
-        rows = self._connections.ask("generations")
-        return feeding((Build(*row) for row in rows), self._views)
+        return feeding(self.all(), self._views)
 
     def positions(self, feeds: frozenset[Feed]) -> dict[Part, dict[Feed, int]]:
         """Return how far builds have come in each part."""

@@ -45,7 +45,7 @@ class Batch:
         """Return the stored names of the events that any of the builds takes; none means all."""
         if any(not feed.view.types for feed in self.feeds):
             return frozenset()
-        return frozenset().union(*(feed.view.types for feed in self.feeds))
+        return frozenset[str]().union(*(feed.view.types for feed in self.feeds))
 
 
 LEAST_SHARE: Final = 16

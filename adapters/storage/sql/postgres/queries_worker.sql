@@ -133,8 +133,8 @@ JOIN unnest($3::smallint[], $4::smallint[]) AS s (shard, part)
 -- $13 is how long until it is tried again, in microseconds; null waits for a person.
 INSERT INTO hansard.parked (view, generation, conversation_id, tenant, shard, part, position,
     version, type, kind, error, attempts, parked_at, retry_at)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, hansard.clock(),
-    hansard.clock() + $13::bigint
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, n.now, n.now + $13::bigint
+FROM (SELECT hansard.clock() AS now OFFSET 0) AS n
 
 -- name: parked_alike
 -- $1 view, $2 generation: by kind, the conversations that were parked since the view was resumed.
@@ -200,3 +200,9 @@ SELECT count(*) FROM hansard.parked WHERE view = $1 AND generation = $2
 -- name: generation_swept
 -- Nothing of it is left; its parked events go with it.
 DELETE FROM hansard.generation WHERE view = $1 AND number = $2 AND status = 'retired'
+
+-- name: building_begun
+-- $1 view, $2 revision: the next build, unless one is being made already.
+INSERT INTO hansard.generation (view, number, revision, status)
+SELECT $1, max(g.number) + 1, $2, 'building' FROM hansard.generation AS g WHERE g.view = $1
+ON CONFLICT DO NOTHING

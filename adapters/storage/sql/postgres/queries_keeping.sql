@@ -1,0 +1,44 @@
+-- What a person does to views. 004_views.sql explains the tables.
+
+-- name: standings
+-- Of the parts of a shard the one that is behind counts.
+WITH reached AS (
+    SELECT s.view, s.generation, sum(s.position)::bigint AS position FROM (
+        SELECT c.view, c.generation, c.shard, min(c.position) AS position
+        FROM hansard.checkpoint AS c GROUP BY c.view, c.generation, c.shard
+    ) AS s GROUP BY s.view, s.generation
+)
+SELECT v.name, l.number, l.revision, coalesce(r.position, 0),
+    (SELECT count(*) FROM hansard.parked AS p WHERE p.view = v.name AND p.generation = l.number),
+    v.paused, v.stopped, b.number, q.position
+FROM hansard.view AS v
+LEFT JOIN hansard.generation AS l ON l.view = v.name AND l.status = 'live'
+LEFT JOIN reached AS r ON r.view = v.name AND r.generation = l.number
+LEFT JOIN hansard.generation AS b ON b.view = v.name AND b.status = 'building'
+LEFT JOIN reached AS q ON q.view = v.name AND q.generation = b.number
+
+-- name: parked_events
+-- $1 view, null means all; those of builds that are read or made.
+SELECT p.view, p.generation, p.tenant, p.conversation_id, p.shard, p.position, p.version, p.type,
+    p.kind, p.error, p.attempts, p.parked_at, p.retry_at
+FROM hansard.parked AS p
+JOIN hansard.generation AS g ON g.view = p.view AND g.number = p.generation
+WHERE g.status <> 'retired' AND ($1::text IS NULL OR p.view = $1)
+ORDER BY p.view, p.generation, p.shard, p.position
+
+-- name: view_paused
+-- Workers see it within a second.
+UPDATE hansard.view SET paused = true WHERE name = $1
+
+-- name: view_resumed
+-- The parked events of before no longer count towards its stopping.
+UPDATE hansard.view SET paused = false, stopped = NULL, resumed_at = hansard.clock()
+WHERE name = $1
+
+-- name: parked_retried
+-- $1 view, $2 conversation, null means all: due at once, and how many.
+WITH due AS (
+    UPDATE hansard.parked AS p SET retry_at = 0
+    WHERE p.view = $1 AND ($2::uuid IS NULL OR p.conversation_id = $2) RETURNING 1
+)
+SELECT count(*) FROM due

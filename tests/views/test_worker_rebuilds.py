@@ -1,0 +1,225 @@
+"""Views are made anew beside the ones that are read, switched, and swept; they are paused, resumed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.adapters.storage.postgres_connections import Connections, conninfo
+from hansard.adapters.views.postgres_keeper import PostgresKeeper
+from hansard.domain.errors import HansardError, InvalidInput
+from hansard.projections.views.audit import AUDIT
+from hansard.projections.views.parking import CIRCUIT
+from tests.postgres_server import VERSIONS, server
+from tests.views.workers import Failing, Stepping, asked, caught_up, folded, talk, until, working
+
+VIEWS = {"audit": AUDIT}
+NEXT = {"audit": replace(AUDIT, revision=2)}
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    version = VERSIONS[-1]
+    database = server(version).create("log", migrate)
+    yield database
+    server(version).drop(database)
+
+
+@pytest.fixture
+def log(url: str) -> Iterator[Postgres]:
+    log = open_postgres(url)
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def connections(url: str) -> Iterator[Connections]:
+    connections = Connections(conninfo(url), most=2, wait=10.0, prepared=True)
+    yield connections
+    connections.close()
+
+
+def test_a_view_that_nobody_began_says_so(url: str, connections: Connections) -> None:
+    [standing] = PostgresKeeper(connections, VIEWS).status()
+    assert (standing.generation, standing.position, standing.events) == (None, 0, 0)
+
+
+def test_a_rebuild_needs_no_worker_and_tells_how_far_it_is(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    conversations = [uuid4() for _ in range(20)]
+    talk(log, conversations, 5)
+    told: list[tuple[int, int]] = []
+    keeper = PostgresKeeper(connections, VIEWS)
+    keeper.rebuild("audit", lambda done, of: told.append((done, of)))
+    assert folded(url) == {one: [1, 2, 3, 4, 5] for one in conversations}
+    assert told[0] == (0, 100)
+    assert told[-1] == (100, 100)
+    [standing] = keeper.status()
+    assert (standing.generation, standing.building, standing.position) == (2, None, 100)
+
+
+def test_what_was_live_before_is_swept(url: str, log: Postgres, connections: Connections) -> None:
+    talk(log, [uuid4()], 5)
+    caught_up(url, VIEWS)
+    PostgresKeeper(connections, VIEWS).rebuild("audit")
+    assert asked(url, "SELECT DISTINCT generation FROM hansard.view_audit") == [(2,)]
+    assert asked(url, "SELECT number FROM hansard.generation") == [(2,)]
+
+
+def test_a_view_is_rebuilt_beside_the_live_one_under_traffic(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    conversations = [uuid4() for _ in range(20)]
+    talk(log, conversations, 10)
+    with working(url, VIEWS) as worker:
+        until(lambda: worker.held > 0 and worker.is_caught_up())
+        rebuilding = threading.Thread(
+            target=PostgresKeeper(connections, VIEWS).rebuild, args=("audit",)
+        )
+        rebuilding.start()
+        said = 10
+        while rebuilding.is_alive():
+            talk(log, conversations)
+            said += 1
+            assert min(map(len, folded(url).values())) >= 10, "rows of the live build are missing"
+        rebuilding.join()
+        wanted = {one: list(range(1, said + 1)) for one in conversations}
+        until(lambda: folded(url) == wanted)
+    assert asked(url, "SELECT number, status FROM hansard.generation") == [(2, "live")]
+
+
+def test_a_release_with_another_revision_leaves_the_live_rows_alone_until_it_rebuilds_them(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    conversation = uuid4()
+    talk(log, [conversation])
+    caught_up(url, VIEWS)
+    talk(log, [conversation])
+    newer = Stepping(url, NEXT)
+    newer.claim()
+    assert not newer.turn()
+    [told] = newer.builds.feeding().told
+    assert "hansard rebuild audit" in told
+    PostgresKeeper(connections, NEXT).rebuild("audit")
+    assert folded(url) == {conversation: [1, 2]}
+    assert asked(url, "SELECT number, revision FROM hansard.generation") == [(2, 2)]
+    newer.close()
+
+
+def test_workers_finish_a_rebuild_whose_program_was_ended(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    conversation = uuid4()
+    talk(log, [conversation], 3)
+    caught_up(url, VIEWS)
+
+    def interrupted(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        PostgresKeeper(connections, VIEWS).rebuild("audit", interrupted)
+    assert PostgresKeeper(connections, VIEWS).status()[0].building == 2
+    with working(url, VIEWS):
+        until(lambda: asked(url, "SELECT number FROM hansard.generation") == [(2,)])
+    assert folded(url) == {conversation: [1, 2, 3]}
+
+
+def test_an_abandoned_rebuild_leaves_the_live_build_alone(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    conversation = uuid4()
+    talk(log, [conversation], 3)
+    worker = Stepping(url, VIEWS)
+    worker.claim()
+    worker.finish()
+    worker.builds.begin_building(AUDIT)
+    keeper = PostgresKeeper(connections, VIEWS)
+    worker.finish()
+    assert keeper.abandon("audit")
+    assert not keeper.abandon("audit")
+    talk(log, [conversation])
+    worker.finish()
+    assert folded(url) == {conversation: [1, 2, 3, 4]}
+    assert asked(url, "SELECT DISTINCT generation FROM hansard.view_audit") == [(1,)]
+    worker.close()
+
+
+def test_a_batch_into_a_build_that_was_retired_meanwhile_writes_nothing(
+    url: str, log: Postgres
+) -> None:
+    talk(log, [uuid4()], 3)
+    worker = Stepping(url, VIEWS)
+    lease = worker.claim()
+    building = worker.builds.begin_building(AUDIT)
+    feeds = worker.builds.feeding().feeds
+    worker.builds.abandon("audit", building)
+    assert worker.hand.turn(lease, feeds)
+    asked_for = "SELECT DISTINCT generation FROM hansard.view_audit"
+    assert asked(url, asked_for) == [(1,)]
+    worker.close()
+
+
+def test_a_build_is_not_switched_before_it_has_come_as_far(url: str, log: Postgres) -> None:
+    talk(log, [uuid4()], 3)
+    worker = Stepping(url, VIEWS)
+    worker.claim()
+    worker.finish()
+    building = worker.builds.begin_building(AUDIT)
+    assert not worker.builds.switch("audit", building, 1)
+    worker.finish()
+    assert worker.builds.switch("audit", building, 1)
+    worker.close()
+
+
+def test_a_paused_view_stands_still_until_it_is_resumed(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    conversation, keeper = uuid4(), PostgresKeeper(connections, VIEWS)
+    talk(log, [conversation])
+    worker = Stepping(url, VIEWS)
+    worker.claim()
+    worker.finish()
+    keeper.pause("audit")
+    talk(log, [conversation])
+    assert not worker.turn()
+    [standing] = keeper.status()
+    assert (standing.paused, standing.position, standing.behind) == (True, 1, 1)
+    with pytest.raises(InvalidInput, match="resume it"):
+        keeper.rebuild("audit")
+    keeper.resume("audit")
+    worker.finish()
+    assert folded(url) == {conversation: [1, 2]}
+    worker.close()
+
+
+def test_a_rebuild_that_fails_too_often_says_so_and_what_is_read_stays(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    conversations = [uuid4() for _ in range(CIRCUIT)]
+    talk(log, conversations)
+    caught_up(url, VIEWS)
+    failing = {"audit": Failing(set(conversations))}
+    with pytest.raises(HansardError, match="fail alike"):
+        PostgresKeeper(connections, failing).rebuild("audit")
+    assert set(folded(url)) == set(conversations)
+
+
+def test_a_strict_rebuild_stops_at_the_first_event_that_fails(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    bad = uuid4()
+    talk(log, [bad])
+    failing = {"audit": Failing({bad}, strict=True)}
+    with pytest.raises(HansardError, match=str(bad)):
+        PostgresKeeper(connections, failing).rebuild("audit")
+
+
+def test_names_that_no_view_bears_are_refused(connections: Connections) -> None:
+    with pytest.raises(InvalidInput, match="audit"):
+        PostgresKeeper(connections, VIEWS).pause("adit")
