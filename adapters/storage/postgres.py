@@ -123,6 +123,11 @@ class Postgres:
         self.wakeups.appended()
         return [verdict_of(row) for row in rows]
 
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for a commit to share that has not begun: what a gauge shows."""
+        return self._group.waiting
+
     async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
         """Append as `append` does, without holding up the event loop.
 
