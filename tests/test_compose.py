@@ -8,11 +8,22 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
 import yaml  # type: ignore[import-untyped]  # its stubs are a package of their own
+from psycopg import errors
+
+from hansard.adapters.storage.postgres import migrate, open_postgres
+from hansard.domain.log import Recorded
+from tests.adapters.test_postgres import as_role
+from tests.factories import appending, prompt
+from tests.postgres_copies import folder_of, run
+from tests.postgres_server import GIVEN, VERSIONS, server
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docker-compose.yml"
@@ -48,6 +59,13 @@ def test_there_are_the_servers_the_schema_the_roles_and_the_workers(
 ) -> None:
     assert set(compose["services"]) == {"postgres", "redis", "migrate", "admit", "worker"}
     assert compose["services"]["worker"]["deploy"]["replicas"] == 2
+
+
+def test_its_variables_are_those_that_the_program_reads(compose: dict[str, Any]) -> None:
+    read = (ROOT / "adapters" / "settings.py").read_text(encoding="utf-8")
+    for name in ("migrate", "worker"):
+        for variable in compose["services"][name]["environment"]:
+            assert f'"{variable}"' in read
 
 
 def test_each_waits_for_what_it_needs(compose: dict[str, Any]) -> None:
@@ -109,3 +127,32 @@ def test_the_image_has_all_that_the_wheel_is_made_of(compose: dict[str, Any]) ->
         "adapters",
     } == {*copied}
     assert all((ROOT / name).exists() for name in copied)
+
+
+@pytest.fixture
+def log() -> Iterator[str]:
+    """A database with an empty log; the roles of the file are gone again afterwards."""
+    running = server(VERSIONS[-1])
+    created = running.create("log", migrate)
+    yield created
+    running.drop(created)
+    for role in ("hansard_app", "hansard_worker"):
+        running.execute("DROP ROLE IF EXISTS {}", role)
+
+
+@pytest.mark.skipif(GIVEN is not None, reason="roles are a server's: other tests have one so named")
+def test_the_roles_that_it_lets_in_append_and_own_nothing(
+    compose: dict[str, Any], log: str, tmp_path: Path
+) -> None:
+    script = folder_of(server(VERSIONS[-1])) / "admit.sql"
+    script.write_text(compose["configs"]["admit.sql"]["content"], "utf-8")
+    passwords = {"APP_PASSWORD": "it's one", "WORKER_PASSWORD": "two"}
+    for _ in range(2):
+        run(server(VERSIONS[-1]), "psql", "--no-psqlrc", f"--file={script}", log, env=passwords)
+    backend = open_postgres(as_role(log, "hansard_app"))
+    assert backend.append([appending(uuid4(), prompt())]) == [Recorded(1, 1, 1)]
+    backend.close()
+    with psycopg.connect(as_role(log, "hansard_worker"), autocommit=True) as worker:
+        worker.execute("INSERT INTO hansard.worker (name, seen_at) VALUES ('one', 0)")
+        with pytest.raises(errors.InsufficientPrivilege):
+            worker.execute("INSERT INTO hansard.tenant VALUES (gen_random_uuid(), 0)")
