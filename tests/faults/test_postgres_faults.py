@@ -1,6 +1,5 @@
 """PostgreSQL when things break: clients killed, the server killed, answers lost, commits lazy."""
 
-import multiprocessing
 import os
 import secrets
 import signal
@@ -9,7 +8,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from random import Random
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
@@ -19,13 +17,14 @@ import pytest
 
 from hansard.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
 from hansard.domain.errors import StorageUnavailable
-from hansard.domain.log import Backend, Duplicate, Recorded
+from hansard.domain.log import Duplicate, Recorded
 from tests.factories import appending, raw_event
 from tests.faults.kills import kill_writers, verify_all, whole_requests_only
 from tests.faults.lossy_line import Cut, LossyLine, Way
+from tests.faults.quiet import QuietPlace, wait_until
 from tests.faults.writer import acknowledged, group
 from tests.ledger import verified_log
-from tests.postgres_places import PostgresPlace, fresh_log
+from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, Server, carried_server
 
 WRITERS = 8
@@ -33,20 +32,6 @@ BETWEEN_ENDS = 30
 BODY = 8000
 
 
-@dataclass(frozen=True)
-class QuietPlace(PostgresPlace):
-    """A place that is looked at when the sessions of killed clients have ended."""
-
-    def open(self) -> Backend:
-        if multiprocessing.parent_process() is None:
-            wait_until(self.url, OTHERS_ENDED)
-        return super().open()
-
-
-OTHERS_ENDED = """
-SELECT count(*) = 0 FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
-"""
 CLIENTS = """
 SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
@@ -55,14 +40,6 @@ ONE_WAITS = """
 SELECT count(*) = 1 FROM pg_stat_activity
 WHERE datname = current_database() AND wait_event = 'advisory'
 """
-
-
-def wait_until(url: str, condition: str) -> None:
-    deadline = time.monotonic() + 60
-    with psycopg.connect(url, autocommit=True) as connection:
-        while connection.execute(condition.encode()).fetchone() != (True,):
-            assert time.monotonic() < deadline, "it did not come true in a minute"
-            time.sleep(0.002)
 
 
 @pytest.fixture(params=VERSIONS)

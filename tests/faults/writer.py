@@ -49,9 +49,9 @@ class Telling:
         self._told = told
         self._turn = threading.Lock()
 
-    def send(self, acknowledged: Acknowledged) -> None:
+    def send(self, told: object) -> None:
         with self._turn:
-            self._told.send(acknowledged)
+            self._told.send(told)
 
 
 @dataclass(frozen=True, slots=True)

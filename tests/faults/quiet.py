@@ -1,0 +1,34 @@
+"""Waiting for what a PostgreSQL server comes to, such as the end of the sessions of killed clients."""
+
+import multiprocessing
+import time
+from dataclasses import dataclass
+from typing import LiteralString
+
+import psycopg
+
+from hansard.domain.log import Backend
+from tests.postgres_places import PostgresPlace
+
+OTHERS_ENDED: LiteralString = """
+SELECT count(*) = 0 FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
+"""
+
+
+@dataclass(frozen=True)
+class QuietPlace(PostgresPlace):
+    """A place that is looked at when the sessions of killed clients have ended."""
+
+    def open(self) -> Backend:
+        if multiprocessing.parent_process() is None:
+            wait_until(self.url, OTHERS_ENDED)
+        return super().open()
+
+
+def wait_until(url: str, condition: LiteralString) -> None:
+    deadline = time.monotonic() + 60
+    with psycopg.connect(url, autocommit=True) as connection:
+        while connection.execute(condition).fetchone() != (True,):
+            assert time.monotonic() < deadline, "it did not come true in a minute"
+            time.sleep(0.002)
