@@ -1,0 +1,145 @@
+"""Whatever a Redis does, who asks it gets an answer or None, and soon."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+
+import pytest
+
+import hansard
+from hansard.adapters.redis.connection import Connection, client_of
+from tests.redis_server import Server, until
+
+LONG = 20.0
+PASSWORD = "open-sesame"
+
+
+def is_there(asked: Connection) -> bool:
+    return asked.ask(("PING",)) == [True]
+
+
+def test_answers_come_in_the_order_of_the_commands(asked: Connection) -> None:
+    key = "hansard:test"
+    assert asked.ask(("SET", key, b"1"), ("INCR", key), ("GET", key)) == [True, 2, b"2"]
+
+
+def test_commands_are_done_all_or_none(asked: Connection, own_server: Server) -> None:
+    with own_server.client() as client:
+        assert asked.ask(("SET", "hansard:a", 1), ("NO-SUCH-COMMAND",)) is None
+        assert client.get("hansard:a") is None
+
+
+def test_one_that_is_down_at_the_start_is_no_error(own_server: Server) -> None:
+    own_server.kill()
+    with closing(Connection(own_server.url)) as asked:
+        assert not is_there(asked)
+
+
+def test_one_that_is_killed_amid_is_no_error(own_server: Server) -> None:
+    with closing(Connection(own_server.url)) as asked:
+        assert is_there(asked)
+        own_server.kill()
+        assert not is_there(asked)
+
+
+def test_one_that_is_back_is_asked_again(own_server: Server) -> None:
+    with closing(Connection(own_server.url)) as asked:
+        own_server.kill()
+        assert not is_there(asked)
+        own_server.start()
+        until(lambda: is_there(asked))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_one_that_says_nothing_is_not_waited_for(own_server: Server) -> None:
+    with closing(Connection(own_server.url)) as asked:
+        assert is_there(asked)
+        with own_server.paused():
+            assert not is_there(asked)
+        until(lambda: is_there(asked))
+
+
+def test_one_that_failed_is_asked_all_the_same_by_who_insists(
+    own_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hansard.adapters.redis.breaker.BACK_OFF", 3600.0)
+    with closing(Connection(own_server.url)) as asked:
+        own_server.kill()
+        assert not is_there(asked)
+        own_server.start()
+        assert not is_there(asked)
+        assert asked.ask(("PING",), insists=True) == [True]
+        assert is_there(asked)
+
+
+def test_one_that_is_full_is_of_no_use(own_server: Server) -> None:
+    with own_server.client() as client, closing(Connection(own_server.url)) as asked:
+        client.config_set("maxmemory", 1)
+        assert asked.ask(("SET", "hansard:a", b"1")) is None
+        client.config_set("maxmemory", 0)
+        until(lambda: asked.ask(("SET", "hansard:a", b"1")) == [True])
+
+
+def test_a_closed_one_is_asked_nothing(url: str) -> None:
+    asked = Connection(url)
+    assert is_there(asked)
+    asked.close()
+    assert not is_there(asked)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_has_connections_of_its_own(asked: Connection) -> None:
+    assert is_there(asked)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if is_there(asked) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert is_there(asked)
+
+
+def test_a_wrong_password_is_as_good_as_no_redis_and_stands_in_no_log(
+    own_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    with own_server.client() as client:
+        client.config_set("requirepass", PASSWORD)
+        try:
+            wrong = Connection(f"{own_server.url}?password=swordfish")
+            right = Connection(f"{own_server.url}?password={PASSWORD}")
+            with closing(wrong), closing(right):
+                assert not is_there(wrong)
+                assert is_there(right)
+        finally:
+            client.config_set("requirepass", "")
+    assert "is of no use now" in caplog.text
+    assert "swordfish" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://localhost", "redis://localhost:6379/0"),
+        ("redis://:secret@there:1234/2", "redis://there:1234/2"),
+        ("rediss://me:secret@there/2?password=secret", "rediss://there:6379/2"),
+        ("unix:///run/redis.sock?password=secret", "unix:///run/redis.sock"),
+    ],
+)
+def test_it_is_shown_without_its_password(url: str, shown: str) -> None:
+    with closing(Connection(url)) as asked:
+        assert asked.shown == shown
+
+
+@pytest.mark.parametrize("url", ["localhost:6379", "http://:secret@there", "redis://:secret@a:b"])
+def test_what_is_no_url_is_invalid_input_that_does_not_repeat_it(url: str) -> None:
+    with pytest.raises(hansard.InvalidInput, match="write redis://") as failed:
+        Connection(url)
+    assert "secret" not in str(failed.value)
+
+
+def test_no_option_in_the_url_changes_how_it_is_asked(url: str) -> None:
+    mark = "&" if "?" in url else "?"
+    wished = f"{url}{mark}socket_timeout=3600&socket_connect_timeout=3600&decode_responses=1"
+    with closing(Connection(wished)) as asked:
+        assert asked.ask(("ECHO", b"\xff")) == [b"\xff"]
+    waits = client_of(wished, 1.5).connection_pool.connection_kwargs
+    assert (waits["socket_timeout"], waits["socket_connect_timeout"]) == (1.5, LONG)

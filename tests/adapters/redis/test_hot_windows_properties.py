@@ -1,0 +1,86 @@
+"""Whatever is said, cut and forgotten: a request from Redis is what rendering gives."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hansard
+from hansard.adapters.redis.connection import Connection
+from hansard.adapters.storage.memory import Memory
+from hansard.adapters.store import Store
+from hansard.domain.events import MessageRecorded
+from tests import redis_server
+from tests.adapters.redis.stores import KEY, store_on
+
+deeds = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["ask", "answer", "instruct", "equip", "redact", "edit", "compact", "fork"]
+        ),
+        st.integers(0, 20),
+    ),
+    max_size=10,
+)
+windows = st.none() | st.builds(
+    hansard.Window, exchanges=st.integers(1, 3), step=st.integers(1, 2), pinned=st.integers(0, 1)
+)
+
+
+def do(store: Store, deed: str, number: int) -> None:
+    talk = store.conversation(KEY)
+    version = number % (talk.head().version + 1)
+    with suppress(hansard.InvalidContent):
+        match deed:
+            case "answer":
+                text = hansard.Text(text=f"Answer {number}")
+                talk.append(MessageRecorded(role="assistant", content=(text,)))
+            case "instruct":
+                talk.instruct(f"Instruction {number}")
+            case "equip":
+                talk.tools([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
+            case "redact":
+                talk.redact(version)
+            case "edit":
+                talk.edit(version, f"Edited {number}")
+            case "compact":
+                talk.compact(f"In short {number}")
+            case "fork":
+                store.forget(talk.fork(f"fork {number}").conversation_id)
+            case _:
+                talk.user(f"Question {number}")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(deeds=deeds, window=windows)
+def test_whatever_was_said_a_request_from_redis_is_what_rendering_gives(
+    deeds: list[tuple[str, int]], window: hansard.Window | None
+) -> None:
+    beside = Connection(redis_server.GIVEN or redis_server.server().url)
+    backend = Memory()
+    with TemporaryDirectory() as folder, closing(beside), closing(backend):
+        hot, cold = store_on(backend, Path(folder), beside), store_on(backend, Path(folder))
+        hot.conversation(KEY).user("Question")
+        for deed, number in [*deeds, ("ask", 0)]:
+            do(hot, deed, number)
+            at = [number % (hot.conversation(KEY).head().version + 1), None]
+            for api, version in product(("anthropic-messages", "gemini"), at):
+                told = [asked_of(store, api, window, version) for store in (cold, hot, hot)]
+                assert told[1] == told[0]
+                assert told[2] == told[0]
+
+
+def asked_of(
+    store: Store, api: str, window: hansard.Window | None, at: int | None
+) -> tuple[str, str] | str:
+    """What a request says, and what its report does; or why there is none."""
+    try:
+        request = store.conversation(KEY).request(api, window=window, at=at)
+    except (hansard.NothingToSend, hansard.InvalidInput) as error:
+        return repr(error)
+    return repr([dict(request), dict(request.body)]), repr(request.report)
