@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from hansard.projections.views.audit import AUDIT
+from hansard.projections.views.search import SEARCH
 from hansard.projections.views.view import View
 
-VIEWS: Final[Mapping[str, View]] = {view.name: view for view in (AUDIT,)}
+VIEWS: Final[Mapping[str, View]] = {view.name: view for view in (AUDIT, SEARCH)}
 """Each maintained view."""

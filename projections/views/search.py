@@ -1,0 +1,257 @@
+"""The search view: what was said, what tools were asked and gave; a row an event with text.
+
+What a model thought is not in it, nor instructions. Texts count up to 256 KB an event; strings that
+an API's own JSON keeps in blobs, of more than 64 KB, do not. A redacted event keeps an empty row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.log import RecordedEvent
+from hansard.projections.asides import Speaker
+from hansard.projections.neutral import outcome_of
+from hansard.projections.views.search_words import MOST_BYTES, beginning, words_of
+from hansard.projections.views.texts import (
+    arguments_in,
+    compact,
+    gave,
+    given,
+    indexed,
+    members_of,
+    name_of,
+    names_in,
+    said,
+)
+from hansard.projections.views.view import Changes, Passage, Row, storable
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An event that was found: where it is, who said it, and a stretch of what it says.
+
+    `tool` is the one that is called, or that gave this. `excerpt` begins a little before the first
+    word that was looked for. Times are in microseconds since 1970-01-01 UTC.
+    """
+
+    conversation_id: UUID
+    version: int
+    position: int
+    recorded_at: int
+    type: str
+    role: Speaker
+    tool: str | None
+    excerpt: str
+
+
+def hit_of(row: Row) -> Hit:
+    """Return what a row of the page tells."""
+    return Hit(
+        conversation_id=UUID(row["conversation_id"]),
+        version=row["version"],
+        position=row["position"],
+        recorded_at=row["recorded_at"],
+        type=row["type"],
+        role=row["role"],
+        tool=row["tool"],
+        excerpt=row["excerpt"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The view `search`: one row an event that has words, by conversation and version.
+
+    Its page takes the filters of a `SearchQuery`, and shows the latest first.
+    """
+
+    name: str = "search"
+    revision: int = 1
+    strict: bool = False
+    types: frozenset[str] = frozenset(
+        (
+            *("message.recorded", "signal.received", "history.compacted", "annotation.added"),
+            *("tool_call.recorded", "tool_result.recorded", "tool_result.rejected"),
+            *("server_tool_call.recorded", "server_tool_result.recorded"),
+            *("document.extracted", "content.redacted"),
+        )
+    )
+
+    def wanted(self, passage: Passage) -> list[Row]:
+        """Return the rows that are redacted, and the calls that results here are of."""
+        of = str(passage.conversation_id)
+        keys: list[Row] = []
+        called: set[str] = set()
+        for event in passage.events:
+            if event.type not in _POINTING or (told := members_of(event)) is None:
+                continue
+            if event.type == _REDACTED:
+                keys.append({"conversation_id": of, "version": told["version"]})
+            elif event.type in _CALLS:
+                called.add(told["call_id"])
+            elif told["call_id"] not in called:
+                called.add(told["call_id"])
+                keys.append({"conversation_id": of, "call_id": indexed(told["call_id"])})
+        return keys
+
+    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+        """Return a row for each event with text, and empty ones for what was redacted."""
+        rows = _Rows(passage, known)
+        for event in passage.events:
+            told = members_of(event)
+            if told is None:
+                continue
+            if event.type == _REDACTED:
+                rows.redact(event.version, told["version"])
+            else:
+                rows.tell(event, told)
+        return Changes(put=tuple(rows.changed.values()))
+
+
+SEARCH: Final = Search()
+
+_REDACTED: Final = "content.redacted"
+_DOCUMENT: Final = "document.extracted"
+_CALLS: Final = frozenset({"tool_call.recorded", "server_tool_call.recorded"})
+_RESULTS: Final = frozenset(
+    {"tool_result.recorded", "tool_result.rejected", "server_tool_result.recorded"}
+)
+_POINTING: Final = _CALLS | _RESULTS | {_REDACTED}
+_EMPTY: Final[Row] = {"tool": None, "text": "", "words": ""}
+
+
+class _Rows:
+    """The rows of a conversation that a fold knows of, and those of them that it changed."""
+
+    def __init__(self, passage: Passage, known: Sequence[Row]) -> None:
+        self.changed: dict[int, Row] = {}
+        self._passage = passage
+        self._rows: dict[int, Row] = {row["version"]: row for row in known}
+        self._calls = {row["call_id"]: row["version"] for row in known if row["type"] in _CALLS}
+
+    def tell(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add the row of an event, if it says anything."""
+        read = _READ[event.type](told)
+        call_id = indexed(told["call_id"]) if "call_id" in told else None
+        answers = self._calls.get(call_id) if event.type in _RESULTS else None
+        words = words_of(read.text)
+        if call_id is not None and event.type in _CALLS:
+            self._calls[call_id] = event.version
+        if not words:
+            return
+        tool = read.tool if answers is None else self._rows[answers]["tool"]
+        self._put(
+            {
+                "tenant": str(self._passage.tenant),
+                "conversation_id": str(self._passage.conversation_id),
+                "version": event.version,
+                "shard": event.shard,
+                "position": event.position,
+                "recorded_at": event.recorded_at,
+                "type": event.type,
+                "role": read.role,
+                "tool": tool,
+                "call_id": call_id,
+                "answers": answers,
+                "text": beginning(read.text, MOST_BYTES),
+                "words": " ".join(words),
+            }
+        )
+
+    def redact(self, at: int, version: int) -> None:
+        """Empty the row of a redacted event; that of a call takes its name from its results."""
+        row = self._rows.get(version)
+        if row is None or version >= at:
+            return
+        self._put({**row, **_EMPTY})
+        if row["type"] in _CALLS:
+            for answer in [row for row in self._rows.values() if row["answers"] == version]:
+                self._put({**answer, "tool": None})
+        elif row["type"] == _DOCUMENT and (result := self._result(row)) is not None:
+            # The text of a result refers to its documents by their names.
+            self._put({**result, **_EMPTY, "tool": result["tool"]})
+
+    def _result(self, document: Row) -> Row | None:
+        """Return the row of the result that holds a document."""
+        found = (
+            row
+            for row in self._rows.values()
+            if row["type"] in _RESULTS
+            and row["call_id"] == document["call_id"]
+            and row["version"] < document["version"]
+        )
+        return max(found, key=lambda row: int(row["version"]), default=None)
+
+    def _put(self, row: Row) -> None:
+        self._rows[row["version"]] = self.changed[row["version"]] = row
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    role: Speaker
+    text: str
+    tool: str | None = None
+
+
+def _message(told: JsonObject) -> _Read:
+    content = told["content"]
+    return _Read(told["role"], _lines(said(content), *names_in(content)))
+
+
+def _signal(told: JsonObject) -> _Read:
+    content = told.get("content", ())
+    return _Read("outside", _lines(told.get("name"), said(content), *names_in(content)))
+
+
+def _call(told: JsonObject) -> _Read:
+    name = storable(told["name"])
+    return _Read("assistant", _lines(name, compact(arguments_in(told["content"]))), name)
+
+
+def _server_call(told: JsonObject) -> _Read:
+    called, content = _call(told), told["content"]
+    outcome = gave(outcome_of(content["api"], content["value"]))
+    return replace(called, text=_lines(called.text, outcome))
+
+
+def _result(told: JsonObject) -> _Read:
+    return _Read("tool", given(told["content"]))
+
+
+def _server_result(told: JsonObject) -> _Read:
+    return _Read("provider", given(told["content"]))
+
+
+def _document(told: JsonObject) -> _Read:
+    tool = told.get("tool_name")
+    return _Read("record", name_of(told["document"]), None if tool is None else storable(tool))
+
+
+def _summary(told: JsonObject) -> _Read:
+    return _Read("record", told["summary"])
+
+
+def _annotation(told: JsonObject) -> _Read:
+    return _Read("record", _lines(*(f"{name}: {held}" for name, held in told["labels"].items())))
+
+
+def _lines(*texts: str | None) -> str:
+    return "\n".join(filter(None, texts))
+
+
+_READ: Final[Mapping[str, Callable[[JsonObject], _Read]]] = {
+    "message.recorded": _message,
+    "signal.received": _signal,
+    "tool_call.recorded": _call,
+    "tool_result.recorded": _result,
+    "tool_result.rejected": _result,
+    "server_tool_call.recorded": _server_call,
+    "server_tool_result.recorded": _server_result,
+    "document.extracted": _document,
+    "history.compacted": _summary,
+    "annotation.added": _annotation,
+}
