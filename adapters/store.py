@@ -22,6 +22,7 @@ from hansard.domain.log import Backend, Cursor, Subscription
 if TYPE_CHECKING:
     from hansard.adapters.capture.binding import Unbound
     from hansard.adapters.redis.accelerator import Accelerator
+    from hansard.adapters.redis.relay import Relay
     from hansard.adapters.verifying import Verified
 
 ClientT = TypeVar("ClientT")
@@ -183,6 +184,10 @@ class Store:
         if self._accelerator is not None:
             return self._accelerator.subscribe(after, self.tenant)
         return self.backend.subscribe(after, self.tenant)
+
+    def relay(self) -> Relay | None:
+        """Return what fills the live tails of the Redis beside this store; None without one."""
+        return None if self._accelerator is None else self._accelerator.relay()
 
     def close(self) -> None:
         """Let go of files and connections."""

@@ -10,6 +10,7 @@ from hansard.adapters.cli import (
     looking_commands,
     model_commands,
     tool_commands,
+    worker_command,
 )
 from hansard.adapters.cli.options import (
     AnthropicModel,
@@ -82,3 +83,4 @@ app.command()(keeping_commands.sweep)
 app.command()(keeping_commands.export)
 app.command(name="import")(keeping_commands.import_)
 app.command()(keeping_commands.migrate)
+app.command()(worker_command.worker)

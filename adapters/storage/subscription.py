@@ -62,12 +62,14 @@ class Wakeups:
         with self._changed:
             return self._appends
 
-    def wait(self, seen: int, stopped: Callable[[], bool]) -> None:
-        """Return after another append, when stopped or closed, or after the poll interval."""
+    def wait(
+        self, seen: int, stopped: Callable[[], bool], seconds: float = POLL_SECONDS
+    ) -> None:
+        """Return after another append, when stopped or closed, or after some seconds."""
         with self._changed:
             self._listen()
             self._changed.wait_for(
-                lambda: self._appends != seen or self._closed or stopped(), POLL_SECONDS
+                lambda: self._appends != seen or self._closed or stopped(), seconds
             )
 
     def stir(self) -> None:

@@ -16,14 +16,14 @@ from functools import partial
 from typing import Final
 from uuid import uuid4
 
-from hansard.adapters.storage.hints import Hints, NoHints
 from hansard.adapters.storage.postgres_connections import Connections, conninfo
+from hansard.adapters.storage.subscription import Wakeups
 from hansard.adapters.views.hand import Hand
 from hansard.adapters.views.postgres_advance import PostgresAdvance
 from hansard.adapters.views.postgres_builds import PostgresBuilds
 from hansard.adapters.views.postgres_parts import BEAT_SECONDS, Parts
 from hansard.adapters.views.tally import Tally
-from hansard.domain.errors import StorageError
+from hansard.domain.errors import StorageError, StorageReadOnly
 from hansard.projections.views.builds import Feeding
 from hansard.projections.views.pace import wait_after
 from hansard.projections.views.planning import Part
@@ -47,33 +47,33 @@ class Worker:
         views: Mapping[str, View] = VIEWS,
         *,
         threads: int = 1,
-        hints: Hints | None = None,
+        wakeups: Wakeups | None = None,
     ) -> None:
-        """Work for these views; all workers of a database should work for the same ones."""
+        """Work for these views; all workers of a database should work for the same ones.
+
+        `wakeups` are those of the log, which hear what other processes append.
+        """
         self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid4()}"
         self.tally = Tally()
         self._connections = Connections(conninfo(url), most=threads + 2, wait=10.0, prepared=True)
-        self._threads, self._hints = threads, hints or NoHints()
+        self._threads, self._wakeups = threads, wakeups or Wakeups()
         self._advance = PostgresAdvance(self._connections)
         self._builds = PostgresBuilds(self._connections, views)
         self._parts = Parts(self._connections, self.name)
         self._feeding = Feeding()
-        self._news = _News()
-        self._stopped = threading.Event()
+        self._begun, self._stopped = threading.Event(), threading.Event()
         self._error: BaseException | None = None
 
     def run(self) -> None:
         """Work until `stop` is called, then give back what is held."""
-        self._builds.begin()
-        self._look()
+        self._begin()
         work = [self._beat, *(partial(self._work, number) for number in range(self._threads))]
         threads = [threading.Thread(target=self._guarded, args=(of,)) for of in work]
-        with self._hints.listen(self._news.stir):
-            for thread in threads:
-                thread.start()
-            self._stopped.wait()
-            for thread in threads:
-                thread.join()
+        for thread in threads:
+            thread.start()
+        self._stopped.wait()
+        for thread in threads:
+            thread.join()
         self._leave()
         if self._error is not None:
             raise self._error
@@ -81,11 +81,16 @@ class Worker:
     def stop(self) -> None:
         """Let `run` return once the batches at hand are done; from any thread."""
         self._stopped.set()
-        self._news.stir()
+        self._wakeups.stir()
 
-    def is_caught_up(self) -> bool:
-        """Whether every view that is fed has come to the end of the log, by whomever."""
-        ends = self._builds.ends()
+    def ends(self) -> dict[int, int]:
+        """Return the last position of each shard."""
+        return self._builds.ends()
+
+    def has_come_to(self, ends: Mapping[int, int]) -> bool:
+        """Whether every view that is fed has come to these positions of the shards, by whomever."""
+        if not self._begun.is_set():
+            return False
         positions = self._builds.positions(self._feeding.feeds)
         return all(at >= ends[place.shard] for place, of in positions.items() for at in of.values())
 
@@ -103,6 +108,17 @@ class Worker:
     def feeding(self) -> Feeding:
         """What it fed when it last looked."""
         return self._feeding
+
+    def _begin(self) -> None:
+        try:
+            self._builds.begin()
+        except StorageReadOnly as exc:
+            raise StorageReadOnly(
+                "the role may not keep views: their owner lets it with "
+                "SELECT hansard.admit_worker('role')"
+            ) from exc
+        self._look()
+        self._begun.set()
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Stop the whole worker where one thread fails for a reason that is not the database's."""
@@ -130,13 +146,12 @@ class Worker:
             _LOG.warning("%s", told)
         if found != self._feeding:
             self._feeding = found
-            self._news.stir()
 
     def _work(self, number: int) -> None:
         hand = Hand(self._advance, self._builds, self.tally)
         idle = 0
         while not self._stopped.is_set():
-            seen = self._news.seen()
+            seen = self._wakeups.seen()
             try:
                 self._parts.give_up_surplus(number, self._threads)
                 lease = self._parts.lease(number, self._threads)
@@ -149,7 +164,7 @@ class Worker:
                 continue
             idle = 0 if busy else idle + 1
             if not busy:
-                self._news.wait(seen, wait_after(idle - 1))
+                self._wakeups.wait(seen, self._stopped.is_set, wait_after(idle - 1))
 
     def _keep_house(self) -> bool:
         """Switch what has caught up, sweep some of what is retired; whether there was any."""
@@ -175,23 +190,3 @@ class Worker:
 
 
 _HOUSEKEEPER: Final = Part(0, 0)
-
-
-class _News:
-    """Lets threads wait for news, and none of it goes unheard."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._count = 0
-
-    def stir(self) -> None:
-        with self._changed:
-            self._count += 1
-            self._changed.notify_all()
-
-    def seen(self) -> int:
-        return self._count
-
-    def wait(self, seen: int, seconds: float) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._count != seen, seconds)

@@ -37,7 +37,7 @@ def test_a_worker_folds_what_is_there_and_what_comes(url: str, log: Postgres) ->
     conversations = [uuid4() for _ in range(20)]
     talk(log, conversations, 3)
     with working(url, VIEWS, threads=2) as worker:
-        until(lambda: worker.held > 0 and worker.is_caught_up())
+        until(lambda: worker.has_come_to(worker.ends()))
         assert folded(url) == {key: [1, 2, 3] for key in conversations}
         talk(log, conversations)
         until(lambda: folded(url) == {key: [1, 2, 3, 4] for key in conversations})

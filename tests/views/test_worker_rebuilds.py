@@ -78,7 +78,7 @@ def test_a_view_is_rebuilt_beside_the_live_one_under_traffic(
     conversations = [uuid4() for _ in range(20)]
     talk(log, conversations, 10)
     with working(url, VIEWS) as worker:
-        until(lambda: worker.held > 0 and worker.is_caught_up())
+        until(lambda: worker.has_come_to(worker.ends()))
         rebuilding = threading.Thread(
             target=PostgresKeeper(connections, VIEWS).rebuild, args=("audit",)
         )

@@ -77,7 +77,7 @@ def working(url: str, views: Mapping[str, View], *, threads: int = 1) -> Generat
 def caught_up(url: str, views: Mapping[str, View]) -> None:
     """Let a worker bring views to the end of the log, and end."""
     with working(url, views) as worker:
-        until(lambda: worker.held > 0 and worker.is_caught_up(), "the end of the log")
+        until(lambda: worker.has_come_to(worker.ends()), "the end of the log")
 
 
 class Stepping:

@@ -1,0 +1,185 @@
+"""`hansard worker`: keep views up to date, and tell each second what was done."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Generator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Final, cast
+from urllib.parse import urlsplit
+
+from rich.live import Live
+from rich.text import Text
+
+from hansard.adapters.cli import output
+from hansard.adapters.cli.quantities import counted
+from hansard.adapters.store import Store
+from hansard.adapters.views.keeping import view_of
+from hansard.projections.views.registry import VIEWS
+
+if TYPE_CHECKING:
+    from hansard.adapters.storage.postgres import Postgres
+    from hansard.adapters.views.worker import Worker
+
+_LOOK: Final = 0.1
+_SECOND: Final = 1.0
+_SAYS_SO: Final = 60.0
+"""After how many seconds in which nothing happened a line says that it is still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker is to do: `views` None means all, `metrics_port` None tells no metrics.
+
+    `url` is where the store is, with its password.
+    """
+
+    url: str
+    views: list[str] | None
+    threads: int
+    metrics_port: int | None
+    once: bool
+
+
+def work(store: Store, task: Task) -> None:
+    """Work until the process is told to end, or only until the views are caught up."""
+    if urlsplit(task.url).scheme not in ("postgresql", "postgres"):
+        output.told("There is nothing to start: views of this store catch up when they are read.")
+        return
+    worker = _worker(store, task)
+    if task.metrics_port is not None:
+        from hansard.adapters.views.metrics import serve_metrics
+
+        serve_metrics(worker, store.views.keeper, task.metrics_port)
+    with _said() as say, _relaying(store), _ending(worker), ThreadPoolExecutor(1) as pool:
+        ends = worker.ends() if task.once else None
+        working = pool.submit(worker.run)
+        try:
+            _watch(worker, working, say, ends)
+        finally:
+            worker.stop()
+        working.result()
+        say.line(f"ended, {counted(worker.tally.events, 'event')} folded")
+
+
+def _worker(store: Store, task: Task) -> Worker:
+    from hansard.adapters.views.worker import Worker
+
+    names = VIEWS if task.views is None else task.views
+    views = {name: view_of(name) for name in names}
+    wakeups = cast("Postgres", store.backend).wakeups
+    return Worker(task.url, views, threads=task.threads, wakeups=wakeups)
+
+
+def _watch(
+    worker: Worker, working: Future[None], say: _Sayings, ends: Mapping[int, int] | None
+) -> None:
+    """Tell what is done until the worker ends, or has come to these ends."""
+    before, said_at, told_at = 0, time.monotonic(), time.monotonic()
+    say.line(f"worker {worker.name}")
+    while not wait((working,), timeout=_LOOK).done:
+        if ends is not None and worker.has_come_to(ends):
+            return
+        now = time.monotonic()
+        if now - said_at >= _SECOND:
+            events = worker.tally.events
+            rate, before, said_at = (events - before) / (now - said_at), events, now
+            if say.progress(_line(worker, rate), is_news=rate > 0 or now - told_at > _SAYS_SO):
+                told_at = now
+
+
+def _line(worker: Worker, rate: float) -> str:
+    behind = max(worker.tally.behind().values(), default=0)
+    parked = worker.tally.parked.total()
+    return ", ".join(
+        (
+            counted(worker.held, "part"),
+            f"{rate:,.0f} events/s",
+            f"{behind:,} behind",
+            f"{parked:,} parked",
+        )
+    )
+
+
+class _Sayings(logging.Handler):
+    """Lines with a time, and below them in a terminal one that changes."""
+
+    def __init__(self, live: Live | None) -> None:
+        super().__init__(logging.INFO)
+        self._live = live
+        self._last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.line(f"{record.levelname.lower()}: {record.getMessage()}")
+
+    def line(self, words: str) -> None:
+        told = f"{time.strftime('%H:%M:%S')} {output.escaped(words)}"
+        if self._live is None:
+            print(told, flush=True)
+        else:
+            self._live.console.print(told)
+
+    def progress(self, words: str, *, is_news: bool) -> bool:
+        """Tell how it goes; on a terminal always, else where there is news or a change."""
+        if self._live is not None:
+            self._live.update(Text(f"{time.strftime('%H:%M:%S')} {words}"), refresh=True)
+            return True
+        parts = words.partition(",")[0]
+        if is_news or parts != self._last:
+            self.line(words)
+            self._last = parts
+            return True
+        return False
+
+
+@contextmanager
+def _said() -> Generator[_Sayings]:
+    """Write what the worker logs among what is told of it."""
+    logger = logging.getLogger("hansard")
+    with ExitStack() as stack:
+        live = Live(console=output.console(), auto_refresh=False) if output.is_drawn() else None
+        if live is not None:
+            stack.enter_context(live)
+        sayings = _Sayings(live)
+        logger.addHandler(sayings)
+        logger.setLevel(logging.INFO)
+        stack.callback(logger.removeHandler, sayings)
+        yield sayings
+
+
+@contextmanager
+def _relaying(store: Store) -> Generator[None]:
+    """Fill the tails of the Redis beside the store, where there is one."""
+    relay, ended = store.relay(), threading.Event()
+    if relay is None:
+        yield
+        return
+    thread = threading.Thread(target=relay.run, args=(ended,), name="relay")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def _ending(worker: Worker) -> Generator[None]:
+    """Let Ctrl-C or SIGTERM end the worker gracefully, and a second one end the process at once."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        worker.stop()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

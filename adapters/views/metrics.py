@@ -1,0 +1,109 @@
+"""What a worker does, as Prometheus reads it: asked for when it is scraped, counted anyway.
+
+docs/workers.md lists the names.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Final
+
+from hansard.adapters.views.keeping import Keeper
+from hansard.adapters.views.worker import Worker
+from hansard.domain.errors import InvalidInput, NotInstalled, StorageError
+
+try:
+    from prometheus_client import CollectorRegistry, start_http_server
+    from prometheus_client.core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        Metric,
+        SummaryMetricFamily,
+    )
+    from prometheus_client.registry import Collector
+except ModuleNotFoundError as exc:
+    raise NotInstalled("metrics", "prometheus_client", "metrics") from exc
+
+_LOG: Final = logging.getLogger("hansard.worker")
+
+
+def serve_metrics(worker: Worker, keeper: Keeper, port: int) -> None:
+    """Let the metrics of a worker be read at a port, in a thread of its own."""
+    registry = CollectorRegistry()
+    registry.register(WorkerMetrics(worker, keeper))
+    try:
+        start_http_server(port, registry=registry)
+    except OSError as exc:
+        raise InvalidInput(f"port {port} cannot be used for metrics: name another") from exc
+
+
+class WorkerMetrics(Collector):
+    """The metrics of one worker, and how the views stand."""
+
+    def __init__(self, worker: Worker, keeper: Keeper) -> None:
+        """Tell of a worker, and of the views as their keeper sees them."""
+        self._worker, self._keeper = worker, keeper
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield everything, as it is now."""
+        yield from self._of_the_worker()
+        yield from self._of_the_views()
+
+    def _of_the_worker(self) -> Iterator[Metric]:
+        tally, worker = self._worker.tally, self._worker
+        yield GaugeMetricFamily(
+            "hansard_worker_parts_held", "Parts of the log that this worker holds.", worker.held
+        )
+        yield CounterMetricFamily(
+            "hansard_worker_parts_lost", "Parts that another worker took over.", worker.losses
+        )
+        yield CounterMetricFamily(
+            "hansard_worker_batches_overtaken",
+            "Batches that came to nothing, for another worker was there.",
+            tally.overtaken,
+        )
+        yield CounterMetricFamily(
+            "hansard_worker_events", "Events that were read and folded.", tally.events
+        )
+        yield SummaryMetricFamily(
+            "hansard_worker_batch_seconds",
+            "How long batches took, each one transaction.",
+            count_value=tally.batches,
+            sum_value=tally.seconds,
+        )
+        folded = CounterMetricFamily(
+            "hansard_worker_folded_events", "Events that a view was given.", labels=["view"]
+        )
+        for view, count in sorted(tally.folded.items()):
+            folded.add_metric([view], count)
+        yield folded
+        lag = GaugeMetricFamily(
+            "hansard_worker_lag_events",
+            "Positions that a view is behind, in the parts that this worker holds.",
+            labels=["view", "shard"],
+        )
+        for (view, shard), missing in sorted(tally.behind().items()):
+            lag.add_metric([view, str(shard)], missing)
+        yield lag
+
+    def _of_the_views(self) -> Iterator[Metric]:
+        parked = GaugeMetricFamily(
+            "hansard_view_parked_events", "Events of a view that are parked.", labels=["view"]
+        )
+        stopped = GaugeMetricFamily(
+            "hansard_view_stopped", "1 for a view that was stopped.", labels=["view"]
+        )
+        behind = GaugeMetricFamily(
+            "hansard_view_lag_events", "Positions that a view is behind.", labels=["view"]
+        )
+        try:
+            standings = self._keeper.status()
+        except StorageError as error:
+            _LOG.warning("metrics do not tell how the views stand: %s", error)
+            return
+        for standing in standings:
+            parked.add_metric([standing.view], standing.parked)
+            stopped.add_metric([standing.view], standing.stopped is not None)
+            behind.add_metric([standing.view], standing.behind)
+        yield from (parked, stopped, behind)
