@@ -1,0 +1,68 @@
+"""Views in the drill of docs/operations.md: a restored view stands where its log does, and goes on."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from hansard.adapters.storage.postgres import migrate, open_postgres
+from hansard.projections.views.audit import AUDIT
+from tests.faults.load import under_load
+from tests.ledger import by_conversation, verified_log
+from tests.postgres_copies import folder_of, run
+from tests.postgres_server import GIVEN, VERSIONS, Server, server
+from tests.views.workers import asked, caught_up, folded, until, working
+
+VIEWS = {"audit": AUDIT}
+AHEAD = """
+SELECT count(*) FROM hansard.checkpoint AS c WHERE c.position > coalesce(
+    (SELECT max(e.position) FROM hansard.event AS e WHERE e.shard = c.shard), 0)
+"""
+
+pytestmark = pytest.mark.skipif(
+    GIVEN is not None, reason="the programs of that server's version may lack here"
+)
+
+
+@pytest.fixture
+def running() -> Server:
+    return server(VERSIONS[-1])
+
+
+@pytest.fixture
+def url(running: Server) -> Iterator[str]:
+    created = running.create("log", migrate)
+    yield created
+    running.drop(created)
+
+
+@pytest.fixture
+def empty(running: Server) -> Iterator[str]:
+    created = running.create("bare", lambda _: None)
+    yield created
+    running.drop(created)
+
+
+def test_views_that_are_dumped_amid_their_work_are_restored_and_go_on(
+    running: Server, url: str, empty: str
+) -> None:
+    dump = folder_of(running) / "talks.dump"
+    log = open_postgres(url)
+    with under_load(log) as load, working(url, VIEWS, threads=2):
+        until(lambda: folded(url) != {}, "the first rows")
+        run(running, "pg_dump", "--format=custom", f"--file={dump}", url)
+        load.go_on()
+    log.close()
+    run(running, "pg_restore", "--exit-on-error", f"--dbname={empty}", str(dump))
+    assert asked(empty, AHEAD) == [(0,)]
+    rows_before = folded(empty)
+    restored = open_postgres(empty)
+    with under_load(restored), working(empty, VIEWS, threads=2):
+        until(lambda: folded(empty).keys() > rows_before.keys(), "the rows of those who came since")
+    caught_up(empty, VIEWS)
+    versions = {
+        conversation: [event.version for event in events]
+        for conversation, events in by_conversation(verified_log(restored)).items()
+    }
+    restored.close()
+    assert rows_before.keys() <= versions.keys()
+    assert folded(empty) == versions
