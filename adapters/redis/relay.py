@@ -37,13 +37,13 @@ KEPT_SECONDS: Final = 600
 
 
 class Relay:
-    """Relays the shards of a log while it holds the lease; one thread uses it."""
+    """Relays the shards of a log while it holds the lease, by `name`; one thread uses it."""
 
     def __init__(self, connection: Connection, backend: Followed) -> None:
         """Relay what the backend records to a Redis: `run` does it."""
         self._connection = connection
         self._backend = backend
-        self._name = uuid4().hex
+        self.name = uuid4().hex
         self._incarnation = UUID(int=0)
         self._erasures = 0
         self._relayed: dict[int, int] = {}
@@ -96,9 +96,9 @@ class Relay:
     def _leads(self) -> bool:
         lease = self._lease()
         answers = self._connection.ask(
-            ("SET", lease, self._name, "NX", "PX", LEASE_MILLISECONDS), ("GET", lease)
+            ("SET", lease, self.name, "NX", "PX", LEASE_MILLISECONDS), ("GET", lease)
         )
-        return answers is not None and answers[1] == self._name.encode()
+        return answers is not None and answers[1] == self.name.encode()
 
     def _relay(self, end: Cursor) -> bool:
         """Relay a shard up to where it ended; False if the Redis is of no use."""

@@ -14,7 +14,8 @@ from hansard.adapters.redis import breaker, connection, hints
 from hansard.adapters.redis.connection import Connection
 from hansard.domain.log import Backend
 from tests import redis_server
-from tests.adapters.redis.stores import KEY, Rendered, Stores, said, store_on
+from tests.adapters.redis.followers import Followers
+from tests.adapters.redis.stores import KEY, Rendered, Stores, followed, said, store_on
 from tests.contract.places import PLACES
 from tests.redis_server import Server
 
@@ -91,3 +92,21 @@ def own(tmp_path: Path, own_server: Server, monkeypatch: pytest.MonkeyPatch) -> 
         hot, cold = store_on(backend, tmp_path, beside), store_on(backend, tmp_path)
         said(hot.conversation(KEY))
         yield Stores(hot, cold, beside, Rendered(monkeypatch))
+
+
+@pytest.fixture(params=PLACES)
+def followers(
+    request: pytest.FixtureRequest, tmp_path: Path, asked: Connection
+) -> Iterator[Followers]:
+    place = PLACES[request.param](tmp_path)
+    with closing(place.open()) as backend:
+        yield Followers(followed(backend), asked)
+    place.remove()
+
+
+@pytest.fixture
+def own_log(tmp_path: Path, own_server: Server) -> Iterator[Followers]:
+    """Beside the tests' own Redis, to which much will be done."""
+    backend = PLACES["memory"](tmp_path).open()
+    with closing(backend), closing(Connection(own_server.url)) as beside:
+        yield Followers(followed(backend), beside)

@@ -39,9 +39,14 @@ def same(one: Request, other: Request) -> bool:
     )
 
 
+def followed(backend: Backend) -> Followed:
+    """Return a backend, of which all have what wakes up those who follow them."""
+    return cast("Followed", backend)
+
+
 def store_on(backend: Backend, folder: Path, beside: Connection | None = None) -> Store:
     """Return a store on a backend, with a Redis beside it or without."""
-    accelerator = None if beside is None else Accelerator(beside, cast("Followed", backend))
+    accelerator = None if beside is None else Accelerator(beside, followed(backend))
     return Store(backend, "test://", spool=Spool(folder / "spool"), accelerator=accelerator)
 
 

@@ -1,0 +1,71 @@
+"""One relay relays at a time; whoever takes over, nothing is lost and nothing erased stays."""
+
+from __future__ import annotations
+
+import pytest
+
+import hansard
+from hansard.adapters.redis import relay as relaying
+from hansard.adapters.redis.relay import Relay
+from hansard.domain.log import Cursor
+from tests.adapters.redis.followers import Followers, relayed
+from tests.redis_server import until
+
+
+def test_of_two_relays_one_relays(own_log: Followers) -> None:
+    other = Relay(own_log.beside, own_log.backend)
+    assert own_log.relay.step()
+    assert not other.step()
+    own_log.say("one")
+    assert own_log.relay.step()
+    assert own_log.ids() == [2]
+
+
+def test_a_second_relay_does_no_harm(own_log: Followers) -> None:
+    other = Relay(own_log.beside, own_log.backend)
+    assert own_log.relay.step()
+    own_log.lose_lease()
+    assert other.step()
+    own_log.say("one", "two")
+    assert other.step()
+    own_log.lose_lease(to=own_log.relay.name)
+    assert own_log.relay.step()
+    own_log.say("three")
+    assert own_log.relay.step()
+    assert own_log.ids() == [2, 3, 4]
+
+
+def test_a_relay_that_ends_lets_the_next_one_begin_at_once(own_log: Followers) -> None:
+    with relayed(own_log):
+        until(own_log.is_relayed)
+    assert own_log.relay.step()
+
+
+def test_a_relay_that_is_killed_is_followed_by_another_and_readers_miss_nothing(
+    own_log: Followers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relaying, "LEASE_MILLISECONDS", 100)
+    with own_log.follow() as reader:
+        assert own_log.relay.step()  # and says no more
+        own_log.say("one")
+        assert next(reader).position == 2
+        with relayed(own_log):
+            until(own_log.is_relayed)
+            own_log.say("two")
+            assert next(reader).position == 3
+
+
+def test_a_relay_outlives_a_log_that_cannot_be_read(
+    own_log: Followers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with relayed(own_log):
+        until(own_log.is_relayed)
+
+        def cursors() -> list[Cursor]:
+            raise hansard.StorageUnavailable("the server went away")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(own_log.backend, "cursors", cursors)
+            until(lambda: "nothing is relayed" in caplog.text)
+        own_log.say("one")
+        until(lambda: own_log.ids() == [2])
