@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,16 @@ import psycopg
 import pytest
 import yaml  # type: ignore[import-untyped]  # its stubs are a package of their own
 from psycopg import errors
+from typer.testing import CliRunner
 
+from hansard.adapters.cli.commands import app
 from hansard.adapters.storage.postgres import migrate, open_postgres
 from hansard.domain.log import Recorded
 from tests.adapters.test_postgres import as_role
 from tests.factories import appending, prompt
 from tests.postgres_copies import folder_of, run
 from tests.postgres_server import GIVEN, VERSIONS, server
+from tests.views.workers import folded
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docker-compose.yml"
@@ -59,6 +63,24 @@ def test_there_are_the_servers_the_schema_the_roles_and_the_workers(
 ) -> None:
     assert set(compose["services"]) == {"postgres", "redis", "migrate", "admit", "worker"}
     assert compose["services"]["worker"]["deploy"]["replicas"] == 2
+
+
+def test_what_runs_of_ours_is_a_command_of_the_program(compose: dict[str, Any]) -> None:
+    ours = {name for name, it in compose["services"].items() if it["image"] == "hansard"}
+    assert ours == {"migrate", "worker"}
+    for name in ours:
+        command, *options = compose["services"][name]["command"]
+        help_of_it = CliRunner().invoke(app, [command, "--help"])
+        assert help_of_it.exit_code == 0
+        assert all(it in help_of_it.output for it in options if it.startswith("--"))
+
+
+def test_the_extras_that_the_image_has_are_there(compose: dict[str, Any]) -> None:
+    built = compose["services"]["worker"]["build"]["dockerfile_inline"]
+    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", built)
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert extras.split(",") == ["postgres", "redis", "metrics"]
+    assert {*extras.split(",")} <= known["optional-dependencies"].keys()
 
 
 def test_its_variables_are_those_that_the_program_reads(compose: dict[str, Any]) -> None:
@@ -152,7 +174,9 @@ def test_the_roles_that_it_lets_in_append_and_own_nothing(
     backend = open_postgres(as_role(log, "hansard_app"))
     assert backend.append([appending(uuid4(), prompt())]) == [Recorded(1, 1, 1)]
     backend.close()
-    with psycopg.connect(as_role(log, "hansard_worker"), autocommit=True) as worker:
-        worker.execute("INSERT INTO hansard.worker (name, seen_at) VALUES ('one', 0)")
-        with pytest.raises(errors.InsufficientPrivilege):
-            worker.execute("INSERT INTO hansard.tenant VALUES (gen_random_uuid(), 0)")
+    as_worker = as_role(log, "hansard_worker")
+    with psycopg.connect(as_worker) as worker, pytest.raises(errors.InsufficientPrivilege):
+        worker.execute("INSERT INTO hansard.tenant VALUES (gen_random_uuid(), 0)")
+    done = CliRunner().invoke(app, ["worker", "--once", "--url", as_worker])
+    assert done.exit_code == 0, done.output
+    assert [len(versions) for versions in folded(log).values()] == [1]
