@@ -3,12 +3,10 @@
 import struct
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from uuid import UUID, uuid4
 
-import psycopg
 import pytest
 from psycopg.rows import TupleRow
 
@@ -20,6 +18,13 @@ from tests.ledger import verified_log
 from tests.mixed_appends import SEED, Script, answer_of, mixed, verify
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
+from tests.postgres_sessions import (
+    END_WAITING_SESSIONS,
+    WAITING_SESSIONS,
+    counted,
+    shard_of,
+    stuck,
+)
 
 SOON = 60
 WRITERS = 16
@@ -57,21 +62,6 @@ class Spy:
         if name == "append":
             self.senders.append(threading.current_thread())
         return self._ask(name, parameters)
-
-
-def shard_of(log: Postgres) -> int:
-    """The shard of the tenant that the tests write for."""
-    log.append([appending(uuid4(), raw_event())])
-    return next(cursor.shard for cursor in log.cursors() if cursor.position)
-
-
-@contextmanager
-def stuck(url: str, shard: int) -> Generator[psycopg.Connection]:
-    """Nothing is appended to a shard until the scope ends, or the transaction does."""
-    with psycopg.connect(url) as holder:
-        holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (shard,))
-        yield holder
-        holder.rollback()
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -175,12 +165,10 @@ def test_a_server_that_ends_a_shared_commit_gets_it_once_more(
     url: str, log: Postgres, pool: ThreadPoolExecutor
 ) -> None:
     shard, spy = shard_of(log), Spy(log)
-    with stuck(url, shard) as holder:
+    with stuck(url, shard):
         futures = queued(log, spy, pool, [appending(uuid4(), raw_event()) for _ in range(4)])
-        holder.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE wait_event = 'advisory' AND datname = current_database()"
-        )
+        until(lambda: counted(url, WAITING_SESSIONS) == 1)
+        assert counted(url, END_WAITING_SESSIONS) == 1
     for future in futures:
         (verdict,) = future.result(SOON)
         assert answer_of(verdict) == (1, 1)

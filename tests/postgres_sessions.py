@@ -1,0 +1,49 @@
+"""What tests do to a PostgreSQL log from beside it: hold a shard up, count, end sessions."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import LiteralString
+from uuid import uuid4
+
+import psycopg
+
+from hansard.domain.log import Backend
+from tests.factories import appending, raw_event
+
+OTHER_SESSIONS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+WAITING_SESSIONS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event = 'advisory'
+"""
+END_WAITING_SESSIONS = """
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event = 'advisory'
+"""
+COMMITS = "SELECT count(DISTINCT xmin::text) FROM hansard.event"
+"""How many transactions wrote the events that there are."""
+
+
+def counted(url: str, query: LiteralString) -> int:
+    """The number that a query answers, asked in a session of its own."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        (count,) = connection.execute(query).fetchone() or (None,)
+        assert isinstance(count, int)
+        return count
+
+
+def shard_of(log: Backend) -> int:
+    """The shard of the tenant that the tests write for; appends an event to find it."""
+    log.append([appending(uuid4(), raw_event())])
+    return next(cursor.shard for cursor in log.cursors() if cursor.position)
+
+
+@contextmanager
+def stuck(url: str, shard: int) -> Generator[None]:
+    """Nothing is appended to a shard until the scope ends."""
+    with psycopg.connect(url) as holder:
+        holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (shard,))
+        yield
+        holder.rollback()
