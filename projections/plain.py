@@ -14,11 +14,11 @@ from hansard.domain import jsontext
 from hansard.domain.encoding import encode
 from hansard.domain.events import Event
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Told
+from hansard.domain.log import RecordedEvent, Told
 from hansard.domain.registry import VERSIONS, Erased, Unrecognised
 
 
-def plain_of(recorded: Told) -> JsonObject | Unrecognised | Erased:
+def plain_of(recorded: Told | RecordedEvent) -> JsonObject | Unrecognised | Erased:
     """Return the members of a recorded event's body, lifted to the present shape of its name.
 
     Members at their default are absent. Raises CorruptRecord if the bytes are not an event's.

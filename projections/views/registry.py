@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from hansard.projections.views.audit import AUDIT
+from hansard.projections.views.conversations import CONVERSATIONS
 from hansard.projections.views.search import SEARCH
+from hansard.projections.views.usage import USAGE
 from hansard.projections.views.view import View
 
-VIEWS: Final[Mapping[str, View]] = {view.name: view for view in (AUDIT, SEARCH)}
+VIEWS: Final[Mapping[str, View]] = {
+    view.name: view for view in (AUDIT, CONVERSATIONS, USAGE, SEARCH)
+}
 """Each maintained view."""

@@ -183,7 +183,7 @@ def closings(draw: st.DrawFn) -> events.ResponseCompleted | events.ResponseInter
         "response": draw(st.uuids()),
         "api": api,
         "model": draw(_models),
-        "envelope": _usage(api, taken, draw(_counts)),
+        "envelope": _usage(api, taken, draw(_counts)) if draw(st.booleans()) else {},
         "input_tokens": taken,
         "output_tokens": given,
         "line": draw(_lines),

@@ -26,9 +26,11 @@ from tests.postgres_server import VERSIONS, server
 
 
 class RowStore(Protocol):
-    """Rows of generation 1 of views."""
+    """Rows of views, of generation 1 unless another is named."""
 
-    def step(self, view: View, events: Iterable[RecordedEvent]) -> list[Failure]:
+    def step(
+        self, view: View, events: Iterable[RecordedEvent], *, generation: int = 1
+    ) -> list[Failure]:
         """Fold events into rows in one transaction."""
         ...
 
@@ -39,6 +41,7 @@ class RowStore(Protocol):
         *,
         limit: int = 1000,
         after: Row | None = None,
+        generation: int = 1,
         **filters: object,
     ) -> list[Row]:
         """What the view's page query shows."""
@@ -55,9 +58,11 @@ class RowStore(Protocol):
 class SqliteStore:
     connections: Connections
 
-    def step(self, view: View, events: Iterable[RecordedEvent]) -> list[Failure]:
+    def step(
+        self, view: View, events: Iterable[RecordedEvent], *, generation: int = 1
+    ) -> list[Failure]:
         with self.connections.transaction() as session:
-            return _stepped(view, events, SqliteRows(session))
+            return _stepped(Feed(view, generation), events, SqliteRows(session))
 
     def page(
         self,
@@ -66,9 +71,10 @@ class SqliteStore:
         *,
         limit: int = 1000,
         after: Row | None = None,
+        generation: int = 1,
         **filters: object,
     ) -> list[Row]:
-        asked = (1, str(tenant), _json(filters), _json(after or {}), limit)
+        asked = (generation, str(tenant), _json(filters), _json(after or {}), limit)
         with self.connections.borrowed() as session:
             rows = session.all(f"{view.name}_page", *asked)
         return [cast("Row", from_json(text)) for (text,) in rows]
@@ -92,9 +98,11 @@ class PostgresStore:
             conninfo(self.url), autocommit=True, cursor_factory=RawCursor
         )
 
-    def step(self, view: View, events: Iterable[RecordedEvent]) -> list[Failure]:
+    def step(
+        self, view: View, events: Iterable[RecordedEvent], *, generation: int = 1
+    ) -> list[Failure]:
         with self.connection.transaction():
-            return _stepped(view, events, PostgresRows(self.connection, 0, 0))
+            return _stepped(Feed(view, generation), events, PostgresRows(self.connection, 0, 0))
 
     def page(
         self,
@@ -103,9 +111,10 @@ class PostgresStore:
         *,
         limit: int = 1000,
         after: Row | None = None,
+        generation: int = 1,
         **filters: object,
     ) -> list[Row]:
-        asked = (1, tenant, _json(filters), _json(after or {}), limit)
+        asked = (generation, tenant, _json(filters), _json(after or {}), limit)
         return [row for (row,) in fetched(self.connection, f"{view.name}_page", asked)]
 
     def forget(self, view: View, conversation_id: UUID) -> None:
@@ -143,8 +152,8 @@ def _shard(log: Any, end: Cursor) -> list[RecordedEvent]:
     return cast("list[RecordedEvent]", log.read_log(Cursor(end.incarnation, end.shard, 0), 10**6))
 
 
-def _stepped(view: View, events: Iterable[RecordedEvent], rows: Rows) -> list[Failure]:
-    return step(Feed(view, 1), passages(events, view), rows)
+def _stepped(feed: Feed, events: Iterable[RecordedEvent], rows: Rows) -> list[Failure]:
+    return step(feed, passages(events, feed.view), rows)
 
 
 def _json(value: object) -> str:

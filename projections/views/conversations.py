@@ -1,0 +1,243 @@
+"""The view `conversations`: a row a conversation, for lists of them.
+
+What is counted is all that was recorded, on side lines and what was given up included: a row says
+what happened in a conversation, not what its history is now. A redaction takes the title away,
+where it redacts the prompt that the title is of; no other prompt takes its place. Nothing else of a
+row says what was said. A conversation that was forgotten has no row.
+
+Rows are in order of `last_position`, the last one first; a tenant is in one shard, so that is the
+order of last activity. A conversation in which something happens while a list is paged moves to its
+beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+from uuid import UUID
+
+from hansard.domain.content import Text
+from hansard.domain.head import MOST_TOKENS
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.log import RecordedEvent
+from hansard.projections.plain import plain_of
+from hansard.projections.views.titles import prompt_parts, title_of
+from hansard.projections.views.usage_members import count_of, name_of
+from hansard.projections.views.view import NOTHING, Changes, Passage, Row, storable
+
+MOST_NAMES: Final = 50
+"""How many participants, APIs and models a row names at most: those that come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """The view `conversations`: one row a conversation, by its id."""
+
+    name: str = "conversations"
+    revision: int = 1
+    strict: bool = False
+    types: frozenset[str] = frozenset()
+
+    def wanted(self, passage: Passage) -> list[Row]:
+        """Return the row of the conversation, unless it begins here."""
+        has_begun = passage.events[0].version > 1
+        return [{"conversation_id": str(passage.conversation_id)}] if has_begun else []
+
+    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+        """Return the row as it is after the passage; none where all that was said is erased."""
+        events = [event for event in passage.events if event.body is not None]
+        if not events:
+            return NOTHING
+        row = dict(known[0]) if known else _begun(passage, events[0])
+        names: _Names = {column: set(row[column]) for column in _LISTED}
+        for event in events:
+            _take(row, names, event)
+        last = events[-1]
+        row["version"], row["last_position"] = last.version, last.position
+        row["last_at"], row["exchanges"] = last.recorded_at, last.exchange
+        row.update((column, sorted(found)[:MOST_NAMES]) for column, found in names.items())
+        return Changes(put=(row,))
+
+
+CONVERSATIONS: Final = Conversations()
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A conversation at a glance; times are in microseconds since 1970-01-01 UTC.
+
+    `key` is None where the conversation never said it, `title` how its first prompt begins (None:
+    there was none, or it was redacted), `origin` what it is a fork of. `exchanges` is the number of
+    the last one. `documents` were handed over in prompts and signals, or found in results and
+    answers. `interrupted` are responses that did not end, `failed` attempts that gave none.
+    `participants` are keyed digests of actors.
+    """
+
+    conversation_id: UUID
+    key: str | None
+    title: str | None
+    origin: UUID | None
+    version: int
+    closed: bool
+    started_at: int
+    last_at: int
+    exchanges: int
+    user_messages: int
+    assistant_messages: int
+    system_messages: int
+    tool_calls: int
+    server_tool_calls: int
+    documents: int
+    responses: int
+    interrupted: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    participants: tuple[str, ...]
+    providers: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+def overview(row: Row) -> Overview:
+    """Return a conversation at a glance, of a row of a page."""
+    told: dict[str, Any] = {name: row[name] for name in Overview.__dataclass_fields__}
+    told |= {column: tuple(row[column]) for column in _LISTED}
+    origin: str | None = row["origin"]
+    told["conversation_id"] = UUID(row["conversation_id"])
+    told["origin"] = None if origin is None else UUID(origin)
+    told["closed"] = bool(row["closed"])
+    return Overview(**told)
+
+
+_Names = dict[str, set[str]]
+_LISTED: Final = ("participants", "providers", "models")
+_COUNTED: Final[Mapping[str, str]] = {
+    "tool_call.recorded": "tool_calls",
+    "server_tool_call.recorded": "server_tool_calls",
+    "document.extracted": "documents",
+    "attempt.failed": "failed",
+}
+"""Types that are counted unread, to their columns."""
+
+_SPEAKERS: Final[Mapping[str, str]] = {
+    "user": "user_messages",
+    "assistant": "assistant_messages",
+    "system": "system_messages",
+}
+_ACTOR: Final = b'{"actor":"'
+
+
+def _begun(passage: Passage, first: RecordedEvent) -> Row:
+    counts = (*_COUNTED.values(), *_SPEAKERS.values(), "responses", "interrupted")
+    return {
+        "tenant": str(passage.tenant),
+        "conversation_id": str(passage.conversation_id),
+        "shard": first.shard,
+        "key": None,
+        "title": None,
+        "title_version": None,
+        "origin": None,
+        "closed": False,
+        "started_at": first.recorded_at,
+        **dict.fromkeys((*counts, "input_tokens", "output_tokens"), 0),
+        **dict.fromkeys(_LISTED, ()),
+    }
+
+
+def _take(row: Row, names: _Names, event: RecordedEvent) -> None:
+    actor = _actor(event)
+    if actor is not None:
+        names["participants"].add(actor)
+    if event.type in _COUNTED:
+        row[_COUNTED[event.type]] += 1
+    elif event.type in _READ:
+        plain = plain_of(event)
+        if isinstance(plain, dict):
+            _READ[event.type](row, plain, event.version)
+            _name(names, plain)
+
+
+def _actor(event: RecordedEvent) -> str | None:
+    """Return who did it. Headers are canonical (docs/format.md): the actor comes first, if at all."""
+    header = event.header
+    if not header.startswith(_ACTOR):
+        return None
+    end = header.index(b'"', len(_ACTOR))
+    name = header[len(_ACTOR) : end]
+    return event.client_header().actor if b"\\" in name else name.decode()
+
+
+def _name(names: _Names, plain: JsonObject) -> None:
+    """Take note of an API and a model, where an event names them."""
+    for member, column in (("api", "providers"), ("model", "models")):
+        if plain.get(member):
+            names[column].add(name_of(plain[member]))
+
+
+def _started(row: Row, plain: JsonObject, _version: int) -> None:
+    row["key"] = storable(plain["key"])
+
+
+def _forked(row: Row, plain: JsonObject, _version: int) -> None:
+    row["origin"] = plain["origin"]
+
+
+def _closed(row: Row, plain: JsonObject, _version: int) -> None:
+    row["closed"] = row["closed"] or "line" not in plain
+
+
+def _said(row: Row, plain: JsonObject, version: int) -> None:
+    row[_SPEAKERS[plain["role"]]] += 1
+    if plain["role"] != "user":
+        return
+    parts = list(prompt_parts(plain["content"]))
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    row["documents"] += len(parts) - len(texts)
+    if row["title_version"] is None and "line" not in plain:
+        title = next(filter(None, map(title_of, texts)), None)
+        row["title"], row["title_version"] = title, version if title else None
+
+
+def _signalled(row: Row, plain: JsonObject, _version: int) -> None:
+    content = cast("list[JsonObject]", plain.get("content", ()))
+    row["documents"] += sum(part["kind"] == "document" for part in content)
+
+
+def _sent(_row: Row, _plain: JsonObject, _version: int) -> None:
+    """Take nothing but what it names: its API and its model."""
+
+
+def _completed(row: Row, plain: JsonObject, _version: int) -> None:
+    row["responses"] += 1
+    _count(row, plain)
+
+
+def _interrupted(row: Row, plain: JsonObject, _version: int) -> None:
+    # What is deferred did not break off: it goes on, and another response says how it ended.
+    row["interrupted"] += plain["reason"] != "deferred"
+    _count(row, plain)
+
+
+def _count(row: Row, plain: JsonObject) -> None:
+    for column in ("input_tokens", "output_tokens"):
+        row[column] = min(row[column] + count_of(plain.get(column)), MOST_TOKENS)
+
+
+def _redacted(row: Row, plain: JsonObject, _version: int) -> None:
+    if plain["version"] == row["title_version"]:
+        row["title"] = None
+
+
+_READ: Final[Mapping[str, Callable[[Row, JsonObject, int], None]]] = {
+    "conversation.started": _started,
+    "conversation.forked": _forked,
+    "conversation.closed": _closed,
+    "message.recorded": _said,
+    "signal.received": _signalled,
+    "request.sent": _sent,
+    "response.completed": _completed,
+    "response.interrupted": _interrupted,
+    "content.redacted": _redacted,
+}
+"""Types that are read, to what becomes of them."""
