@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
+from pydantic_core import to_json
+
 from hansard.projections.views.view import Row, View
 
 
@@ -26,14 +28,24 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A page that is asked for: `query` is its name, `after` the key that it goes on behind."""
+    """A page that is asked for: `query` is its name, `after` the key that it goes on behind.
+
+    Without a `limit` the query is one of totals, which come all at once.
+    """
 
     view: View
     query: str
     tenant: UUID
     filters: Row
     after: Row
-    limit: int
+    limit: int | None
+
+    def parameters(self) -> tuple[str | int, ...]:
+        """Return what the query takes behind the generation and the tenant."""
+        filters = to_json(self.filters).decode()
+        if self.limit is None:
+            return (filters,)
+        return filters, to_json(self.after).decode(), self.limit
 
 
 class Pages(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar, cast
 from uuid import UUID
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from hansard.adapters.storage.sqlite_connection import Row as DatabaseRow
 from hansard.adapters.storage.sqlite_connection import Session
@@ -26,7 +26,7 @@ from hansard.adapters.views.sqlite_generations import (
     state_read,
 )
 from hansard.adapters.views.sqlite_views_file import ViewsFile
-from hansard.domain.errors import CorruptRecord, StorageBusy, ViewStopped
+from hansard.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
 from hansard.domain.log import Backend
 from hansard.projections.views.registry import VIEWS
 from hansard.projections.views.view import Row, View
@@ -103,10 +103,7 @@ class SqliteViews:
         """Try the parked events of a view, or of one conversation, again; return how many."""
         known = view_of(view)
         with self._changing(known) as session:
-            live = state_of(session, view).live
-            number = 0 if live is None else live.number
-            which = None if conversation is None else str(conversation)
-            session.run("retry_parked", view, number, which)
+            session.run("retry_parked", view, None if conversation is None else str(conversation))
             marked = session.changed()
         self._catch_up(known)
         return marked
@@ -115,7 +112,10 @@ class SqliteViews:
         """Make a view anew beside the one that is read, and return when they are switched."""
         known = view_of(view)
         with self._changing(known) as session:
-            building = state_of(session, view).building
+            state = state_of(session, view)
+            building = state.building
+            if state.paused:
+                raise InvalidInput(f"{view} is paused: resume it, then rebuild it")
             if building is None or building.revision != known.revision:
                 begin_building(session, known, self._now())
                 building = state_of(session, view).building
@@ -152,11 +152,9 @@ class SqliteViews:
             live = state.live
             if live is None:
                 return Found((), 0, last, 0, state.stopped)
-            filters, after = _json(asked.filters), _json(asked.after)
-            texts = session.all(
-                asked.query, live.number, str(asked.tenant), filters, after, asked.limit
-            )
-            (parked,) = session.one("count_parked", name, live.number) or (0,)
+            tenant = str(asked.tenant)
+            texts = session.all(asked.query, live.number, tenant, *asked.parameters())
+            (parked,) = session.one("count_parked", name, live.number, tenant) or (0,)
         rows = tuple(cast("Row", from_json(text)) for (text,) in texts)
         behind = max(0, last - live.position)
         return Found(rows, live.position, behind, parked, state.stopped)
@@ -194,7 +192,7 @@ class SqliteViews:
             state = state_of(session, name)
             live, building = state.live, state.building
             number = 0 if live is None else live.number
-            (parked,) = session.one("count_parked", name, number) or (0,)
+            (parked,) = session.one("count_parked", name, number, None) or (0,)
         return Standing(
             view=name,
             generation=None if live is None else live.number,
@@ -261,7 +259,3 @@ class SqliteViews:
 def _parked(row: DatabaseRow) -> Parked:
     view, generation, tenant, conversation, *rest = row
     return Parked(view, generation, UUID(tenant), UUID(conversation), *rest)
-
-
-def _json(value: object) -> str:
-    return to_json(value).decode()

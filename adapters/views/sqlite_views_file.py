@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 from uuid import UUID, uuid4
 
 import apsw
 
-from hansard.adapters.storage.queries import load_migrations
+from hansard.adapters.storage.queries import load_migrations, load_queries
 from hansard.adapters.storage.sqlite_connection import Connections, Loan, Session
 from hansard.adapters.storage.sqlite_errors import storage_error
 from hansard.adapters.storage.sqlite_lock import lock_file
@@ -180,7 +180,7 @@ class ViewsFile:
 
     def _reset(self) -> None:
         try:
-            _emptied(self._place, self.wait, self._connections.queries["reset"])
+            _emptied(self._place, self.wait)
         except apsw.Error as exc:
             raise _unmendable(self._place, exc) from exc
 
@@ -254,13 +254,16 @@ def _unmendable(place: str, error: apsw.Error) -> StorageError:
     )
 
 
-def _emptied(place: str, wait: float, vacuum: str) -> None:
+def _emptied(place: str, wait: float) -> None:
     """Empty a database by a connection of its own: the pool's cannot open one that is damaged."""
     connection = apsw.Connection(place, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
     try:
         connection.set_busy_timeout(round(wait * 1000))
+        session = Session(connection, load_queries(_DIALECT))
+        with suppress(apsw.Error):
+            session.run("count_objects")  # Only then does it know of the write-ahead log.
         connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 1)
-        connection.execute(vacuum)
+        session.run("reset")
         connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 0)
     finally:
         connection.close()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+from uuid import UUID
 
 from hansard.domain.events import (
     ContentRedacted,
@@ -46,6 +47,35 @@ class Audit:
 
 
 AUDIT: Final = Audit()
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something that was done: an event, without what was said in it.
+
+    `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex. `api` and
+    `model` are of requests and responses, `tool` of calls. Times are in microseconds since
+    1970-01-01 UTC.
+    """
+
+    conversation_id: UUID
+    version: int
+    position: int
+    recorded_at: int
+    occurred_at: int
+    actor: str | None
+    type: str
+    api: str | None
+    model: str | None
+    tool: str | None
+
+
+def deed(row: Row) -> Deed:
+    """Return what was done, of a row of a page."""
+    told: dict[str, Any] = {name: row[name] for name in Deed.__dataclass_fields__}
+    told["conversation_id"] = UUID(row["conversation_id"])
+    return Deed(**told)
+
 
 _TELLING: Final = frozenset(
     (

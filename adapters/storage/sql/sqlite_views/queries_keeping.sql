@@ -134,18 +134,19 @@ SELECT count(*) FROM parked
 WHERE view = ?1 AND generation = ?2 AND kind = ?3 AND parked_at >= ?4;
 
 -- name: retry_parked
--- ?1 view, ?2 generation, ?3 conversation, or null for all.
+-- ?1 view, ?2 conversation, or null for all.
 UPDATE parked SET retry_at = 0
-WHERE view = ?1 AND generation = ?2 AND conversation_id = coalesce(?3, conversation_id);
+WHERE view = ?1 AND conversation_id = coalesce(?2, conversation_id);
 
 -- name: parked_of
--- ?1 view, or null for all; what waits in the generation that is read.
+-- ?1 view, or null for all; what waits in generations that are read or made.
 SELECT p.view, p.generation, p.tenant, p.conversation_id, 0, p.position, p.version, p.type, p.kind,
   p.error, p.attempts, p.parked_at, p.retry_at
 FROM parked AS p JOIN generation AS g ON g.view = p.view AND g.number = p.generation
-WHERE g.status = 'live' AND p.view = coalesce(?1, p.view)
-ORDER BY p.view, p.position;
+WHERE g.status <> 'retired' AND p.view = coalesce(?1, p.view)
+ORDER BY p.view, p.generation, p.position;
 
 -- name: count_parked
--- ?1 view, ?2 generation.
-SELECT count(*) FROM parked WHERE view = ?1 AND generation = ?2;
+-- ?1 view, ?2 generation, ?3 tenant, or null for all.
+SELECT count(*) FROM parked
+WHERE view = ?1 AND generation = ?2 AND tenant = coalesce(?3, tenant);

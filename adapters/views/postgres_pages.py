@@ -1,0 +1,61 @@
+"""Pages of views on PostgreSQL: read as the workers have left them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from psycopg import Connection, Cursor
+from psycopg.rows import TupleRow
+
+from hansard.adapters.storage.postgres import Postgres
+from hansard.adapters.storage.postgres_connections import QUERIES, fetched
+from hansard.adapters.views.pages import Asked, Found
+from hansard.domain.errors import StorageUnavailable
+
+_NO_GENERATION: Final = 0
+
+
+class PostgresPages:
+    """Reads pages with the connections of a log; workers keep the views up to date."""
+
+    def __init__(self, log: Postgres) -> None:
+        """Use the connections of a log, which whoever opened it closes."""
+        self._log = log
+        self._generations: dict[str, int] = {}
+
+    def page(self, asked: Asked) -> Found:
+        """Return a page of a view as it stands."""
+        try:
+            return self._page(asked)
+        except StorageUnavailable:
+            # Reading changes nothing, so it is done again: this question looks for a connection.
+            self._log.connections.ask("erasures")
+            return self._page(asked)
+
+    def erase(self) -> None:
+        """Do nothing: hansard.forget takes it out of the views in its own transaction."""
+
+    def close(self) -> None:
+        """Do nothing: the connections are the log's."""
+
+    def _page(self, asked: Asked) -> Found:
+        name = asked.view.name
+        guessed = self._generations.get(name, _NO_GENERATION)
+        with self._log.connections.transaction() as connection:
+            with connection.pipeline():
+                _sent(connection, "begin_snapshot")
+                standing = _sent(connection, "view_read", name, asked.tenant)
+                page = _sent(connection, asked.query, guessed, asked.tenant, *asked.parameters())
+                [(generation, stopped, position, last, parked)] = standing.fetchall()
+                rows = page.fetchall()
+            if generation not in (None, guessed):
+                self._generations[name] = generation
+                of = (generation, asked.tenant, *asked.parameters())
+                rows = fetched(connection, asked.query, of)
+        found = tuple(row for (row,) in rows)
+        return Found(found, position, max(0, last - position), parked, stopped)
+
+
+def _sent(connection: Connection[TupleRow], name: str, *parameters: object) -> Cursor[TupleRow]:
+    """Send a query, whose rows are asked for later."""
+    return connection.execute(QUERIES[name], parameters, binary=True)
