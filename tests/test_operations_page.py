@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,9 +22,11 @@ import hansard
 from hansard.adapters.storage.postgres import migrate, open_postgres
 from hansard.domain.log import Recorded
 from tests.factories import appending, prompt
+from tests.faults.load import under_load
 from tests.faults.test_postgres_faults import ONE_WAITS, wait_until
 from tests.ledger import verified_log
 from tests.postgres_server import GIVEN, VERSIONS, Server, server
+from tests.views.workers import until
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -89,9 +92,45 @@ def rows_of(cursor: psycopg.Cursor[dict[str, Any]], statement: str) -> Found:
 
 def test_every_query_of_the_page_is_understood(url: str) -> None:
     queries = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(queries) == 8
+    assert len(queries) == 9
     for query in queries:
         asked(url, query)
+
+
+def test_two_workers_share_the_work_and_killing_one_loses_nothing(tmp_path: Path) -> None:
+    url = server(VERSIONS[-1]).create("log", migrate)
+    (block,) = blocks("## Two workers share the work", "sql")
+    log = open_postgres(url)
+    with (
+        under_load(log),
+        working(url, tmp_path / "first") as first,
+        working(url, tmp_path / "second") as second,
+    ):
+        until(lambda: [row["parts"] for row in asked(url, block)[0]] == [16, 16])
+        first.kill()
+        until(lambda: [row["parts"] for row in asked(url, block)[0]] == [32])
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(60) == 0
+    log.close()
+    once = [HANSARD, "worker", "--once", "--url", url]
+    subprocess.run(once, check=True, stdout=subprocess.DEVNULL)
+    _, (row,) = asked(url, block)
+    server(VERSIONS[-1]).drop(url)
+    assert row["events"] == row["rows"] == row["different"] > 0
+
+
+HANSARD = str(Path(sys.executable).with_name("hansard"))
+
+
+@contextmanager
+def working(url: str, told: Path) -> Generator[subprocess.Popen[bytes]]:
+    """A worker of its own process; what it tells goes to a file."""
+    command = [HANSARD, "worker", "--url", url]
+    with told.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as worker:
+        try:
+            yield worker
+        finally:
+            worker.kill()
 
 
 def test_the_sizes_are_told_by_table(url: str) -> None:
