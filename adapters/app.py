@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -17,11 +17,15 @@ from hansard.adapters.settings import settings
 from hansard.adapters.storage.sqlite_url import path_of
 from hansard.adapters.store import Store
 from hansard.domain.errors import InvalidInput, StorageUnavailable
+from hansard.domain.log import Backend
 
 if TYPE_CHECKING:
     from hansard.adapters.redis.accelerator import Accelerator
     from hansard.adapters.redis.connection import Connection
     from hansard.adapters.redis.tails import Followed
+    from hansard.adapters.storage.postgres import Postgres
+    from hansard.adapters.storage.sqlite import Sqlite
+    from hansard.adapters.views.reading import Views
 
 _PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
 """PostgreSQL takes passwords among the parameters too (libpq, "Connection URIs")."""
@@ -65,6 +69,7 @@ def connect(
         actor=found.actor,
         matrix=matrix,
         accelerator=_accelerator(beside, backend),
+        views=lambda: _views(place, backend, party),
     )
 
 
@@ -147,6 +152,25 @@ def _backend(url: str, beside: Connection | None) -> Followed:
             raise InvalidInput(
                 f"{why}: use sqlite:///file.db, postgresql://user@host/database or memory://"
             )
+
+
+def _views(url: str, backend: Backend, tenant: UUID) -> Views:
+    """Return the views of what `_backend` gave for an URL."""
+    from hansard.adapters.views.reading import Views
+
+    scheme = urlsplit(url).scheme
+    if scheme in ("postgresql", "postgres"):
+        from hansard.adapters.views.postgres_keeper import PostgresKeeper
+        from hansard.adapters.views.postgres_pages import PostgresPages
+
+        log = cast("Postgres", backend)
+        # A forked child has other connections.
+        return Views(PostgresPages(log), lambda: PostgresKeeper(log.connections), log, tenant)
+    from hansard.adapters.views.sqlite_views import SqliteViews
+
+    path = cast("Sqlite", backend).file.path if scheme == "sqlite" else None
+    kept = SqliteViews(backend, path)
+    return Views(kept, lambda: kept, backend, tenant)
 
 
 @contextmanager

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hansard.adapters.redis.accelerator import Accelerator
     from hansard.adapters.redis.relay import Relay
     from hansard.adapters.verifying import Verified
+    from hansard.adapters.views.reading import Views
 
 ClientT = TypeVar("ClientT")
 
@@ -64,12 +66,13 @@ class Store:
         actor: str | None = None,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
         accelerator: Accelerator | None = None,
+        views: Callable[[], Views] | None = None,
     ) -> None:
         """Serve a tenant's conversations from a backend; `actor` is who acts, by name.
 
         `matrix` is what a file of the caller's says that models take, by API. What the backend
         cannot take after a request was sent waits in the spool. `accelerator` is the Redis beside
-        the backend, if there is one.
+        the backend, if there is one. `views` opens what is folded of the log and kept.
         """
         self.backend = backend
         self.url = url
@@ -77,6 +80,7 @@ class Store:
         self.tenant = tenant
         who = None if actor is None else backend.digest(actor).hex()
         self._accelerator = accelerator
+        self._open_views = views
         windows = None if accelerator is None else accelerator.windows(tenant)
         self._tenancy = Tenancy(backend, tenant, spool, actor=who, matrix=matrix, windows=windows)
 
@@ -150,6 +154,8 @@ class Store:
         self.spool.forget(found)  # An answer may have come meanwhile.
         if self._accelerator is not None:
             self._accelerator.forget(found)
+        if self._open_views is not None:
+            self.views.pages.erase()
         return erased
 
     def verify(self, which: str | UUID | None = None) -> Verified:
@@ -185,12 +191,21 @@ class Store:
             return self._accelerator.subscribe(after, self.tenant)
         return self.backend.subscribe(after, self.tenant)
 
+    @cached_property
+    def views(self) -> Views:
+        """Return the views: what was folded of the log for lists, searches, sums and audits."""
+        if self._open_views is None:
+            raise InvalidInput("this store was opened without views: open it by hansard.connect")
+        return self._open_views()
+
     def relay(self) -> Relay | None:
         """Return what fills the live tails of the Redis beside this store; None without one."""
         return None if self._accelerator is None else self._accelerator.relay()
 
     def close(self) -> None:
         """Let go of files and connections."""
+        if "views" in self.__dict__:
+            self.views.pages.close()
         self.backend.close()
         if self._accelerator is not None:
             self._accelerator.close()

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -181,7 +181,11 @@ def test_a_folder_that_takes_no_writes_is_told_with_advice(
     store: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.said("Hello")
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+
+    def may_write(path: Path, _mode: int) -> bool:
+        return path != tmp_path
+
+    monkeypatch.setattr(os, "access", may_write)
     with pytest.raises(StorageReadOnly, match="copy the log"):
         store.page()
 
@@ -214,7 +218,7 @@ def test_who_cannot_have_the_turn_does_not_answer_with_what_was_erased(
 
 
 @contextmanager
-def another_catching_up(folder: Path) -> Iterator[None]:
+def another_catching_up(folder: Path) -> Generator[None]:
     """Another process that has the turn of the views' file."""
     program = (
         "import sys\n"

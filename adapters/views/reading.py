@@ -1,0 +1,242 @@
+"""The views of a tenant, for reading: typed filters in, pages of typed entries out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final, Generic, TypeVar
+from uuid import UUID
+
+from hansard.adapters.arguments import text_given, text_if_given
+from hansard.adapters.views.filters import days, given, limit_given, times
+from hansard.adapters.views.keeping import Keeper
+from hansard.adapters.views.page_cursor import cursor_of, key_in
+from hansard.adapters.views.pages import Asked, Found, Pages
+from hansard.domain.errors import ConversationNotFound
+from hansard.domain.log import Backend
+from hansard.projections.views.audit import AUDIT, Deed, deed
+from hansard.projections.views.conversations import CONVERSATIONS, Overview, overview
+from hansard.projections.views.search import SEARCH, Hit, hit_of
+from hansard.projections.views.search_query import parse_query
+from hansard.projections.views.usage import USAGE, ModelUsage, model_usage
+from hansard.projections.views.view import Row, View
+
+EntryT = TypeVar("EntryT")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[EntryT]):
+    """Some entries of a view, in its order; iterating over it gives them.
+
+    `after` asks for the next page; None: there is none. `position` is how far the view has come in
+    the log, `behind` how many events it has not folded yet, `parked` how many conversations wait
+    behind an event that could not be folded. `stopped` says why it stands still, if it does.
+    """
+
+    entries: tuple[EntryT, ...]
+    after: str | None
+    position: int
+    behind: int
+    parked: int
+    stopped: str | None = None
+
+    def __iter__(self) -> Iterator[EntryT]:
+        """Return the entries, one by one."""
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        """Return how many entries the page has."""
+        return len(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape(Generic[EntryT]):
+    """What a view's pages are made of: how an entry is read, and which columns order them."""
+
+    view: View
+    entry: Callable[[Row], EntryT]
+    key: tuple[str, ...]
+
+
+_AUDIT: Final = _Shape(AUDIT, deed, ("position",))
+_CONVERSATIONS: Final = _Shape(CONVERSATIONS, overview, ("last_position",))
+_USAGE: Final = _Shape(USAGE, model_usage, ("day", "api", "model"))
+_SEARCH: Final = _Shape(SEARCH, hit_of, ("position",))
+
+
+class Views:
+    """The views of a tenant's conversations. Get it as `store.views`; safe to share.
+
+    Every method returns a page: at most `limit` entries (1,000 at most), from the first one on or
+    from behind `after`, which is the `after` of the page before. Filters that are None take
+    everything. `since` and `until` are times (datetime with a zone): from `since` on, before
+    `until`. InvalidInput says which argument is wrong. A conversation is named by its key or its
+    id; ConversationNotFound if nothing has that key. People are named as `$HANSARD_ACTOR` is.
+    """
+
+    def __init__(
+        self, pages: Pages, keeper: Callable[[], Keeper], backend: Backend, tenant: UUID
+    ) -> None:
+        """Read a tenant's pages."""
+        self.pages = pages
+        self._keeper = keeper
+        self._backend = backend
+        self._tenant = tenant
+
+    @property
+    def keeper(self) -> Keeper:
+        """Return who says how the views stand, pauses, retries and rebuilds them."""
+        return self._keeper()
+
+    def conversations(
+        self,
+        *,
+        key: str | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        actor: str | None = None,
+        closed: bool | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[Overview]:
+        """Return conversations at a glance, the one that moved last first.
+
+        `provider` and `model` are those that were asked in it, `actor` whoever did something in it;
+        `since` and `until` are of the last event.
+        """
+        filters: Row = {
+            "key": text_if_given("key", key),
+            "provider": text_if_given("provider", provider),
+            "model": text_if_given("model", model),
+            "actor": self._digested(actor),
+            "closed": closed,
+            **times(since, until),
+        }
+        return self._page(_CONVERSATIONS, filters, limit, after)
+
+    def search(
+        self,
+        text: str,
+        *,
+        conversation: str | UUID | None = None,
+        role: str | None = None,
+        tool: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[Hit]:
+        """Return events that say something, the latest first.
+
+        All words of the text must occur, those "in quotes" one behind the other, and those with a -
+        before them must not. InvalidInput where no word must occur.
+        """
+        filters: Row = {
+            "conversation_id": self._id(conversation),
+            "role": text_if_given("role", role),
+            "tool": text_if_given("tool", tool),
+            **parse_query(text).filters(),
+            **times(since, until),
+        }
+        return self._page(_SEARCH, filters, limit, after)
+
+    def usage(
+        self,
+        *,
+        api: str | None = None,
+        model: str | None = None,
+        since: date | None = None,
+        until: date | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[ModelUsage]:
+        """Return the tokens that each model used on each day (UTC), the last day first.
+
+        `since` and `until` are days here: from `since` on, before `until`.
+        """
+        return self._page(_USAGE, _of_models(api, model, since, until), limit, after)
+
+    def usage_total(
+        self,
+        *,
+        api: str | None = None,
+        model: str | None = None,
+        since: date | None = None,
+        until: date | None = None,
+    ) -> Page[ModelUsage]:
+        """Return the tokens that each model used on all those days together, on one page."""
+        asked_for = given(_of_models(api, model, since, until))
+        asked = Asked(USAGE, "usage_total", self._tenant, asked_for, {}, None)
+        found = self.pages.page(asked)
+        return _of(_USAGE, found, found.rows, None)
+
+    def audit(
+        self,
+        *,
+        conversation: str | UUID | None = None,
+        actor: str | None = None,
+        type: str | None = None,
+        model: str | None = None,
+        tool: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[Deed]:
+        """Return who did what and when, and nothing of what was said; the latest first.
+
+        `type` is the stored name of an event, such as `tool_call.recorded`.
+        """
+        filters: Row = {
+            "conversation_id": self._id(conversation),
+            "actor": self._digested(actor),
+            "type": text_if_given("type", type),
+            "model": text_if_given("model", model),
+            "tool": text_if_given("tool", tool),
+            **times(since, until),
+        }
+        return self._page(_AUDIT, filters, limit, after)
+
+    def _page(
+        self, shape: _Shape[EntryT], filters: Row, limit: object, after: str | None
+    ) -> Page[EntryT]:
+        query, tenant = f"{shape.view.name}_page", str(self._tenant)
+        asked_for = given(filters)
+        size = limit_given(limit)
+        last = (
+            {} if after is None else key_in(text_given("`after`", after), query, tenant, asked_for)
+        )
+        asked = Asked(shape.view, query, self._tenant, asked_for, last, size + 1)
+        found = self.pages.page(asked)
+        following = None
+        if len(found.rows) > size:
+            key = {column: found.rows[size - 1][column] for column in shape.key}
+            following = cursor_of(query, tenant, asked_for, key)
+        return _of(shape, found, found.rows[:size], following)
+
+    def _id(self, which: str | UUID | None) -> str | None:
+        if which is None or isinstance(which, UUID):
+            return None if which is None else str(which)
+        found = self._backend.find(self._tenant, text_given("a key", which))
+        if found is None:
+            raise ConversationNotFound("no conversation has that key: list them to see which do")
+        return str(found)
+
+    def _digested(self, actor: str | None) -> str | None:
+        name = text_if_given("actor", actor)
+        return None if name is None else self._backend.digest(name).hex()
+
+
+def _of(
+    shape: _Shape[EntryT], found: Found, rows: Sequence[Row], after: str | None
+) -> Page[EntryT]:
+    entries = tuple(map(shape.entry, rows))
+    return Page(entries, after, found.position, found.behind, found.parked, found.stopped)
+
+
+def _of_models(api: str | None, model: str | None, since: object, until: object) -> Row:
+    named = {"api": text_if_given("api", api), "model": text_if_given("model", model)}
+    return {**named, **days(since, until)}
