@@ -8,6 +8,7 @@ salted digest, so that erasing body and salt leaves a commitment that tells noth
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ CODEC: Final = "json"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_TIMESTAMP: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,6}Z"
+)
 _RECORDED: Final = struct.Struct(">qqq")
 NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 """What most headers say besides: nothing."""
@@ -167,8 +171,10 @@ def _second(seconds: int) -> str:
 
 
 def _microseconds(text: str) -> int:
-    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
-    return (moment - _EPOCH) // _MICROSECOND
+    # fromisoformat takes more than timestamp() writes; strptime takes ten times as long.
+    if not _TIMESTAMP.fullmatch(text):
+        raise ValueError("no time as it stands in headers")
+    return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND
 
 
 def _text(value: UUID | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Final, TypeAlias, cast
 from uuid import UUID
 
@@ -82,12 +82,15 @@ class Connections:
             raise translated_again(error) from error
 
     @contextmanager
-    def transaction(self) -> Generator[Connection[TupleRow]]:
-        """Yield a connection in a transaction: committed at the end, rolled back at an error."""
+    def transaction(self, *, is_piped: bool = False) -> Generator[Connection[TupleRow]]:
+        """Yield a connection in a transaction: committed at the end, rolled back at an error.
+
+        If it is piped, a statement waits for no answer but its own, and the end for all of them.
+        """
         try:
             pool, connection = self._lent()
             try:
-                with connection.transaction():
+                with connection.pipeline() if is_piped else nullcontext(), connection.transaction():
                     yield connection
             finally:
                 pool.putconn(connection)

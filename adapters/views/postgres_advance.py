@@ -8,7 +8,6 @@ rows are written. Statements go out together wherever no answer is waited for.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -28,7 +27,7 @@ from hansard.projections.views.parking import (
     retry_after,
     why_the_circuit_opened,
 )
-from hansard.projections.views.passages import part_of, passages
+from hansard.projections.views.passages import by_conversation, part_of, passages, taken
 from hansard.projections.views.planning import Batch, Part, Stretch
 from hansard.projections.views.step import Failure, Rows, step
 from hansard.projections.views.view import Feed
@@ -113,10 +112,7 @@ class PostgresAdvance:
         return Folded(len(found), parked=tuple((feed, failure) for failure in failures))
 
     def _folded(self, batch: Batch, lease: Lease | None, *, is_swift: bool) -> Folded:
-        with (
-            self._connections.transaction() as connection,
-            connection.pipeline() if is_swift else nullcontext(),
-        ):
+        with self._connections.transaction(is_piped=is_swift) as connection:
             return self._step(connection, batch, lease, is_swift)
 
     def _step(
@@ -132,10 +128,11 @@ class PostgresAdvance:
         _must_have_moved(moved, batch)
         found, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
         failed: list[tuple[Feed, Failure]] = []
+        said = by_conversation(found)
         for feed in batch.feeds:
             held = parked.get((feed.view.name, feed.generation), set[UUID]())
             rows = _rows(connection, batch.stretches[0].place, held, is_swift)
-            for failure in step(feed, passages(found, feed.view), rows):
+            for failure in step(feed, taken(said, feed.view), rows):
                 if feed.view.strict:
                     raise StandsStill(feed, failure)
                 failed.append((feed, failure))
@@ -185,11 +182,16 @@ def _rows(
 def _send_move(
     connection: Connection[TupleRow], batch: Batch, lease: Lease | None
 ) -> Cursor[TupleRow]:
-    owner = lease.owner if lease else None
-    epochs = [lease.epochs.get(at.place) if lease else None for at in batch.stretches]
-    places, spans = _places(batch.stretches), _spans(batch.stretches)
-    moved = (*_feeds(batch.feeds), *places, *spans, owner, epochs)
-    return _send(connection, "checkpoints_moved", *moved)
+    moves = [(feed, at) for feed in batch.feeds for at in batch.stretches]
+    return _send(
+        connection,
+        "checkpoints_moved",
+        *([feed.view.name for feed, _ in moves], [feed.generation for feed, _ in moves]),
+        *([at.place.shard for _, at in moves], [at.place.part for _, at in moves]),
+        *([at.after for _, at in moves], [at.until for _, at in moves]),
+        lease.owner if lease else None,
+        [lease.epochs.get(at.place) if lease else None for _, at in moves],
+    )
 
 
 def _must_have_moved(moved: Cursor[TupleRow], batch: Batch) -> None:

@@ -80,23 +80,21 @@ SELECT set_config('idle_in_transaction_session_timeout', $1, true),
     set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock_shared(1212239443, -2)
 
 -- name: checkpoints_moved
--- How many moved: $1 views and $2 generations, in each of $3 shards and $4 parts from $5 to $6, under
--- the lease $7 (its owner; null: none is needed) and $8 (its epochs). Who finds less than it expects
--- was overtaken, or is locked out for now, and rolls back.
+-- How many moved: of view $1, generation $2, shard $3 and part $4 from $5 to $6, an element each. The
+-- lease is $7, its owner (null: none is needed), and $8, its epochs. Who finds less than it expects was
+-- overtaken, or is locked out for now, and rolls back.
 WITH held AS (
-    SELECT c.view, c.generation, c.shard, c.part, s.until
-    FROM unnest($1::text[], $2::integer[]) AS f (view, generation)
-    CROSS JOIN unnest($3::smallint[], $4::smallint[], $5::bigint[], $6::bigint[], $8::bigint[])
-        AS s (shard, part, after, until, epoch)
-    JOIN hansard.checkpoint AS c ON c.view = f.view AND c.generation = f.generation
-        AND c.shard = s.shard AND c.part = s.part AND c.position = s.after
-    WHERE $7::text IS NULL OR EXISTS (
-        SELECT FROM hansard.part AS p WHERE p.shard = s.shard AND p.part = s.part
-            AND p.owner = $7 AND p.epoch = s.epoch)
+    SELECT c.ctid AS place, m.until
+    FROM unnest($1::text[], $2::integer[], $3::smallint[], $4::smallint[], $5::bigint[],
+        $6::bigint[], $8::bigint[]) AS m (view, generation, shard, part, after, until, epoch)
+    JOIN hansard.checkpoint AS c ON c.view = m.view AND c.generation = m.generation
+        AND c.shard = m.shard AND c.part = m.part
+    WHERE c.position = m.after AND ($7::text IS NULL OR EXISTS (
+        SELECT FROM hansard.part AS p WHERE p.shard = m.shard AND p.part = m.part
+            AND p.owner = $7 AND p.epoch = m.epoch))
     FOR UPDATE OF c SKIP LOCKED
 ), moved AS (
-    UPDATE hansard.checkpoint AS c SET position = h.until FROM held AS h
-    WHERE c.view = h.view AND c.generation = h.generation AND c.shard = h.shard AND c.part = h.part
+    UPDATE hansard.checkpoint AS c SET position = h.until FROM held AS h WHERE c.ctid = h.place
     RETURNING 1
 )
 SELECT count(*) FROM moved
