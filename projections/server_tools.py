@@ -119,7 +119,8 @@ class _Found:
         waiting = [*reversed(self._open)]
         same_id = (it for it in waiting if self._found[it].call_id == result.call_id)
         same_tool = (it for it in waiting if self._found[it].tool == result.tool)
-        return next(same_id, None) or next(same_tool, None)
+        found = next(same_id, None)
+        return next(same_tool, None) if found is None else found
 
 
 def _called(version: int, event: events.ServerToolCallRecorded, native: Native) -> Activity:
