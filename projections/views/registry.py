@@ -8,10 +8,11 @@ from typing import Final
 from hansard.projections.views.audit import AUDIT
 from hansard.projections.views.conversations import CONVERSATIONS
 from hansard.projections.views.search import SEARCH
+from hansard.projections.views.tool_ledger import TOOL_LEDGER
 from hansard.projections.views.usage import USAGE
 from hansard.projections.views.view import View
 
 VIEWS: Final[Mapping[str, View]] = {
-    view.name: view for view in (AUDIT, CONVERSATIONS, USAGE, SEARCH)
+    view.name: view for view in (AUDIT, CONVERSATIONS, USAGE, SEARCH, TOOL_LEDGER)
 }
 """Each maintained view."""

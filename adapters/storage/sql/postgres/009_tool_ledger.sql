@@ -1,0 +1,53 @@
+-- The view `tool_ledger`: a row a call of a tool, with its result. Row 0 of a conversation keeps the
+-- names that models were told in place of the caller's own, in `metadata`, and is no call.
+CREATE TABLE hansard.view_tool_ledger (
+    generation integer NOT NULL,
+    tenant uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    version bigint NOT NULL,
+    shard smallint NOT NULL,
+    position bigint NOT NULL,
+    recorded_at bigint NOT NULL,
+    line uuid,
+    call_id text NOT NULL,
+    kind text NOT NULL,
+    name text,
+    response uuid,
+    model text,
+    arguments text,
+    arguments_cut boolean NOT NULL,
+    arguments_digest text,
+    status text NOT NULL,
+    is_error boolean NOT NULL,
+    result_version bigint,
+    result text,
+    result_cut boolean NOT NULL,
+    documents integer NOT NULL,
+    duration bigint,
+    metadata jsonb NOT NULL,
+    is_redacted boolean NOT NULL,
+    PRIMARY KEY (generation, conversation_id, version)
+);
+CREATE INDEX view_tool_ledger_position ON hansard.view_tool_ledger (generation, tenant, position);
+-- Which call a result is of, and which calls a response made.
+CREATE INDEX view_tool_ledger_call
+    ON hansard.view_tool_ledger (generation, conversation_id, call_id, version);
+CREATE INDEX view_tool_ledger_response
+    ON hansard.view_tool_ledger (generation, conversation_id, response) WHERE response IS NOT NULL;
+CREATE INDEX view_tool_ledger_result
+    ON hansard.view_tool_ledger (generation, conversation_id, result_version)
+    WHERE result_version IS NOT NULL;
+CREATE INDEX view_tool_ledger_waiting ON hansard.view_tool_ledger (generation, conversation_id)
+    WHERE kind = 'server tool' AND status = 'open';
+
+CREATE FUNCTION hansard.forget_in_view_tool_ledger(of_conversation uuid) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    DELETE FROM hansard.view_tool_ledger AS v WHERE v.conversation_id = of_conversation;
+END;
+REVOKE ALL ON FUNCTION hansard.forget_in_view_tool_ledger(uuid) FROM PUBLIC;
+
+ALTER TABLE hansard.view_tool_ledger ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON hansard.view_tool_ledger
+    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
+SELECT hansard.renew_admissions();

@@ -1,0 +1,232 @@
+"""The rows of the tool ledger of one conversation, as events add to them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from hansard.domain import jsontext
+from hansard.domain.content import (
+    Block,
+    Document,
+    HeldFile,
+    ServerToolCall,
+    ServerToolResult,
+    ToolResult,
+)
+from hansard.domain.events import ToolsDeclared
+from hansard.domain.jsontext import JsonObject
+from hansard.domain.log import RecordedEvent
+from hansard.projections.called_names import given_names
+from hansard.projections.neutral import neutral_of, outcome_of, says_it_failed
+from hansard.projections.views.ledger_calls import NAMES, SERVER_TOOL, TOOL, LedgerCalls
+from hansard.projections.views.texts import (
+    arguments_in,
+    compact,
+    documents_in,
+    gave,
+    given,
+    indexed,
+    members_of,
+)
+from hansard.projections.views.view import Passage, Row, storable
+
+MOST_CHARACTERS: Final = 4096
+"""How much of arguments and of a result a row shows."""
+
+_HELD_APART: Final = "[held apart, SHA-256 {digest}]"
+_METADATA: Final = b'"metadata":'
+_RESULT_GONE: Final[Row] = {"result": None, "result_cut": False}
+_ALL_GONE: Final[Row] = {
+    **_RESULT_GONE,
+    "name": None,
+    "arguments": None,
+    "arguments_cut": False,
+    "arguments_digest": None,
+    "is_redacted": True,
+}
+_UNKNOWN: Final[Row] = {
+    "name": None,
+    "response": None,
+    "model": None,
+    "arguments": None,
+    "arguments_cut": False,
+    "arguments_digest": None,
+    "status": "open",
+    "is_error": False,
+    "result_version": None,
+    "result": None,
+    "result_cut": False,
+    "documents": 0,
+    "duration": None,
+    "metadata": {},
+    "is_redacted": False,
+}
+
+
+class LedgerRows:
+    """Takes in events in order; `calls` are the rows as they are then."""
+
+    def __init__(self, passage: Passage, known: Sequence[Row]) -> None:
+        """Begin with what is known of the passage's conversation."""
+        self.calls = LedgerCalls(known)
+        self._passage = passage
+
+    def take(self, event: RecordedEvent) -> None:
+        """Take in the next event; what was erased, or cannot be read, tells nothing."""
+        told = members_of(event, _HELD_APART)
+        if told is not None:
+            _TAKEN[event.type](self, event, told)
+
+    def declare(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Note under which names models are told of the caller's tools from here on."""
+        happened = event.event()
+        if not isinstance(happened, ToolsDeclared) or "line" in told:
+            return
+        names = {storable(other): storable(name) for other, name in given_names(happened).items()}
+        if names or self.calls.at(NAMES) is not None:
+            place = {"version": NAMES, "position": 0, "recorded_at": 0}
+            self.calls.put({**self._row(event, {"call_id": ""}, TOOL), **place, "metadata": names})
+
+    def call(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a call of one of the caller's tools."""
+        names, name = self.calls.at(NAMES), storable(told["name"])
+        row = self._asked(event, told, TOOL, names["metadata"].get(name, name) if names else name)
+        is_awaited = told.get("awaited", True)
+        self.calls.put(row if is_awaited else {**row, "status": "unawaited"})
+
+    def server_call(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a call of a tool that the provider runs, and what it gave if its block says so."""
+        content = told["content"]
+        read = neutral_of(content["api"], content["value"])
+        name = read.name if isinstance(read, ServerToolCall) else told["name"]
+        row = self._asked(event, told, SERVER_TOOL, storable(name))
+        outcome = outcome_of(content["api"], content["value"])
+        self.calls.put(row if outcome is None else _with_outcome(row, event, outcome))
+
+    def result(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Give a call its result; one that has a result already keeps that."""
+        row = self.calls.answered(told)
+        if row is None:
+            row = self._row(event, told, TOOL)
+        elif row["result_version"] is not None:
+            return
+        content = told["content"]
+        failed = told.get("is_error", False) or _says_it_failed(content)
+        status = "cancelled" if told.get("cancelled", False) else "failed" if failed else "done"
+        ended = _ended(row, event, status, given(content), _documents_given(content))
+        self.calls.put({**ended, "is_error": failed, "metadata": _metadata(event)})
+
+    def server_result(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Give a call of a provider's tool its result."""
+        content = told["content"]
+        read = neutral_of(content["api"], content["value"])
+        name = storable(read.name) if isinstance(read, ServerToolResult) else ""
+        row = self.calls.waiting(indexed(told["call_id"]), name, told.get("line"))
+        if row is None:
+            row = {**self._row(event, told, SERVER_TOOL), "name": name}
+        self.calls.put(_with_outcome(row, event, read))
+
+    def close(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Note which model made the calls of a response."""
+        del event
+        if "model" in told:
+            for row in self.calls.of_response(told["response"]):
+                self.calls.put({**row, "model": storable(told["model"])})
+
+    def redact(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Take away what a redacted event said; a result goes with one of its documents too."""
+        version: int = told["version"]
+        if not NAMES < version < event.version:
+            return
+        row = self.calls.at(version)
+        if row is not None:
+            self.calls.put({**row, **_ALL_GONE})
+        result = self.calls.last_result(version)
+        # The events of a result's documents come right behind it, and its text names them.
+        if result is not None and version <= result["result_version"] + result["documents"]:
+            self.calls.put({**result, **_RESULT_GONE})
+
+    def _asked(self, event: RecordedEvent, told: JsonObject, kind: str, name: str) -> Row:
+        arguments = arguments_in(told["content"])
+        text = storable(compact(arguments))
+        return {
+            **self._row(event, told, kind),
+            "name": name,
+            "arguments": text[:MOST_CHARACTERS],
+            "arguments_cut": len(text) > MOST_CHARACTERS,
+            "arguments_digest": hashlib.sha256(jsontext.write_canonical(arguments)).hexdigest(),
+        }
+
+    def _row(self, event: RecordedEvent, told: JsonObject, kind: str) -> Row:
+        """Return the row of an event of which nothing more is known."""
+        return {
+            **_UNKNOWN,
+            "tenant": str(self._passage.tenant),
+            "conversation_id": str(self._passage.conversation_id),
+            "version": event.version,
+            "shard": event.shard,
+            "position": event.position,
+            "recorded_at": event.recorded_at,
+            "line": told.get("line"),
+            "call_id": indexed(told["call_id"]),
+            "kind": kind,
+            "response": told.get("response"),
+        }
+
+
+def _ended(row: Row, event: RecordedEvent, status: str, text: str, documents: int) -> Row:
+    """Return the row of a call with its result; the log's clock may have been set back."""
+    shown = None if row["is_redacted"] else storable(text[:MOST_CHARACTERS])
+    is_later = event.version != row["version"]
+    return {
+        **row,
+        "status": status,
+        "result_version": event.version,
+        "result": shown,
+        "result_cut": shown is not None and len(text) > MOST_CHARACTERS,
+        "documents": documents,
+        "duration": max(0, event.recorded_at - row["recorded_at"]) if is_later else None,
+    }
+
+
+def _with_outcome(row: Row, event: RecordedEvent, read: Block) -> Row:
+    """Return the row of a call of a provider's tool with what that gave."""
+    failed = isinstance(read, ServerToolResult | ToolResult) and read.is_error
+    text, documents = gave(read), _documents_of(read)
+    ended = _ended(row, event, "failed" if failed else "done", text, documents)
+    return {**ended, "is_error": failed}
+
+
+def _documents_given(content: JsonObject) -> int:
+    if content["kind"] == "native":
+        return _documents_of(neutral_of(content["api"], content["value"]))
+    return documents_in(content["content"])
+
+
+def _documents_of(read: Block) -> int:
+    if not isinstance(read, ServerToolResult | ToolResult):
+        return 0
+    return sum(isinstance(part, Document | HeldFile) for part in read.content)
+
+
+def _says_it_failed(content: JsonObject) -> bool:
+    return content["kind"] == "native" and says_it_failed(content["api"], content["value"])
+
+
+def _metadata(event: RecordedEvent) -> dict[str, str]:
+    """Return what a header carries beside its own; most carry nothing and are not read."""
+    return dict(event.client_header().metadata) if _METADATA in event.header else {}
+
+
+_TAKEN: Final[Mapping[str, Callable[[LedgerRows, RecordedEvent, JsonObject], None]]] = {
+    "tools.declared": LedgerRows.declare,
+    "tool_call.recorded": LedgerRows.call,
+    "tool_result.recorded": LedgerRows.result,
+    "server_tool_call.recorded": LedgerRows.server_call,
+    "server_tool_result.recorded": LedgerRows.server_result,
+    "response.completed": LedgerRows.close,
+    "response.interrupted": LedgerRows.close,
+    "content.redacted": LedgerRows.redact,
+}

@@ -1,0 +1,142 @@
+"""The view `tool_ledger`: each call of a tool, what it gave, how that went and how long it took.
+
+A row a call, of the caller's tools and of those that providers run, on whatever line it was made. A
+result that no call is known of has a row of its own: a fork's first results may be of calls that
+its origin made. Results that were rejected are in no row. What a redacted event said is gone from
+its row: a call's name, arguments and result, or a result alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+from uuid import UUID
+
+from hansard.domain.jsontext import JsonObject
+from hansard.projections.views.ledger_rows import LedgerRows
+from hansard.projections.views.texts import indexed, members_of
+from hansard.projections.views.view import Changes, Passage, Row
+
+Kind: TypeAlias = Literal["tool", "server tool"]
+"""Whose tool it is: the caller's, or one that the provider runs."""
+
+Status: TypeAlias = Literal["open", "unawaited", "done", "failed", "cancelled"]
+"""How a call stands. `open`: no result is recorded, though one may stand in for it in requests;
+`unawaited`: so, and the provider expects none, since the answer was cut short."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerCall:
+    """A call of a tool.
+
+    `name` is as the caller gave it, where the tools were declared in this conversation; for tools of
+    providers it is the one that all APIs share. `arguments_digest` is the SHA-256, in hex, of the
+    canonical JSON of the arguments, `arguments` their compact JSON and `result` what the result
+    says, each up to 4,096 characters; the flags say that there was more. `duration` is how long
+    after the call its result was recorded, by the log's clock (microseconds; None: there is none, or
+    it stands in the call itself).
+    `model` is as its response names it. `metadata` is what the header of the result carries.
+    """
+
+    conversation_id: UUID
+    version: int
+    position: int
+    recorded_at: int
+    line: UUID | None
+    call_id: str
+    kind: Kind
+    name: str | None
+    arguments_digest: str | None
+    arguments: str | None
+    arguments_cut: bool
+    response: UUID | None
+    model: str | None
+    status: Status
+    is_error: bool
+    result_version: int | None
+    result: str | None
+    result_cut: bool
+    documents: int
+    duration: int | None
+    metadata: dict[str, str]
+
+
+def ledger_call_of(row: Row) -> LedgerCall:
+    """Return what a row of a page tells."""
+    told: dict[str, Any] = {name: row[name] for name in LedgerCall.__dataclass_fields__}
+    told.update((name, UUID(row[name])) for name in _IDS if row[name] is not None)
+    told.update((name, bool(row[name])) for name in _FLAGS)
+    return LedgerCall(**told)
+
+
+_IDS: Final = ("conversation_id", "line", "response")
+_FLAGS: Final = ("arguments_cut", "result_cut", "is_error")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLedger:
+    """The view `tool_ledger`: one row a call, by conversation and version; the latest first.
+
+    Row 0 of a conversation is of no call: it keeps the names that models were told in place of
+    the caller's own, where there are such.
+    """
+
+    name: str = "tool_ledger"
+    revision: int = 1
+    strict: bool = False
+    types: frozenset[str] = frozenset(
+        (
+            *("tools.declared", "tool_call.recorded", "tool_result.recorded"),
+            *("server_tool_call.recorded", "server_tool_result.recorded"),
+            *("response.completed", "response.interrupted", "content.redacted"),
+        )
+    )
+
+    def wanted(self, passage: Passage) -> list[Row]:
+        """Return the calls that results, answers and redactions here are of, and the names."""
+        keys = _Keys(str(passage.conversation_id))
+        for event in passage.events:
+            told = members_of(event)
+            if told is not None:
+                keys.of_event(event.type, told)
+        return list(keys.found.values())
+
+    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+        """Return the rows of the calls that were made here, or of which more is known by now."""
+        rows = LedgerRows(passage, known)
+        for event in passage.events:
+            rows.take(event)
+        return Changes(put=tuple(rows.calls.changed.values()))
+
+
+TOOL_LEDGER: Final = ToolLedger()
+
+
+class _Keys:
+    """The keys of rows that folding events has to know, each once."""
+
+    def __init__(self, conversation_id: str) -> None:
+        self.found: dict[tuple[object, ...], Row] = {}
+        self._of = conversation_id
+
+    def of_event(self, name: str, told: JsonObject) -> None:
+        """Want what an event of this name has to know."""
+        match name:
+            case "content.redacted":
+                self._want(version=told["version"])
+            case "tool_result.recorded" if "call" in told:
+                self._want(at=told["call"])
+            case "tool_result.recorded":
+                self._want(call_id=indexed(told["call_id"]), line=told.get("line"))
+            case "server_tool_result.recorded":
+                self._want(waits=True)
+            case "response.completed" | "response.interrupted":
+                self._want(response=told["response"])
+            case "tools.declared" | "tool_call.recorded":
+                self._want(at=0)
+            case _:
+                pass
+
+    def _want(self, **key: object) -> None:
+        self.found[tuple(key.items())] = {"conversation_id": self._of, **key}

@@ -1,0 +1,406 @@
+"""The tool ledger: each call with its result, paired as everywhere else, alike on every database."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from uuid_utils.compat import uuid7
+
+from hansard.adapters.storage.memory import Memory
+from hansard.domain import events
+from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
+from hansard.domain.draft import Stamp, draft
+from hansard.domain.events import ContentRedacted, Event
+from hansard.domain.log import NewEvent, RecordedEvent
+from hansard.domain.tools import ToolDefinition
+from hansard.projections.requests.tool_names import ANTHROPIC, name_for
+from hansard.projections.server_tools import Activity, activity
+from hansard.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
+from tests.factories import OCCURRED_AT, TENANT, appending, prompt, tool_call
+from tests.views.histories import histories, pieces, server_tools
+from tests.views.row_stores import ROW_STORES, RowStore, everything, in_pieces
+
+RESPONSE = UUID(int=7)
+LINE = UUID(int=8)
+
+
+class Book:
+    """A conversation, and the ledger of it."""
+
+    def __init__(self, rows: RowStore) -> None:
+        self.rows = rows
+        self.log = Memory()
+        self.conversation = uuid4()
+        self.folded = 0
+
+    def happen(self, *said: Event | NewEvent) -> None:
+        self.log.append([appending(self.conversation, *said)])
+        new = everything(self.log)[self.folded :]
+        self.folded += len(new)
+        assert self.rows.step(TOOL_LEDGER, new) == []
+
+    def calls(self, **filters: Any) -> list[LedgerCall]:
+        """The calls of the ledger, the first one first."""
+        page = self.rows.page(TOOL_LEDGER, TENANT, **filters)
+        return [ledger_call_of(row) for row in reversed(page)]
+
+    def results(self) -> list[tuple[int, str, str | None]]:
+        return [(call.version, call.status, call.result) for call in self.calls()]
+
+
+@pytest.fixture
+def book(rows: RowStore) -> Book:
+    return Book(rows)
+
+
+def called(
+    call_id: str, *, line: UUID | None = None, response: UUID | None = None, **arguments: Any
+) -> Event:
+    content = ToolCall(id=call_id, name="look_up", arguments=arguments)
+    return events.ToolCallRecorded(
+        call_id=call_id, name="look_up", content=content, line=line, response=response
+    )
+
+
+def gave(call_id: str, text: str = "found", **members: Any) -> Event:
+    content = ToolResult(call_id=call_id, content=(Text(text=text),))
+    return events.ToolResultRecorded(call_id=call_id, content=content, **members)
+
+
+def closed(model: str | None = "claude-sonnet-5") -> Event:
+    return events.ResponseCompleted(
+        response=RESPONSE, api="anthropic-messages", model=model, envelope={}
+    )
+
+
+def searched(call_id: str, name: str = "web_search", **members: Any) -> Event:
+    value = {"type": "server_tool_use", "id": call_id, "name": name, "input": {"query": "fog"}}
+    return events.ServerToolCallRecorded(
+        response=RESPONSE,
+        index=0,
+        call_id=call_id,
+        name=name,
+        content=Native(api="anthropic-messages", value=value),
+        **members,
+    )
+
+
+def search_gave(call_id: str, title: str = "mist", **members: Any) -> Event:
+    page = {"type": "web_search_result", "url": "https://a.b", "title": title}
+    value = {"type": "web_search_tool_result", "tool_use_id": call_id, "content": [page]}
+    return events.ServerToolResultRecorded(
+        response=RESPONSE,
+        index=1,
+        call_id=call_id,
+        content=Native(api="anthropic-messages", value=value),
+        **members,
+    )
+
+
+def test_a_call_is_open_until_its_result_comes(book: Book) -> None:
+    book.happen(prompt(), called("c1", response=RESPONSE, q="fog"), closed())
+    call = book.calls()[0]
+    assert (call.version, call.name, call.kind, call.status) == (2, "look_up", "tool", "open")
+    assert (call.arguments, call.model, call.duration) == ('{"q":"fog"}', "claude-sonnet-5", None)
+    assert call.arguments_digest == hashlib.sha256(b'{"q":"fog"}').hexdigest()
+    book.happen(gave("c1", "thick"))
+    moments = {event.version: event.recorded_at for event in everything(book.log)}
+    call = book.calls()[0]
+    assert (call.status, call.result, call.result_version) == ("done", "thick", 4)
+    assert call.duration == max(0, moments[4] - moments[2])
+
+
+def test_how_a_call_ended_is_told(book: Book) -> None:
+    book.happen(*(called(call_id) for call_id in ("c1", "c2", "c3")))
+    book.happen(gave("c1", is_error=True), gave("c2", is_error=True, cancelled=True))
+    failing = {"functionResponse": {"id": "c3", "name": "look_up", "response": {"error": "no"}}}
+    native = Native(api="gemini", value=failing)
+    book.happen(events.ToolResultRecorded(call_id="c3", content=native))
+    content = ToolCall(id="c4", name="look_up", arguments={})
+    book.happen(
+        events.ToolCallRecorded(call_id="c4", name="look_up", content=content, awaited=False)
+    )
+    assert [(call.status, call.is_error) for call in book.calls()] == [
+        ("failed", True),
+        ("cancelled", True),
+        ("failed", True),
+        ("unawaited", False),
+    ]
+
+
+def test_a_late_result_counts_and_a_rejected_one_does_not(book: Book) -> None:
+    book.happen(called("c1"), prompt("never mind"), gave("c1", "late"))
+    rejected = ToolResult(call_id="c1", content=(Text(text="again"),))
+    book.happen(
+        events.ToolResultRejected(call_id="c1", content=rejected, reason="duplicate"),
+    )
+    assert book.results() == [(1, "done", "late")]
+
+
+def test_a_result_is_of_the_call_that_it_names(book: Book) -> None:
+    book.happen(called("0"), gave("0", "first"), called("0"), gave("0", "second", call=3))
+    assert book.results() == [(1, "done", "first"), (3, "done", "second")]
+
+
+def test_a_result_is_of_the_last_call_of_its_id(book: Book) -> None:
+    book.happen(called("0"), prompt(), called("0"))
+    book.happen(gave("0", "second"))
+    assert book.results() == [(1, "open", None), (3, "done", "second")]
+
+
+def test_of_calls_of_one_response_with_one_id_the_first_gets_the_first_result(book: Book) -> None:
+    book.happen(called("0", response=RESPONSE), called("0", response=RESPONSE))
+    book.happen(gave("0", "first"))
+    book.happen(gave("0", "second", call=2))
+    assert book.results() == [(1, "done", "first"), (2, "done", "second")]
+
+
+def test_a_side_line_has_its_own_calls(book: Book) -> None:
+    book.happen(called("0", line=LINE), called("0"), gave("0", "aside", line=LINE))
+    assert book.results() == [(1, "done", "aside"), (2, "open", None)]
+    assert [call.line for call in book.calls()] == [LINE, None]
+
+
+def test_a_result_without_a_call_has_a_row_of_its_own(book: Book) -> None:
+    book.happen(gave("c1", "of the origin's call"), called("c1"))
+    book.happen(gave("c1", "of this one", call=2))
+    first, second = book.calls()
+    assert (first.name, first.status, first.duration) == (None, "done", None)
+    assert (second.version, second.result) == (2, "of this one")
+
+
+def test_results_of_providers_tools_find_their_calls(book: Book) -> None:
+    book.happen(prompt(), searched("s1"), searched("s2"))
+    book.happen(search_gave("s1", "first"), closed())
+    book.happen(search_gave("other", "second"), search_gave("s3", "third"))
+    assert [(call.kind, call.name, call.result, call.model) for call in book.calls()] == [
+        ("server tool", "web_search", "first <https://a.b>", "claude-sonnet-5"),
+        ("server tool", "web_search", "second <https://a.b>", "claude-sonnet-5"),
+        ("server tool", "web_search", "third <https://a.b>", None),
+    ]
+
+
+def test_a_provider_s_call_may_hold_what_it_gave(book: Book) -> None:
+    value = {
+        "type": "mcp_call",
+        "id": "m1",
+        "name": "roll",
+        "server_label": "dice",
+        "arguments": "{}",
+        "output": "six",
+    }
+    book.happen(
+        events.ServerToolCallRecorded(
+            response=RESPONSE,
+            index=0,
+            call_id="m1",
+            name="roll",
+            content=Native(api="openai-responses", value=value),
+        ),
+        closed("gpt-6"),
+    )
+    call = book.calls()[0]
+    assert (call.name, call.status, call.result) == ("mcp", "done", "six")
+    assert (call.duration, call.model) == (None, "gpt-6")
+
+
+def test_a_tool_has_the_name_that_its_caller_gave(book: Book) -> None:
+    spelled = name_for("files/read", ANTHROPIC)
+    tool = ToolDefinition(name="files/read", input_schema={})
+    book.happen(events.ToolsDeclared(tools=(tool,)))
+    book.happen(tool_call("c1", spelled))
+    book.happen(events.ToolsDeclared(tools=()))
+    book.happen(tool_call("c2", spelled))
+    assert [call.name for call in book.calls()] == ["files/read", spelled]
+
+
+def test_what_is_long_is_cut_and_what_is_held_apart_is_named(book: Book) -> None:
+    held = {"$hansard.blob": "0" * 64, "size": 70_000}
+    value = {"type": "tool_use", "id": "c2", "name": "write", "input": {"text": held}}
+    book.happen(
+        called("c1", text="x" * 5000),
+        gave("c1", "y" * 4097),
+        events.ToolCallRecorded(
+            call_id="c2", name="write", content=Native(api="anthropic-messages", value=value)
+        ),
+    )
+    long, apart = book.calls()
+    assert (len(long.arguments or ""), long.arguments_cut) == (4096, True)
+    assert (len(long.result or ""), long.result_cut) == (4096, True)
+    assert apart.arguments == f'{{"text":"[held apart, SHA-256 {"0" * 64}]"}}'
+
+
+def test_documents_are_counted_and_what_the_header_carries_is_told(book: Book) -> None:
+    report = Document(media_type="text/plain", name="a.txt", url="https://a.b/a.txt")
+    content = ToolResult(call_id="c1", content=(Text(text="see"), report))
+    result = events.ToolResultRecorded(call_id="c1", content=content)
+    stamp = Stamp(
+        event_id=uuid7(),
+        occurred_at=OCCURRED_AT,
+        salt=bytes(16),
+        tenant=TENANT,
+        conversation_id=book.conversation,
+        metadata={"locale": "de"},
+    )
+    book.happen(called("c1"), draft(result, stamp))
+    call = book.calls()[0]
+    assert (call.documents, call.result) == (1, "see\n\na.txt")
+    assert call.metadata == {"locale": "de"}
+
+
+def test_of_a_redacted_call_the_row_stays_and_says_nothing(book: Book) -> None:
+    book.happen(called("c1", q="secret"), ContentRedacted(version=1))
+    book.happen(gave("c1", "secret"))
+    call = book.calls()[0]
+    assert (call.name, call.arguments, call.arguments_digest) == (None, None, None)
+    assert (call.status, call.result) == ("done", None)
+
+
+def test_of_a_redacted_result_that_it_came_stays(book: Book) -> None:
+    book.happen(called("c1", q="fog"), gave("c1", "secret"))
+    book.happen(ContentRedacted(version=2))
+    call = book.calls()[0]
+    assert (call.arguments, call.status, call.result) == ('{"q":"fog"}', "done", None)
+
+
+def test_the_result_that_names_a_redacted_document_is_gone(book: Book) -> None:
+    plan = Document(media_type="text/plain", name="plan.txt", url="https://a.b/plan")
+    content = ToolResult(call_id="c1", content=(Text(text="plan.txt"), plan))
+    book.happen(
+        called("c1"),
+        events.ToolResultRecorded(call_id="c1", content=content),
+        events.DocumentExtracted(document=plan, call_id="c1", path="/0"),
+        called("c2"),
+        gave("c2", "other"),
+    )
+    book.happen(ContentRedacted(version=3))
+    assert [call.result for call in book.calls()] == [None, "other"]
+
+
+def test_of_what_is_erased_no_call_is_known(book: Book) -> None:
+    book.happen(called("c1"), gave("c1"))
+    book.rows.forget(TOOL_LEDGER, book.conversation)
+    assert book.calls() == []
+    book.log.forget(book.conversation)
+    assert book.rows.step(TOOL_LEDGER, everything(book.log)) == []
+    assert book.calls() == []
+
+
+def test_only_the_calls_that_are_asked_for_are_shown(book: Book) -> None:
+    book.happen(called("c1", q=1), tool_call("c2", "other"), searched("s1"), gave("c1"))
+    first, other, server = book.calls()
+    assert book.calls(name="other") == [other]
+    assert book.calls(kind="server tool") == [server]
+    assert book.calls(status="open") == [other, server]
+    assert book.calls(arguments_digest=first.arguments_digest) == [first]
+    assert book.calls(conversation_id=str(uuid4())) == []
+    assert book.calls(since=server.recorded_at + 1) == []
+    assert book.calls(until=first.recorded_at) == []
+    page = book.rows.page(TOOL_LEDGER, TENANT, limit=2)
+    rest = book.rows.page(TOOL_LEDGER, TENANT, after={"position": page[-1]["position"]})
+    assert [row["version"] for row in (*page, *rest)] == [3, 2, 1]
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RowStore]]:
+    opened = [open_(tmp_path_factory.mktemp(name)) for name, open_ in ROW_STORES.items()]
+    yield opened
+    for store in opened:
+        store.close()
+
+
+def ledger(rows: RowStore, steps: Sequence[Sequence[RecordedEvent]]) -> list[LedgerCall]:
+    """The calls of a log that is folded step by step, the latest first; nothing stays."""
+    for step in steps:
+        assert rows.step(TOOL_LEDGER, step) == []
+    shown = [ledger_call_of(row) for row in rows.page(TOOL_LEDGER, TENANT)]
+    for conversation_id in {event.conversation_id for step in steps for event in step}:
+        rows.forget(TOOL_LEDGER, conversation_id)
+    return shown
+
+
+declared = st.lists(st.sampled_from(["a/b", "c"]), unique=True, max_size=2).map(
+    lambda names: events.ToolsDeclared(
+        tools=tuple(ToolDefinition(name=name, input_schema={}) for name in names)
+    )
+)
+ids = st.sampled_from(["0", "1"])
+lines = st.sampled_from([None, None, LINE])
+responses = st.sampled_from([None, RESPONSE, UUID(int=9)])
+deeds = st.one_of(
+    st.builds(called, ids, line=lines, response=responses, q=st.integers(0, 1)),
+    st.builds(tool_call, ids, st.just(name_for("a/b", ANTHROPIC))),
+    st.builds(gave, ids, line=lines, call=st.integers(1, 9) | st.none()),
+    st.builds(searched, ids, st.sampled_from(["web_search", "web_fetch"]), line=lines),
+    st.builds(search_gave, ids, line=lines),
+    st.builds(ContentRedacted, version=st.integers(1, 9)),
+    st.just(closed()),
+    declared,
+)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_however_calls_are_cut_into_steps_the_rows_are_the_same(
+    stores: Sequence[RowStore], data: st.DataObject
+) -> None:
+    log, conversation = Memory(), uuid4()
+    log.append([appending(conversation, *data.draw(st.lists(deeds, min_size=1, max_size=12)))])
+    check(stores, data, everything(log))
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_however_a_history_is_cut_into_steps_the_rows_are_the_same(
+    stores: Sequence[RowStore], data: st.DataObject
+) -> None:
+    check(stores, data, data.draw(histories()))
+
+
+def check(
+    stores: Sequence[RowStore], data: st.DataObject, history: Sequence[RecordedEvent]
+) -> None:
+    steps = in_pieces(history, data.draw(pieces(history)))
+    shown = [
+        ledger(rows, cut)
+        for rows in stores
+        for cut in ([history], steps, [[event] for event in history])
+    ]
+    assert all(one == shown[0] for one in shown)
+
+
+@settings(max_examples=60)
+@given(st.lists(server_tools(), min_size=1, max_size=8))
+def test_providers_tools_did_what_the_conversation_says_they_did(
+    stores: Sequence[RowStore], said: list[Event]
+) -> None:
+    log, conversation = Memory(), uuid4()
+    main = [event.model_copy(update={"line": None}) for event in said]
+    log.append([appending(conversation, *main)])
+    recorded = everything(log)
+    expected = activity((event.told() for event in recorded), lambda native: native)
+    for rows in stores:
+        shown = reversed(ledger(rows, [[event] for event in recorded]))
+        assert [(call.version, call.name, call.status) for call in shown] == [
+            (one.version, one.tool, status(one)) for one in expected
+        ]
+
+
+def status(done: Activity) -> str:
+    if not done.is_done:
+        return "open"
+    return "failed" if done.is_error else "done"
+
+
+def test_results_of_providers_tools_are_paired_as_the_conversation_says(book: Book) -> None:
+    book.happen(searched("s1"), searched("s2"), search_gave("s1", "one"), search_gave("s2", "two"))
+    told = [event.told() for event in everything(book.log)]
+    first, second = activity(told, lambda native: native)
+    assert [getattr(part, "title", "") for part in (*first.parts, *second.parts)] == ["one", "two"]
+    assert [call.result for call in book.calls()] == ["one <https://a.b>", "two <https://a.b>"]
