@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hansard.adapters.settings import settings
+from hansard.adapters.toml_files import tables_in
 from hansard.domain.errors import InvalidInput, UnknownApi
 from hansard.domain.jsontext import JsonObject
 from hansard.projections.apis import MODULES, names
@@ -28,21 +29,11 @@ def matrix_given(file: str | os.PathLike[str] | None) -> Mapping[str, JsonObject
 
 def matrix_in(file: Path) -> Mapping[str, JsonObject]:
     """Return what a file says that models take, by API; InvalidInput as `matrix_given` has it."""
-    import tomllib
-
     from hansard.projections.capability_entries import check_tables
 
+    tables = tables_in(file)
     try:
-        tables = tomllib.loads(file.read_text("utf-8"))
         check_tables(tables, tuple(MODULES))
-    except OSError as exc:
-        raise InvalidInput(f"{file}: cannot be read: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise InvalidInput(f"{file}: is no UTF-8 at byte {exc.start}") from exc
-    except tomllib.TOMLDecodeError as exc:
-        raise InvalidInput(f"{file}: is no TOML: {exc}") from exc
-    except RecursionError as exc:
-        raise InvalidInput(f"{file}: is nested too deeply") from exc
     except InvalidInput as exc:
         raise InvalidInput(f"{file}: {exc}") from exc
     return tables

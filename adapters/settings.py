@@ -23,7 +23,8 @@ class Settings:
     `url` is where the store is (`HANSARD_URL`), `actor` who acts (`HANSARD_ACTOR`; only a keyed
     digest of it is stored), `tenant` whose conversations these are (`HANSARD_TENANT`, a UUID),
     `capabilities` a file that says what models take (`HANSARD_CAPABILITIES`), `redis` where a Redis
-    is that makes things quick (`HANSARD_REDIS`).
+    is that makes things quick (`HANSARD_REDIS`), `prices` a file that says what tokens cost
+    (`HANSARD_PRICES`).
     """
 
     url: str = DEFAULT_URL
@@ -31,6 +32,7 @@ class Settings:
     tenant: UUID = NO_TENANT
     capabilities: Path | None = None
     redis: str | None = None
+    prices: Path | None = None
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -38,14 +40,18 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
 
     InvalidInput where `HANSARD_TENANT` is no UUID.
     """
-    file = environment.get("HANSARD_CAPABILITIES")
     return Settings(
         url=environment.get("HANSARD_URL") or DEFAULT_URL,
         actor=environment.get("HANSARD_ACTOR") or None,
         tenant=_tenant(environment.get("HANSARD_TENANT")),
-        capabilities=Path(file) if file else None,
+        capabilities=_path(environment.get("HANSARD_CAPABILITIES")),
         redis=environment.get("HANSARD_REDIS") or None,
+        prices=_path(environment.get("HANSARD_PRICES")),
     )
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
 
 
 def _tenant(text: str | None) -> UUID:

@@ -119,14 +119,14 @@ def _known(api: str, model: str | None, own: bytes) -> Capabilities:
     defaults = laid_over(told_in(under), told_in(over))
     if not model:
         return _capabilities(f"{api} {ANY_MODEL}", api, defaults)
-    found = _entry_for(model, entries_in(api, under, over))
+    found = entry_for(model, entries_in(api, under, over))
     if found is None:
         return Capabilities(f"{api} ({model} not listed)")
     name, entry = found
     return _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told))
 
 
-def _entry_for(model: str, entries: tuple[Entry, ...]) -> tuple[str, Entry] | None:
+def entry_for(model: str, entries: tuple[Entry, ...]) -> tuple[str, Entry] | None:
     """Return the entry of a model, and by which name of it that was found; None if there is none.
 
     `entries` begin with those that win over others of the same name.
