@@ -8,6 +8,7 @@ HANSARD_TEST_REDIS (a URL) puts a server of yours in its place, for the tests th
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -35,9 +36,6 @@ read -r _
 kill -9 "$(cat "$1/redis.pid")" 2>/dev/null
 rm -rf "$1"
 """
-
-_CHILDREN: Final[list[subprocess.Popen[bytes]]] = []
-"""Kept, for a child that is garbage before it ended gives a warning."""
 
 
 @dataclass(slots=True)
@@ -62,7 +60,6 @@ class Server:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            _CHILDREN.append(self.process)
             until(self._answers)
 
     def kill(self) -> None:
@@ -115,6 +112,7 @@ def server() -> Server:
     _stop_when_this_process_ends(folder)
     found = Server(folder)
     found.start()
+    atexit.register(found.kill)
     return found
 
 
@@ -164,6 +162,12 @@ def _stop_when_this_process_ends(folder: Path) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    _CHILDREN.append(watch)
     os.close(read_end)
     os.set_inheritable(write_end, False)  # and never closed but by the end of this process
+    atexit.register(_end, watch, write_end)
+
+
+def _end(watch: subprocess.Popen[bytes], write_end: int) -> None:
+    os.close(write_end)
+    with suppress(subprocess.TimeoutExpired):  # A forked child may hold it open.
+        watch.wait(1)
