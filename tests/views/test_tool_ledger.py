@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.storage.memory import Memory
@@ -17,17 +14,14 @@ from hansard.domain import events
 from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
 from hansard.domain.draft import Stamp, draft
 from hansard.domain.events import ContentRedacted, Event
-from hansard.domain.log import NewEvent, RecordedEvent
+from hansard.domain.log import NewEvent
 from hansard.domain.tools import ToolDefinition
 from hansard.projections.requests.tool_names import ANTHROPIC, name_for
-from hansard.projections.server_tools import Activity, activity
+from hansard.projections.server_tools import activity
 from hansard.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
 from tests.factories import OCCURRED_AT, TENANT, appending, prompt, tool_call
-from tests.views.histories import histories, pieces, server_tools
-from tests.views.row_stores import ROW_STORES, RowStore, everything, in_pieces
-
-RESPONSE = UUID(int=7)
-LINE = UUID(int=8)
+from tests.views.row_stores import RowStore, everything
+from tests.views.tool_events import LINE, RESPONSE, called, closed, gave, search_gave, searched
 
 
 class Book:
@@ -57,50 +51,6 @@ class Book:
 @pytest.fixture
 def book(rows: RowStore) -> Book:
     return Book(rows)
-
-
-def called(
-    call_id: str, *, line: UUID | None = None, response: UUID | None = None, **arguments: Any
-) -> Event:
-    content = ToolCall(id=call_id, name="look_up", arguments=arguments)
-    return events.ToolCallRecorded(
-        call_id=call_id, name="look_up", content=content, line=line, response=response
-    )
-
-
-def gave(call_id: str, text: str = "found", **members: Any) -> Event:
-    content = ToolResult(call_id=call_id, content=(Text(text=text),))
-    return events.ToolResultRecorded(call_id=call_id, content=content, **members)
-
-
-def closed(model: str | None = "claude-sonnet-5") -> Event:
-    return events.ResponseCompleted(
-        response=RESPONSE, api="anthropic-messages", model=model, envelope={}
-    )
-
-
-def searched(call_id: str, name: str = "web_search", **members: Any) -> Event:
-    value = {"type": "server_tool_use", "id": call_id, "name": name, "input": {"query": "fog"}}
-    return events.ServerToolCallRecorded(
-        response=RESPONSE,
-        index=0,
-        call_id=call_id,
-        name=name,
-        content=Native(api="anthropic-messages", value=value),
-        **members,
-    )
-
-
-def search_gave(call_id: str, title: str = "mist", **members: Any) -> Event:
-    page = {"type": "web_search_result", "url": "https://a.b", "title": title}
-    value = {"type": "web_search_tool_result", "tool_use_id": call_id, "content": [page]}
-    return events.ServerToolResultRecorded(
-        response=RESPONSE,
-        index=1,
-        call_id=call_id,
-        content=Native(api="anthropic-messages", value=value),
-        **members,
-    )
 
 
 def test_a_call_is_open_until_its_result_comes(book: Book) -> None:
@@ -305,97 +255,6 @@ def test_only_the_calls_that_are_asked_for_are_shown(book: Book) -> None:
     page = book.rows.page(TOOL_LEDGER, TENANT, limit=2)
     rest = book.rows.page(TOOL_LEDGER, TENANT, after={"position": page[-1]["position"]})
     assert [row["version"] for row in (*page, *rest)] == [3, 2, 1]
-
-
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RowStore]]:
-    opened = [open_(tmp_path_factory.mktemp(name)) for name, open_ in ROW_STORES.items()]
-    yield opened
-    for store in opened:
-        store.close()
-
-
-def ledger(rows: RowStore, steps: Sequence[Sequence[RecordedEvent]]) -> list[LedgerCall]:
-    """The calls of a log that is folded step by step, the latest first; nothing stays."""
-    for step in steps:
-        assert rows.step(TOOL_LEDGER, step) == []
-    shown = [ledger_call_of(row) for row in rows.page(TOOL_LEDGER, TENANT)]
-    for conversation_id in {event.conversation_id for step in steps for event in step}:
-        rows.forget(TOOL_LEDGER, conversation_id)
-    return shown
-
-
-declared = st.lists(st.sampled_from(["a/b", "c"]), unique=True, max_size=2).map(
-    lambda names: events.ToolsDeclared(
-        tools=tuple(ToolDefinition(name=name, input_schema={}) for name in names)
-    )
-)
-ids = st.sampled_from(["0", "1"])
-lines = st.sampled_from([None, None, LINE])
-responses = st.sampled_from([None, RESPONSE, UUID(int=9)])
-deeds = st.one_of(
-    st.builds(called, ids, line=lines, response=responses, q=st.integers(0, 1)),
-    st.builds(tool_call, ids, st.just(name_for("a/b", ANTHROPIC))),
-    st.builds(gave, ids, line=lines, call=st.integers(1, 9) | st.none()),
-    st.builds(searched, ids, st.sampled_from(["web_search", "web_fetch"]), line=lines),
-    st.builds(search_gave, ids, line=lines),
-    st.builds(ContentRedacted, version=st.integers(1, 9)),
-    st.just(closed()),
-    declared,
-)
-
-
-@settings(max_examples=60)
-@given(st.data())
-def test_however_calls_are_cut_into_steps_the_rows_are_the_same(
-    stores: Sequence[RowStore], data: st.DataObject
-) -> None:
-    log, conversation = Memory(), uuid4()
-    log.append([appending(conversation, *data.draw(st.lists(deeds, min_size=1, max_size=12)))])
-    check(stores, data, everything(log))
-
-
-@settings(max_examples=25)
-@given(st.data())
-def test_however_a_history_is_cut_into_steps_the_rows_are_the_same(
-    stores: Sequence[RowStore], data: st.DataObject
-) -> None:
-    check(stores, data, data.draw(histories()))
-
-
-def check(
-    stores: Sequence[RowStore], data: st.DataObject, history: Sequence[RecordedEvent]
-) -> None:
-    steps = in_pieces(history, data.draw(pieces(history)))
-    shown = [
-        ledger(rows, cut)
-        for rows in stores
-        for cut in ([history], steps, [[event] for event in history])
-    ]
-    assert all(one == shown[0] for one in shown)
-
-
-@settings(max_examples=60)
-@given(st.lists(server_tools(), min_size=1, max_size=8))
-def test_providers_tools_did_what_the_conversation_says_they_did(
-    stores: Sequence[RowStore], said: list[Event]
-) -> None:
-    log, conversation = Memory(), uuid4()
-    main = [event.model_copy(update={"line": None}) for event in said]
-    log.append([appending(conversation, *main)])
-    recorded = everything(log)
-    expected = activity((event.told() for event in recorded), lambda native: native)
-    for rows in stores:
-        shown = reversed(ledger(rows, [[event] for event in recorded]))
-        assert [(call.version, call.name, call.status) for call in shown] == [
-            (one.version, one.tool, status(one)) for one in expected
-        ]
-
-
-def status(done: Activity) -> str:
-    if not done.is_done:
-        return "open"
-    return "failed" if done.is_error else "done"
 
 
 def test_results_of_providers_tools_are_paired_as_the_conversation_says(book: Book) -> None:
