@@ -11,9 +11,9 @@ from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.adapters.storage.postgres_connections import QUERIES, Connections, conninfo
 from hansard.adapters.views.postgres_keeper import PostgresKeeper
 from hansard.projections.views.parking import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
-from hansard.projections.views.view import View
+from hansard.projections.views.view import Changes, Passage, View
 from tests.postgres_server import VERSIONS, server
-from tests.views.workers import Failing, Stepping, asked, folded, talk
+from tests.views.workers import Changed, Failing, Stepping, asked, folded, talk
 
 
 @pytest.fixture
@@ -189,6 +189,26 @@ def test_another_view_goes_on_while_a_strict_one_stands(
     positions = worker.builds.positions(feeds).values()
     reached = {feed.view.name: max(of[feed] for of in positions) for feed in feeds}
     assert reached == {"audit": 0, "other": 3}
+    worker.close()
+
+
+def test_a_value_that_the_database_refuses_parks_only_its_conversation(
+    url: str, log: Postgres
+) -> None:
+    bad, good = uuid4(), uuid4()
+
+    def spoil(passage: Passage, changes: Changes) -> Changes:
+        if passage.conversation_id != bad:
+            return changes
+        return Changes(
+            tuple({**row, "shard": 10**9 if row["version"] == 2 else 0} for row in changes.put)
+        )
+
+    talk(log, [bad, good], 3)
+    worker = _stepping(url, Changed(spoil))
+    worker.finish()
+    assert folded(url) == {good: [1, 2, 3], bad: [1]}
+    assert _parked(url) == [(bad, 2, 1, retry_after(1))]
     worker.close()
 
 

@@ -53,6 +53,23 @@ class Failing:
         return AUDIT.fold(passage, known)
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The view `audit`, but that what it makes of a passage goes through the test."""
+
+    change: Callable[[Passage, Changes], Changes]
+    strict: bool = False
+    revision: int = AUDIT.revision
+    name: str = "audit"
+    types: frozenset[str] = frozenset()
+
+    def wanted(self, passage: Passage) -> list[Row]:
+        return AUDIT.wanted(passage)
+
+    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+        return self.change(passage, AUDIT.fold(passage, known))
+
+
 def until(condition: Callable[[], bool], what: str = "it") -> None:
     """Wait for a condition; fail where it does not come."""
     deadline = time.monotonic() + PATIENCE

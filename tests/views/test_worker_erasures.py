@@ -1,0 +1,90 @@
+"""What is erased is in no view, whenever a worker may have read it; what is written is one fold."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from uuid import UUID, uuid4
+
+import pytest
+
+from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.projections.views.audit import AUDIT
+from hansard.projections.views.view import Changes, Passage
+from tests.factories import appending, prompt, started, tool_call
+from tests.postgres_server import VERSIONS, server
+from tests.views.workers import Changed, Stepping, asked, until
+
+TOOLS = "SELECT tool FROM hansard.view_audit WHERE conversation_id = %s ORDER BY version"
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    version = VERSIONS[-1]
+    database = server(version).create("log", migrate)
+    yield database
+    server(version).drop(database)
+
+
+@pytest.fixture
+def log(url: str) -> Iterator[Postgres]:
+    log = open_postgres(url)
+    yield log
+    log.close()
+
+
+def _calling(log: Postgres) -> UUID:
+    conversation = uuid4()
+    log.append([appending(conversation, started(), prompt(), tool_call("c1", "look_up"))])
+    return conversation
+
+
+def test_an_erasure_between_reading_and_committing_waits_and_takes_the_rows_back(
+    url: str, log: Postgres
+) -> None:
+    conversation = _calling(log)
+    forgetting = threading.Thread(target=log.forget, args=(conversation,))
+
+    def erase_meanwhile(_: Passage, changes: Changes) -> Changes:
+        forgetting.start()
+        waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        until(lambda: asked(url, waits) == [(1,)], "the erasure")
+        return changes
+
+    worker = Stepping(url, {"audit": Changed(erase_meanwhile)})
+    worker.claim()
+    worker.turn()
+    forgetting.join()
+    assert asked(url, TOOLS, conversation) == [(None,), (None,), (None,)]
+    worker.close()
+
+
+def test_an_erasure_before_a_batch_is_read_erased(url: str, log: Postgres) -> None:
+    conversation = _calling(log)
+    worker = Stepping(url, {"audit": AUDIT})
+    worker.claim()
+    log.forget(conversation)
+    worker.turn()
+    assert asked(url, TOOLS, conversation) == [(None,), (None,), (None,)]
+    worker.close()
+
+
+def test_an_erasure_does_not_hold_up_who_appends_while_it_waits_for_a_batch(
+    url: str, log: Postgres
+) -> None:
+    conversation, other = _calling(log), uuid4()
+    forgetting = threading.Thread(target=log.forget, args=(conversation,))
+
+    def append_meanwhile(_: Passage, changes: Changes) -> Changes:
+        forgetting.start()
+        waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        until(lambda: asked(url, waits) == [(1,)], "the erasure")
+        log.append([appending(other, prompt())])
+        return changes
+
+    worker = Stepping(url, {"audit": Changed(append_meanwhile)})
+    worker.claim()
+    worker.turn()
+    forgetting.join()
+    assert log.head(other).version == 1
+    worker.close()
