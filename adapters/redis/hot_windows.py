@@ -16,7 +16,7 @@ from uuid import UUID
 
 from hansard.adapters.asking import Asked, ask, recipe_of, sources_of
 from hansard.adapters.lineage import Stretch
-from hansard.adapters.redis.connection import Connection
+from hansard.adapters.redis.connection import Command, Connection
 from hansard.adapters.redis.kept_requests import FORMAT, read, written
 from hansard.adapters.redis.sealed import opened, seal
 from hansard.domain import jsontext
@@ -66,23 +66,20 @@ class HotWindows:
         recipe = recipe_of(options, version)
         key = window_key(self._backend.incarnation(), conversation_id)
         field = self._field(recipe)
-        answers = self._connection.ask(("HGET", key, field), ("HLEN", key))
+        answers = self._connection.ask(("HGET", key, field))
         if answers is None:
             return ask(self._backend, lineage(), options)
-        kept, held = answers
         erasures = self._backend.erasures()
-        request = self._opened(key, field, kept, erasures, options)
+        request = self._opened(key, field, answers[0], erasures, options)
         if request is not None:
             return Asked(request, recipe, sources_of(self._backend, lineage, options))
         stretches = lineage()
         asked = ask(self._backend, stretches, options)
         if all(stretch.conversation_id == conversation_id for stretch in stretches):
-            self._keep(key, field, asked.request, erasures, is_full=held >= MOST)
+            self._keep(key, field, asked.request, erasures)
         return asked
 
-    def _keep(
-        self, key: str, field: str, request: Request, erasures: int, *, is_full: bool
-    ) -> None:
+    def _keep(self, key: str, field: str, request: Request, erasures: int) -> None:
         try:
             value = _ERASURES.pack(erasures) + written(request)
         except MalformedJson:
@@ -90,8 +87,10 @@ class HotWindows:
         sealed = seal(self._backend.digest, f"{key} {field}", value)
         if len(sealed) > LARGEST:
             return
-        emptied = [("UNLINK", key)] if is_full else []
-        self._connection.ask(*emptied, ("HSET", key, field, sealed), ("EXPIRE", key, KEPT_SECONDS))
+        keep: list[Command] = [("HSET", key, field, sealed), ("EXPIRE", key, KEPT_SECONDS)]
+        answers = self._connection.ask(("HLEN", key), *keep)
+        if answers is not None and answers[0] >= MOST:
+            self._connection.ask(("UNLINK", key), *keep)
         # Who erased it meanwhile deleted what was kept before.
         if self._backend.erasures() != erasures:
             self._connection.ask(("UNLINK", key))
