@@ -25,6 +25,7 @@ from tests.bench import (
     peers,
     request,
     scaling,
+    view_growth,
     windowed,
 )
 from tests.bench.measure import Measure
@@ -39,7 +40,7 @@ _ROOT: Final = Path(__file__).parents[2]
 _NAMES: Final = (
     *("windowed", "request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
     *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists", "recorder"),
-    *("growth", "scaling", "import"),
+    *("growth.log", "growth.views", "scaling", "import"),
 )
 
 
@@ -93,7 +94,8 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "capturing": partial(_program, place, "capturing"),
         "own_lists": partial(_program, place, "own_lists"),
         "recorder": partial(_program, place, "recorder"),
-        "growth": partial(_lines, partial(growth.measures, place)),
+        "growth.log": partial(_lines, partial(growth.measures, place)),
+        "growth.views": partial(_lines, partial(view_growth.measures, place)),
         "scaling": partial(_lines, partial(scaling.measures, place)),
         "import": partial(_lines, partial(importing.measures, place)),
     }

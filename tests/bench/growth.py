@@ -33,7 +33,10 @@ _PARTS: Final = {
     "all": "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class "
     "WHERE relnamespace = 'hansard'::regnamespace AND relkind = 'r'",
 }
-_GROWING: Final = ("hansard.event", "hansard.conversation_head")
+_LEAVE_ALONE: Final = (
+    "SELECT format('ALTER TABLE %s SET (autovacuum_enabled = off)', oid::regclass) FROM pg_class "
+    "WHERE relnamespace = 'hansard'::regnamespace AND relkind = 'r'"
+)
 _WRITTEN: Final = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
 
 
@@ -55,18 +58,16 @@ def _wal(url: str, group: int, count: int) -> Iterator[Measure]:
     log = open_postgres(url)
     fill(log, _CONVERSATIONS, group=100)
     with psycopg.connect(url, autocommit=True) as connection:
-        # The write-ahead log is one for all databases: no VACUUM of its own time may write there.
-        for table in _GROWING:
-            connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)".encode())
-        start = _checkpoint(connection)
+        leave_alone(connection)
+        start = checkpointed(connection)
         fill(log, count, group=group)
-        appended = _number(connection, _WRITTEN) - start
-        start = _checkpoint(connection)
+        appended = wal_written(connection) - start
+        start = checkpointed(connection)
         connection.execute("VACUUM hansard.event")
-        vacuumed = _number(connection, _WRITTEN) - start
+        vacuumed = wal_written(connection) - start
     log.close()
-    yield _measure(f"growth.postgres.wal.{group}", appended / count, count)
-    yield _measure(f"growth.postgres.wal.{group}.vacuum", vacuumed / count, count)
+    yield measured(f"growth.postgres.wal.{group}", appended / count, count)
+    yield measured(f"growth.postgres.wal.{group}.vacuum", vacuumed / count, count)
 
 
 def _postgres(url: str, count: int) -> Iterator[Measure]:
@@ -75,35 +76,45 @@ def _postgres(url: str, count: int) -> Iterator[Measure]:
     log.close()
     with psycopg.connect(url, autocommit=True) as connection:
         for part, query in _PARTS.items():
-            taken = _number(connection, query)
-            yield _measure(f"growth.postgres.event.{part}", taken / count, count)
+            taken = number(connection, query)
+            yield measured(f"growth.postgres.event.{part}", taken / count, count)
 
 
 def _conversation(url: str, count: int) -> Measure:
     """Measure what conversations with keys take beside their events, each of which has one."""
     log = open_postgres(url)
-    for number in range(count):
-        log.open(TENANT, f"support/{number}")
+    for name in range(count):
+        log.open(TENANT, f"support/{name}")
     for appends in batches((appending(uuid4(), prompt()) for _ in range(count)), 100):
         log.append(appends)
     log.close()
     with psycopg.connect(url, autocommit=True) as connection:
-        everything, *events = (
-            _number(connection, _PARTS[it]) for it in ("all", "table", "indexes")
-        )
-    return _measure("growth.postgres.conversation", (everything - sum(events)) / count, count)
+        everything, *events = (number(connection, _PARTS[it]) for it in ("all", "table", "indexes"))
+    return measured("growth.postgres.conversation", (everything - sum(events)) / count, count)
 
 
 def _sqlite(path: Path, count: int) -> Measure:
     log = open_sqlite(path)
     fill(log, count, group=100)
     log.close()
-    return _measure("growth.sqlite.event", path.stat().st_size / count, count)
+    return measured("growth.sqlite.event", path.stat().st_size / count, count)
 
 
-def _checkpoint(connection: psycopg.Connection) -> int:
+def leave_alone(connection: psycopg.Connection) -> None:
+    """Let no VACUUM of its own time write to the write-ahead log amid a measure."""
+    for (statement,) in connection.execute(_LEAVE_ALONE.encode()).fetchall():
+        connection.execute(statement.encode())
+
+
+def checkpointed(connection: psycopg.Connection) -> int:
+    """Make a checkpoint, and return how many bytes the write-ahead log has after it."""
     connection.execute("CHECKPOINT")
-    return _number(connection, _WRITTEN)
+    return wal_written(connection)
+
+
+def wal_written(connection: psycopg.Connection) -> int:
+    """Return how many bytes the write-ahead log of the server ever had."""
+    return number(connection, _WRITTEN)
 
 
 def fill(log: Log, count: int, *, group: int) -> None:
@@ -117,11 +128,13 @@ def _appends() -> Iterator[Append]:
         yield appending(conversation, prompt(), tenant=TENANT)
 
 
-def _number(connection: psycopg.Connection, query: str) -> int:
+def number(connection: psycopg.Connection, query: str) -> int:
+    """Return the one number that a query finds."""
     row = connection.execute(query.encode()).fetchone()
     assert row is not None
     return int(row[0])
 
 
-def _measure(name: str, value: float, count: int) -> Measure:
-    return Measure(name, "bytes", Figures(_ONE_EVENT.format(count=count), "", [[value]]))
+def measured(name: str, value: float, count: int, what: str = _ONE_EVENT) -> Measure:
+    """Return the measure of bytes an event."""
+    return Measure(name, "bytes", Figures(what.format(count=count), "", [[value]]))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hansard.projections.views.registry import VIEWS
 from tests.bench.__main__ import main
 from tests.bench.growth import GROUPS
 
@@ -45,7 +46,7 @@ def test_the_import_brings_no_sdk(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_log_grows_by_more_than_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = lines_of(["growth"], capsys)
+    lines = lines_of(["growth.log"], capsys)
     for group in GROUPS:
         assert lines[f"growth.postgres.wal.{group}"]["ours"]["median"] > 1_024
     assert lines["growth.postgres.event.all"]["ours"]["median"] > 1_024
@@ -67,3 +68,10 @@ def test_callers_processes_shards_and_sizes_have_their_lines(
     lines = lines_of(["scaling"], capsys)
     assert {"scaling.callers.64", "scaling.processes.4", "scaling.shards.8"} <= lines.keys()
     assert lines["scaling.size.200"]["ours"]["median"] > 0
+
+
+def test_each_view_tells_what_it_grows_by(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(["growth.views"], capsys)
+    for view in VIEWS:
+        assert lines[f"growth.view.{view}"]["ours"]["median"] > 0
+        assert lines[f"growth.view.{view}.wal"]["ours"]["median"] > 0
