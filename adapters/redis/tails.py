@@ -60,12 +60,14 @@ class Tail:
             ("XREAD", "COUNT", _AT_ONCE, *wait, "STREAMS", key, f"{position}-0"),
             is_patient=waits,
         )
-        if answers is None:
+        mark, came = answers or (None, None)
+        # Without a relay nobody takes out what is erased by those who have no Redis.
+        if mark is None:
             return None
-        mark, came = answers
         entries = entries_in(self.digest, key, self.shard, came)
         following = list(takewhile(_follow(position), entries))
-        has_all = mark is not None and int(mark) <= position and not came
+        # A log that was set back is behind its readers, and has to tell them.
+        has_all = int(mark) == position and not came
         return following if following or has_all else None
 
 

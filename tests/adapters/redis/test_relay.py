@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from uuid import uuid4
+
 import pytest
 
 import hansard
 from hansard.adapters.redis import relay as relaying
 from hansard.adapters.redis.relay import Relay
+from hansard.adapters.redis.tails import mark_key
 from hansard.domain.log import Cursor
 from tests.adapters.redis.followers import Followers, relayed
 from tests.redis_server import until
@@ -69,3 +73,28 @@ def test_a_relay_outlives_a_log_that_cannot_be_read(
             until(lambda: "nothing is relayed" in caplog.text)
         own_log.say("one")
         until(lambda: own_log.ids() == [2])
+
+
+def test_a_log_of_another_incarnation_is_relayed_anew(
+    own_log: Followers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert own_log.relay.step()
+    own_log.say("one")
+    assert own_log.relay.step()
+    ends = [replace(end, incarnation=uuid4()) for end in own_log.backend.cursors()]
+    monkeypatch.setattr(own_log.backend, "cursors", lambda: ends)
+    assert own_log.relay.step()
+    assert own_log.ids() == []
+    assert own_log.beside.ask(("EXISTS", mark_key(ends[0].incarnation))) == [1]
+
+
+def test_a_log_that_was_set_back_is_relayed_anew(
+    own_log: Followers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert own_log.relay.step()
+    own_log.say("one")
+    assert own_log.relay.step()
+    ends = [replace(end, position=end.position - 1) for end in own_log.backend.cursors()]
+    monkeypatch.setattr(own_log.backend, "cursors", lambda: ends)
+    assert own_log.relay.step()
+    assert own_log.ids() == []

@@ -13,6 +13,7 @@ import hansard
 from hansard.adapters.redis import relay as relaying
 from hansard.adapters.redis.accelerator import Accelerator
 from hansard.adapters.redis.relay import Relay
+from hansard.adapters.redis.tails import mark_key
 from hansard.domain.log import RecordedEvent, Subscription
 from tests.adapters.redis.followers import Followers, relayed
 from tests.adapters.redis.stores import Reads
@@ -28,6 +29,7 @@ READERS = 50
 def test_an_event_comes_through_redis_as_the_log_has_it(
     followers: Followers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(relaying, "LEASE_MILLISECONDS", 60_000)
     assert followers.relay.step()
     followers.say("one", "two")
     assert followers.relay.step()
@@ -42,6 +44,8 @@ def test_an_event_comes_through_redis_as_the_log_has_it(
 def test_many_readers_of_one_tail_cost_the_log_no_read_each(
     own_log: Followers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(relaying, "LEASE_MILLISECONDS", 60_000)
+
     def heard(reader: Subscription) -> list[int]:
         return [event.position for event in islice(reader, 20)]
 
@@ -189,6 +193,19 @@ def test_what_is_forgotten_leaves_the_tail_and_reaches_readers_erased(
     Accelerator(followers.beside, followers.backend).forget(followers.conversation)
     assert followers.ids() == []
     with followers.follow() as reader:
+        assert next(reader).body is None
+
+
+def test_without_a_relay_nobody_reads_in_the_tail_what_may_be_forgotten(
+    own_log: Followers,
+) -> None:
+    assert own_log.relay.step()
+    own_log.say("a secret")
+    assert own_log.relay.step()
+    own_log.beside.ask(("DEL", mark_key(own_log.end.incarnation)))
+    own_log.backend.forget(own_log.conversation)
+    assert own_log.ids() == [2]
+    with own_log.follow() as reader:
         assert next(reader).body is None
 
 
