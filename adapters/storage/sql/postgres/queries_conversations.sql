@@ -35,9 +35,11 @@ USING jsonb_to_recordset($2::jsonb) AS k (conversation_id uuid)
 WHERE v.generation = $1 AND v.conversation_id = k.conversation_id
 
 -- name: conversations_sweep
--- Rows of a retired generation, $2 at most: it is done when none went.
+-- Rows of a retired generation, $2 at most: it is done when none went. The order is that of an index: a scan
+-- of the table would go over all those that went before.
 DELETE FROM hansard.view_conversations AS v WHERE v.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM hansard.view_conversations AS w WHERE w.generation = $1 LIMIT $2))
+    SELECT w.ctid FROM hansard.view_conversations AS w WHERE w.generation = $1
+    ORDER BY w.tenant, w.last_position LIMIT $2))
 
 -- name: conversations_page
 -- $1 generation, $2 tenant, $3 the filters and $4 the key after which it goes on, JSON objects, $5 limit.

@@ -1,7 +1,7 @@
 -- The view `conversations`.
 
 -- name: conversations_known
--- ?1 generation, ?2 the keys as a JSON array.
+-- ?1 generation, ?2 the keys as a JSON array. Without CROSS the generation's rows would be read first.
 SELECT json_object('tenant', tenant, 'conversation_id', v.conversation_id, 'shard', shard,
   'last_position', last_position, 'last_at', last_at, 'started_at', started_at,
   'version', version, 'key', v.key, 'title', title, 'title_version', title_version,
@@ -12,7 +12,7 @@ SELECT json_object('tenant', tenant, 'conversation_id', v.conversation_id, 'shar
   'interrupted', interrupted, 'failed', failed, 'input_tokens', input_tokens,
   'output_tokens', output_tokens, 'participants', json(participants),
   'providers', json(providers), 'models', json(models))
-FROM json_each(?2) AS k JOIN view_conversations AS v
+FROM json_each(?2) AS k CROSS JOIN view_conversations AS v
   ON generation = ?1 AND v.conversation_id = k.value ->> 'conversation_id';
 
 -- name: conversations_put
