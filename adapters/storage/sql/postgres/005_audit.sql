@@ -13,7 +13,7 @@ CREATE TABLE hansard.view_audit (
     api text,
     model text,
     tool text,
-    PRIMARY KEY (generation, conversation_id, version)
+    PRIMARY KEY (conversation_id, version, generation)
 );
 -- A tenant is in one shard, so its events are in order of position.
 CREATE INDEX view_audit_position ON hansard.view_audit (generation, tenant, position);

@@ -13,6 +13,6 @@ CREATE TABLE view_audit (
   api TEXT,
   model TEXT,
   tool TEXT,
-  PRIMARY KEY (generation, conversation_id, version)
+  PRIMARY KEY (conversation_id, version, generation)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX view_audit_position ON view_audit (generation, tenant, position);

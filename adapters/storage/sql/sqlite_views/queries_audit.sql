@@ -1,11 +1,11 @@
 -- The view `audit`; every view has these queries, named <view>_known and so on.
 
 -- name: audit_known
--- ?1 generation, ?2 the keys as a JSON array.
+-- ?1 generation, ?2 the keys as a JSON array. Without CROSS the generation's rows would be read first.
 SELECT json_object('tenant', tenant, 'conversation_id', v.conversation_id, 'version', v.version,
   'shard', shard, 'position', position, 'recorded_at', recorded_at, 'occurred_at', occurred_at,
   'actor', actor, 'type', v.type, 'api', api, 'model', model, 'tool', tool)
-FROM json_each(?2) AS k JOIN view_audit AS v ON generation = ?1
+FROM json_each(?2) AS k CROSS JOIN view_audit AS v ON generation = ?1
   AND v.conversation_id = k.value ->> 'conversation_id' AND v.version = k.value ->> 'version';
 
 -- name: audit_put
