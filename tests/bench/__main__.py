@@ -23,6 +23,7 @@ from tests.bench import (
     importing,
     insert,
     peers,
+    projecting,
     request,
     scaling,
     view_growth,
@@ -40,7 +41,7 @@ _ROOT: Final = Path(__file__).parents[2]
 _NAMES: Final = (
     *("windowed", "request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
     *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists", "recorder"),
-    *("growth.log", "growth.views", "scaling", "import"),
+    *("growth.log", "growth.views", "projecting", "scaling", "import"),
 )
 
 
@@ -96,6 +97,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "recorder": partial(_program, place, "recorder"),
         "growth.log": partial(_lines, partial(growth.measures, place)),
         "growth.views": partial(_lines, partial(view_growth.measures, place)),
+        "projecting": partial(_lines, partial(projecting.measures, place)),
         "scaling": partial(_lines, partial(scaling.measures, place)),
         "import": partial(_lines, partial(importing.measures, place)),
     }

@@ -75,3 +75,10 @@ def test_each_view_tells_what_it_grows_by(capsys: pytest.CaptureFixture[str]) ->
     for view in VIEWS:
         assert lines[f"growth.view.{view}"]["ours"]["median"] > 0
         assert lines[f"growth.view.{view}.wal"]["ours"]["median"] > 0
+
+
+def test_views_are_caught_up_seen_and_rebuilt(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(["projecting"], capsys)
+    assert lines["projecting.catch_up"]["ours"]["median"] > 0
+    assert lines["projecting.visible.p50"]["ours"]["median"] > 0
+    assert lines["projecting.rebuild.memory"]["ours"]["median"] > 0
