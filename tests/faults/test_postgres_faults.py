@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from hansard.adapters.storage.hints import NoHints
 from hansard.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
 from hansard.domain.errors import StorageUnavailable
 from hansard.domain.log import Duplicate, Recorded
@@ -196,7 +197,7 @@ def line(place: QuietPlace) -> Iterator[LossyLine]:
 
 
 def test_an_append_whose_answer_was_lost_is_recorded_once(line: LossyLine) -> None:
-    log = open_postgres(line.url)
+    log = open_postgres(line.url, new_hints=NoHints)
     conversation = uuid4()
     log.append([appending(conversation, raw_event())])
     lost = appending(conversation, raw_event(), raw_event(), expected_version=1)
