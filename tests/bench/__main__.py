@@ -26,6 +26,7 @@ from tests.bench import (
     projecting,
     request,
     scaling,
+    sharing,
     view_growth,
     windowed,
 )
@@ -41,7 +42,7 @@ _ROOT: Final = Path(__file__).parents[2]
 _NAMES: Final = (
     *("windowed", "request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
     *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists", "recorder"),
-    *("growth.log", "growth.views", "projecting", "scaling", "import"),
+    *("growth.log", "growth.views", "sharing", "projecting", "scaling", "import"),
 )
 
 
@@ -97,6 +98,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "recorder": partial(_program, place, "recorder"),
         "growth.log": partial(_lines, partial(growth.measures, place)),
         "growth.views": partial(_lines, partial(view_growth.measures, place)),
+        "sharing": partial(_lines, partial(sharing.measures, place)),
         "projecting": partial(_lines, partial(projecting.measures, place)),
         "scaling": partial(_lines, partial(scaling.measures, place)),
         "import": partial(_lines, partial(importing.measures, place)),

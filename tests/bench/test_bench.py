@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hansard.projections.views.registry import VIEWS
+from tests.bench import sharing
 from tests.bench.__main__ import main
 from tests.bench.growth import GROUPS
 
@@ -82,3 +83,13 @@ def test_views_are_caught_up_seen_and_rebuilt(capsys: pytest.CaptureFixture[str]
     assert lines["projecting.catch_up"]["ours"]["median"] > 0
     assert lines["projecting.visible.p50"]["ours"]["median"] > 0
     assert lines["projecting.rebuild.memory"]["ours"]["median"] > 0
+
+
+def test_one_worker_and_two_have_their_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "_ROUNDS", 1)
+    monkeypatch.setattr(sharing, "_CHOICES", {"audit": ("audit",)})
+    lines = lines_of(["sharing"], capsys)
+    assert lines["sharing.audit.1"]["ours"]["median"] > 0
+    assert lines["sharing.audit.2"]["ours"]["median"] > 0
