@@ -27,7 +27,7 @@ from hansard.domain.events import ResponseCompleted
 from hansard.projections.views.registry import VIEWS
 from hansard.projections.views.view import View
 from tests.bench import growth, stock_projection
-from tests.bench.measure import Aim, Figures, Measure
+from tests.bench.measure import Aim, Figures, Measure, Rounds
 from tests.bench.payload import batches, prompt, text
 from tests.bench.workspace import Workspace
 from tests.factories import TENANT, appending
@@ -58,7 +58,8 @@ def _catching_up(workspace: Workspace) -> Measure:
     url, peer_count = workspace.database(), min(count, _MOST_OF_THE_PEER)
     with closing(open_postgres(url)) as log:
         _answer(log, count)
-    ours, peers = [], []
+    ours: Rounds = []
+    peers: Rounds = []
     for _ in range(_ROUNDS):
         ours.append([_rate(url, count)])
         if workspace.peers:

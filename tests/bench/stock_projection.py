@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import UUID
 
 from eventsourcing.application import Application
+from eventsourcing.dispatch import singledispatchmethod
 from eventsourcing.domain import Aggregate, event
 from eventsourcing.persistence import Tracking
 from eventsourcing.postgres import PostgresTrackingRecorder
@@ -66,6 +67,7 @@ class Summing(Projection[Sums]):
 
     name = "summing"
 
+    @singledispatchmethod
     def process_event(self, domain_event: Any, tracking: Tracking) -> None:
         """Take an event."""
         if isinstance(domain_event, Talk.Answered):  # type: ignore[attr-defined]

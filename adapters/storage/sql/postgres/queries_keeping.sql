@@ -42,3 +42,10 @@ WITH due AS (
     WHERE p.view = $1 AND ($2::uuid IS NULL OR p.conversation_id = $2) RETURNING 1
 )
 SELECT count(*) FROM due
+
+-- name: view_reached
+-- $1 view, $2 tenant: the position that all parts of its shard have finished, in the build that is read.
+SELECT min(c.position) FROM hansard.checkpoint AS c
+JOIN hansard.generation AS g
+    ON g.view = c.view AND g.number = c.generation AND g.status = 'live'
+WHERE c.view = $1 AND c.shard = (SELECT t.shard FROM hansard.tenant AS t WHERE t.tenant = $2)
