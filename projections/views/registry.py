@@ -11,8 +11,9 @@ from hansard.projections.views.search import SEARCH
 from hansard.projections.views.tool_ledger import TOOL_LEDGER
 from hansard.projections.views.usage import USAGE
 from hansard.projections.views.view import View
+from hansard.projections.views.window import WINDOW
 
 VIEWS: Final[Mapping[str, View]] = {
-    view.name: view for view in (AUDIT, CONVERSATIONS, USAGE, SEARCH, TOOL_LEDGER)
+    view.name: view for view in (AUDIT, CONVERSATIONS, USAGE, SEARCH, TOOL_LEDGER, WINDOW)
 }
 """Each maintained view."""
