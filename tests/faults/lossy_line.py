@@ -67,11 +67,13 @@ class LossyLine:
         self._is_down = False
 
     def close(self) -> None:
+        """Hang up on everyone."""
         self._open = False
         self._thread.join()
 
     def _accept(self) -> None:
         threads: list[threading.Thread] = []
+        ends: list[socket.socket] = []
         while self._open:
             with suppress(TimeoutError):
                 client, _ = self._listener.accept()
@@ -79,10 +81,14 @@ class LossyLine:
                     client.close()
                     continue
                 server = self._connected()
+                ends += (client, server)
                 for args in ((client, server, Way.OUT), (server, client, Way.BACK)):
                     threads.append(threading.Thread(target=self._forward, args=args, daemon=True))
                     threads[-1].start()
         self._listener.close()
+        for end in ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
         for thread in threads:
             thread.join()
 
