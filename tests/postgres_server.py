@@ -36,7 +36,7 @@ VERSIONS: Final[tuple[str, ...]] = ("given",) if GIVEN else ("16", "18")
 
 # Durable as in production, for that is what is tested; small, for several run at once.
 _SETTINGS = """
-max_connections = 200
+max_connections = 300
 shared_buffers = 32MB
 min_wal_size = 32MB
 max_wal_size = 256MB

@@ -1,58 +1,139 @@
-"""Sixteen processes with one caller each, beside the `eventsourcing` library's stock recorder.
+"""Many callers at once, beside the `eventsourcing` library's stock recorder and the bare function.
 
-All processes of both sides are alive from the first round to the last; in each, one side works.
+Either many processes of one caller each, or a few processes of many: threads, and coroutines. All
+processes of the sides that are compared are alive from the first round to the last; in each round
+one side works at a time.
 """
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from time import perf_counter
-from typing import Final
+from typing import Final, Protocol
 from uuid import uuid4
 
+import psycopg
+from psycopg import RawCursor
+
 import hansard
+from hansard.adapters.storage.postgres import open_postgres
+from hansard.adapters.storage.postgres_batch import (
+    Requests,
+    RequestsDumper,
+    packed,
+    parameters_of,
+)
+from hansard.adapters.storage.postgres_connections import QUERIES
+from hansard.domain.log import Append
 from tests.bench import peers
 from tests.bench.measure import Aim, Figures, Measure
 from tests.bench.pairings import GUARANTEES
 from tests.bench.payload import prompt, text
 from tests.bench.workspace import Workspace
+from tests.factories import TENANT, drafted
 
 _ROUNDS: Final = 3
-_AIM: Final = Aim(2, "at least")
+_PROCESSES: Final = 4
+_BARE_A_SECOND: Final = 8_000
+"""How many events a process packs beforehand for each second: more than it gets rid of."""
 
-Caller = Callable[[], Callable[[], object]]
-"""Connects and returns what is to be called again and again."""
+
+_USUAL_CONNECTIONS: Final = 5
+"""Those of the library's pool; one caller uses one, and many processes would not have that many."""
+
+
+class Load(Protocol):
+    """What one process does: its callers, ready to call."""
+
+    def prepare(self, seconds: float) -> None:
+        """Make ready what is not to be timed."""
+        ...
+
+    def rate(self, seconds: float) -> float:
+        """Return how many appends a second its callers made, over so many seconds."""
+        ...
+
+
+Call = Callable[[], object]
+Caller = Callable[[], Load]
+"""Connects, and returns the load."""
 
 
 def measures(workspace: Workspace) -> Iterator[Measure]:
     """Yield how many appends a second all callers make together, one message a call."""
+    for processes in workspace.scale.callers:
+        yield from _one_each(workspace, processes)
+    yield from _shared(workspace, min(_PROCESSES, workspace.scale.callers[0]))
+
+
+def _one_each(workspace: Workspace, processes: int) -> Iterator[Measure]:
+    callers: list[Caller] = [partial(Threads, _new_store(workspace), 1)]
+    if workspace.peers:
+        callers.append(partial(Stock, _new_table(workspace), 1))
+    ours, *others = _in_turn(workspace, callers, processes)
+    what = f"{processes} processes, Talk.append of one message a call"
+    stock = f"{processes} processes, the library's recorder, one StoredEvent a call"
+    yield _measure(
+        f"callers.postgres.{processes}", (what, ours), (stock, others), Aim(2, "at least")
+    )
+
+
+def _shared(workspace: Workspace, processes: int) -> Iterator[Measure]:
+    each = workspace.scale.callers[0]
+    callers: list[Caller] = [
+        partial(Coroutines, _new_store(workspace), each),
+        partial(Threads, _new_store(workspace), each),
+        partial(Bare, _new_store(workspace), each),
+    ]
+    if workspace.peers:
+        callers.append(partial(Stock, _new_table(workspace), each))
+    awaited, threads, bare, *stock = _in_turn(workspace, callers, processes)
+    crowd = f"{processes} processes of {each}"
+    by_coroutines = (f"{crowd} coroutines, Talk.append_async of one message a call", awaited)
+    by_threads = (f"{crowd} threads, Talk.append of one message a call", threads)
+    by_stock = (f"{crowd} threads, the library's recorder, one StoredEvent a call", stock)
+    by_bare = (f"{processes} processes, psycopg, hansard.append of {each} packed events", [bare])
+    name = f"callers.postgres.{processes}x{each}"
+    yield _measure(f"{name}.async", by_coroutines, by_stock, Aim(8, "at least"))
+    yield _measure(f"{name}.threads", by_threads, by_stock, Aim(5, "at least"))
+    yield _measure(f"{name}.bare", by_coroutines, by_bare, Aim(0.7, "at least"))
+
+
+def _measure(
+    name: str,
+    ours: tuple[str, list[list[float]]],
+    peer: tuple[str, list[list[list[float]]]],
+    aim: Aim,
+) -> Measure:
+    promise = GUARANTEES["postgres"]
+    what, shown = peer
+    beside = Figures(what, promise, shown[0]) if shown else None
+    return Measure(
+        name, "appends/s", Figures(ours[0], promise, ours[1]), beside, aim if beside else None
+    )
+
+
+def _in_turn(
+    workspace: Workspace, callers: list[Caller], processes: int
+) -> list[list[list[float]]]:
+    """Return the rates of each side, by round."""
     with ExitStack() as stack:
-        sides = [_start(stack, partial(_ours, _new_store(workspace)), workspace.scale.callers)]
-        if workspace.peers:
-            recorder = partial(_stock, _new_table(workspace))
-            sides.append(_start(stack, recorder, workspace.scale.callers))
-        workspace.say(f"{workspace.scale.callers} processes a side, in turn")
+        sides = [_start(stack, caller, processes) for caller in callers]
+        workspace.say(f"{processes} processes a side, in turn")
         rates: list[list[list[float]]] = [[] for _ in sides]
         for number in range(_ROUNDS):
             order = list(zip(sides, rates, strict=True))
             for side, shown in order if number % 2 == 0 else reversed(order):
                 shown.append([side.rate(workspace.scale.seconds)])
-    ours, *others = rates
-    what = f"{workspace.scale.callers} processes, Talk.append of one message a call"
-    stock = f"{workspace.scale.callers} processes, the library's recorder, one StoredEvent a call"
-    peer = Figures(stock, GUARANTEES["postgres"], others[0]) if others else None
-    yield Measure(
-        f"callers.postgres.{workspace.scale.callers}",
-        "appends/s",
-        Figures(what, GUARANTEES["postgres"], ours),
-        peer,
-        None if peer is None else _AIM,
-    )
+        return rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +144,10 @@ class Side:
 
     def rate(self, seconds: float) -> float:
         """Return how many calls a second they make together, over so many seconds."""
-        for pipe in self.pipes:
-            pipe.send(seconds)
-        rates: list[float] = [pipe.recv() for pipe in self.pipes]
+        for _ in ("prepare", "work"):
+            for pipe in self.pipes:
+                pipe.send(seconds)
+            rates: list[float] = [pipe.recv() for pipe in self.pipes]
         return sum(rates)
 
 
@@ -86,14 +168,119 @@ def _start(stack: ExitStack, caller: Caller, processes: int) -> Side:
 
 
 def _work(caller: Caller, pipe: Connection) -> None:
-    call = caller()
-    call()
+    load = caller()
+    load.prepare(0.1)
+    load.rate(0.1)
     pipe.send("ready")
     while (seconds := pipe.recv()) is not None:
-        pipe.send(_calls_a_second(call, seconds))
+        load.prepare(seconds)
+        pipe.send(0.0)
+        pipe.send(load.rate(pipe.recv()))
 
 
-def _calls_a_second(call: Callable[[], object], seconds: float) -> float:
+class Threads:
+    """Threads that append to a conversation each."""
+
+    def __init__(self, url: str, count: int) -> None:
+        store = hansard.connect(url)
+        talks = [store.conversation(str(uuid4())) for _ in range(count)]
+        self._calls: list[Call] = [partial(_say, talk.append) for talk in talks]
+
+    def prepare(self, seconds: float) -> None:
+        """Nothing: what is said is made as it is said."""
+
+    def rate(self, seconds: float) -> float:
+        return _rate_of_threads(self._calls, seconds)
+
+
+class Stock:
+    """Threads that record events of an aggregate each with the library's recorder."""
+
+    def __init__(self, url: str, count: int) -> None:
+        recorder = peers.stock_recorder(url, connections=min(count, _USUAL_CONNECTIONS))
+        self._calls = [_stock_caller(recorder) for _ in range(count)]
+
+    def prepare(self, seconds: float) -> None:
+        """Nothing: what is said is made as it is said."""
+
+    def rate(self, seconds: float) -> float:
+        return _rate_of_threads(self._calls, seconds)
+
+
+class Coroutines:
+    """Coroutines of one event loop that append to a conversation each."""
+
+    def __init__(self, url: str, count: int) -> None:
+        store = hansard.connect(url)
+        self._talks = [store.conversation(str(uuid4())) for _ in range(count)]
+        self._loop = asyncio.Runner()
+
+    def prepare(self, seconds: float) -> None:
+        """Nothing: what is said is made as it is said."""
+
+    def rate(self, seconds: float) -> float:
+        return self._loop.run(self._together(seconds))
+
+    async def _together(self, seconds: float) -> float:
+        began = perf_counter()
+        counts = await asyncio.gather(
+            *(self._append(talk, began + seconds) for talk in self._talks)
+        )
+        return sum(counts) / (perf_counter() - began)
+
+    async def _append(self, talk: hansard.Talk, until: float) -> int:
+        calls = 0
+        while perf_counter() < until:
+            await talk.append_async(prompt())
+            calls += 1
+        return calls
+
+
+class Bare:
+    """The append function, driven by psycopg with batches that were packed beforehand."""
+
+    def __init__(self, url: str, count: int) -> None:
+        self._connection = psycopg.connect(
+            url, autocommit=True, cursor_factory=RawCursor, prepare_threshold=0
+        )
+        self._connection.adapters.register_dumper(Requests, RequestsDumper)
+        self._conversations = [uuid4() for _ in range(count)]
+        self._digest = open_postgres(url).digest
+        self._batches: list[tuple[Requests]] = []
+
+    def prepare(self, seconds: float) -> None:
+        count = int(seconds * _BARE_A_SECOND) // len(self._conversations)
+        self._batches = [parameters_of(self._batch()) for _ in range(count)]
+
+    def _batch(self) -> list[bytes]:
+        appends = [
+            Append(TENANT, conversation, (drafted(prompt(), conversation),))
+            for conversation in self._conversations
+        ]
+        return packed(appends, self._digest)
+
+    def rate(self, seconds: float) -> float:
+        append, done = QUERIES["append"], 0
+        began = perf_counter()
+        for batch in self._batches:
+            self._connection.execute(append, batch, binary=True).fetchall()
+            done += len(self._conversations)
+            if perf_counter() - began >= seconds:
+                break
+        return done / (perf_counter() - began)
+
+
+def _rate_of_threads(calls: list[Call], seconds: float) -> float:
+    if len(calls) == 1:
+        return _calls_a_second(calls[0], seconds, threading.Barrier(1))
+    together = threading.Barrier(len(calls))
+    with ThreadPoolExecutor(len(calls)) as pool:
+        rates = [pool.submit(_calls_a_second, call, seconds, together) for call in calls]
+        return sum(rate.result() for rate in rates)
+
+
+def _calls_a_second(call: Call, seconds: float, together: threading.Barrier) -> float:
+    together.wait()
     began = perf_counter()
     calls = 0
     while (spent := perf_counter() - began) < seconds:
@@ -102,13 +289,11 @@ def _calls_a_second(call: Callable[[], object], seconds: float) -> float:
     return calls / spent
 
 
-def _ours(url: str) -> Callable[[], object]:
-    talk = hansard.connect(url).conversation(str(uuid4()))
-    return lambda: talk.append(prompt())
+def _say(append: Callable[..., object]) -> None:
+    append(prompt())
 
 
-def _stock(url: str) -> Callable[[], object]:
-    recorder = peers.stock_recorder(url)
+def _stock_caller(recorder: peers.StockRecorder) -> Call:
     originator, versions = uuid4(), iter(range(1, 1 << 62))
 
     def insert() -> None:

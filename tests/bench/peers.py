@@ -145,8 +145,8 @@ class Thread:
         self._config = self._saver.put(self._config, checkpoint, metadata, {"messages": version})
 
 
-def stock_recorder(url: str) -> StockRecorder:
-    """Return the `eventsourcing` library's PostgreSQL recorder, as it comes."""
+def stock_recorder(url: str, connections: int = 5) -> StockRecorder:
+    """Return the `eventsourcing` library's PostgreSQL recorder, as it comes; 5 is its pool."""
     library = import_module("eventsourcing.postgres")
     parts = urlsplit(url)
     host = parse_qs(parts.query).get("host", [parts.hostname or ""])[0]
@@ -156,6 +156,7 @@ def stock_recorder(url: str) -> StockRecorder:
         port=parts.port or 5432,
         user=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
+        pool_size=connections,
     )
     return cast(StockRecorder, library.PostgresApplicationRecorder(datastore))
 

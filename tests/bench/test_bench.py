@@ -37,7 +37,8 @@ def test_callers_in_processes_of_their_own_are_counted_together(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = lines_of(["callers", "insert"], capsys)
-    assert lines["callers.postgres.2"]["ours"]["median"] > 0
+    for name in ("2", "2x2.async", "2x2.threads", "2x2.bare"):
+        assert lines[f"callers.postgres.{name}"]["ours"]["median"] > 0
     assert lines["insert.postgres"]["peer"]["median"] > 0
 
 
