@@ -10,6 +10,8 @@ from hansard.adapters.cli import (
     looking_commands,
     model_commands,
     tool_commands,
+    view_commands,
+    view_keeping_commands,
     worker_command,
 )
 from hansard.adapters.cli.options import (
@@ -83,4 +85,15 @@ app.command()(keeping_commands.sweep)
 app.command()(keeping_commands.export)
 app.command(name="import")(keeping_commands.import_)
 app.command()(keeping_commands.migrate)
+app.command()(view_commands.overview)
+app.command()(view_commands.search)
+app.command()(view_commands.audit)
+app.command()(view_commands.calls)
+app.command()(view_commands.usage)
+app.command()(view_keeping_commands.views)
+app.command()(view_keeping_commands.parked)
+app.command()(view_keeping_commands.rebuild)
+app.command()(view_keeping_commands.pause)
+app.command()(view_keeping_commands.resume)
+app.command()(view_keeping_commands.retry)
 app.command()(worker_command.worker)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, get_args
 from uuid import UUID
 
 from hansard.adapters.arguments import text_given, text_if_given
@@ -13,12 +13,19 @@ from hansard.adapters.views.filters import days, given, limit_given, times
 from hansard.adapters.views.keeping import Keeper
 from hansard.adapters.views.page_cursor import cursor_of, key_in
 from hansard.adapters.views.pages import Asked, Found, Pages
-from hansard.domain.errors import ConversationNotFound
+from hansard.domain.errors import ConversationNotFound, InvalidInput
 from hansard.domain.log import Backend
 from hansard.projections.views.audit import AUDIT, Deed, deed
 from hansard.projections.views.conversations import CONVERSATIONS, Overview, overview
 from hansard.projections.views.search import SEARCH, Hit, hit_of
 from hansard.projections.views.search_query import parse_query
+from hansard.projections.views.tool_ledger import (
+    TOOL_LEDGER,
+    Kind,
+    LedgerCall,
+    Status,
+    ledger_call_of,
+)
 from hansard.projections.views.usage import USAGE, ModelUsage, model_usage
 from hansard.projections.views.view import Row, View
 
@@ -62,6 +69,7 @@ class _Shape(Generic[EntryT]):
 _AUDIT: Final = _Shape(AUDIT, deed, ("position",))
 _CONVERSATIONS: Final = _Shape(CONVERSATIONS, overview, ("last_position",))
 _USAGE: Final = _Shape(USAGE, model_usage, ("day", "api", "model"))
+_CALLS: Final = _Shape(TOOL_LEDGER, ledger_call_of, ("position",))
 _SEARCH: Final = _Shape(SEARCH, hit_of, ("position",))
 
 
@@ -116,6 +124,34 @@ class Views:
             **times(since, until),
         }
         return self._page(_CONVERSATIONS, filters, limit, after)
+
+    def tool_calls(
+        self,
+        *,
+        conversation: str | UUID | None = None,
+        name: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        arguments_digest: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[LedgerCall]:
+        """Return the calls of tools, of the caller's and of those that providers run; the latest first.
+
+        `kind` is "tool" or "server tool"; `status` how the call stands; `arguments_digest` finds who
+        called the same with the same.
+        """
+        filters: Row = {
+            "conversation_id": self._id(conversation),
+            "name": text_if_given("name", name),
+            "kind": _one_of("kind", kind, get_args(Kind)),
+            "status": _one_of("status", status, get_args(Status)),
+            "arguments_digest": text_if_given("arguments_digest", arguments_digest),
+            **times(since, until),
+        }
+        return self._page(_CALLS, filters, limit, after)
 
     def search(
         self,
@@ -235,6 +271,12 @@ def _of(
 ) -> Page[EntryT]:
     entries = tuple(map(shape.entry, rows))
     return Page(entries, after, found.position, found.behind, found.parked, found.stopped)
+
+
+def _one_of(what: str, name: str | None, known: tuple[str, ...]) -> str | None:
+    if name is not None and name not in known:
+        raise InvalidInput(f"{what} is one of {', '.join(known)}")
+    return name
 
 
 def _of_models(api: str | None, model: str | None, since: object, until: object) -> Row:

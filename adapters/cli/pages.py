@@ -1,0 +1,205 @@
+"""How pages of views look: drawn as a table, plain between tabs, or as one JSON document."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
+from uuid import UUID
+
+from hansard.adapters.cli import output
+from hansard.adapters.cli.naming import key_of
+from hansard.adapters.cli.quantities import ago, counted
+from hansard.adapters.store import Store
+from hansard.adapters.views.reading import Page
+from hansard.domain.header import timestamp
+from hansard.domain.jsontext import JsonObject
+
+EntryT = TypeVar("EntryT")
+Cell = str | int | None
+
+_ID: Final = "conversation_id"
+_DRAWN: Final = 120
+"""How many characters of a text are drawn."""
+
+
+class Kind(Enum):
+    """What a column holds, which says how it is shown."""
+
+    WORD = "word"
+    """A short word, never broken."""
+    NAME = "name"
+    """A name, broken where the terminal is narrow."""
+    COUNT = "count"
+    """A number, at the right."""
+    TIME = "time"
+    """Microseconds since 1970-01-01 UTC: drawn as how long ago that was, else in full."""
+    TEXT = "text"
+    """What was said: drawn up to so many characters, else in full."""
+
+
+class Column(NamedTuple):
+    """A column of a table; an `is_extra` one is not drawn where the terminal is narrow."""
+
+    heading: str
+    kind: Kind = Kind.WORD
+    is_extra: bool = False
+
+
+_BROAD: Final = 100
+"""Characters of a line from which on a terminal is not narrow."""
+
+_LEAST: Final = {Kind.NAME: 8, Kind.TEXT: 12}
+"""The fewest characters of a line of a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[EntryT]):
+    """How entries of a view are listed; `cells` are given an entry and its conversation's name.
+
+    `more` are members of its JSON that the entry itself has not.
+    """
+
+    columns: Sequence[Column]
+    cells: Callable[[EntryT, str], Sequence[Cell]]
+    more: Callable[[EntryT], JsonObject] = lambda _: {}
+
+
+class Names:
+    """What conversations are called: their keys, each asked for once; else their ids."""
+
+    def __init__(self, store: Store) -> None:
+        """Ask a store."""
+        self._store = store
+        self._keys: dict[UUID, str | None] = {}
+
+    def key(self, conversation_id: UUID) -> str | None:
+        """Return the key of a conversation; None once it was forgotten."""
+        if conversation_id not in self._keys:
+            self._keys[conversation_id] = key_of(self._store.backend, conversation_id)
+        return self._keys[conversation_id]
+
+    def of(self, entry: object) -> str:
+        """Return the name of the conversation that an entry is of; nothing where it is of none."""
+        conversation_id: UUID | None = getattr(entry, _ID, None)
+        if conversation_id is None:
+            return ""
+        return self.key(conversation_id) or str(conversation_id)
+
+
+def show(store: Store, listing: Listing[EntryT], page: Page[EntryT], *, as_json: bool) -> None:
+    """Show a page, and say on standard error what it is not: all, or up to date."""
+    names = Names(store)
+    if as_json:
+        output.json_line(_document(page, listing, names))
+        return
+    show_rows(listing.columns, [listing.cells(entry, names.of(entry)) for entry in page])
+    _say_what_it_is_not(store, page)
+
+
+def show_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
+    """Draw a table on a terminal, else write a line a row."""
+    if output.is_drawn():
+        _draw(columns, rows)
+        return
+    for row in rows:
+        output.plain(*map(_plain, columns, row))
+
+
+def _draw(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        return
+    console, now = output.console(), time.time_ns() // 1000
+    drawn = [at for at, of in enumerate(columns) if console.width >= _BROAD or not of.is_extra]
+    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    for column in (columns[at] for at in drawn):
+        table.add_column(
+            column.heading,
+            justify="right" if column.kind in (Kind.COUNT, Kind.TIME) else "left",
+            no_wrap=column.kind not in (Kind.NAME, Kind.TEXT),
+            overflow="fold",
+            min_width=_LEAST.get(column.kind),
+        )
+    for row in rows:
+        table.add_row(*(Text(_drawn(columns[at], row[at], now)) for at in drawn))
+    console.print(table)
+
+
+def told_of(entry: Any, names: Names) -> dict[str, Any]:
+    """Return an entry as JSON: times as text, ids as text, and the key of its conversation."""
+    told: dict[str, Any] = {}
+    for member in fields(entry):
+        value = getattr(entry, member.name)
+        if member.name == _ID:
+            told = {"key": names.key(value), "conversation": str(value), **told}
+        elif member.name.endswith("_at") and value is not None:
+            told[member.name] = timestamp(value)
+        elif member.name != "key":
+            told[member.name] = _json(value)
+    return told
+
+
+def _document(page: Page[EntryT], listing: Listing[EntryT], names: Names) -> dict[str, Any]:
+    return {
+        "entries": [told_of(entry, names) | listing.more(entry) for entry in page],
+        "after": page.after,
+        "position": page.position,
+        "behind": page.behind,
+        "parked": page.parked,
+        "stopped": page.stopped,
+    }
+
+
+def _say_what_it_is_not(store: Store, page: Page[Any]) -> None:
+    if not len(page):
+        output.told("nothing is there that this asks for")
+    if page.stopped is not None:
+        output.told(f"the view stands still: {page.stopped}")
+    elif page.behind:
+        output.told(f"{counted(page.behind, 'event')} not folded yet: {_advice(store)}")
+    if page.parked:
+        output.told(f"{counted(page.parked, 'conversation')} missing in part: see `hansard parked`")
+    if page.after is not None:
+        output.told(f"there is more: --after {page.after}")
+
+
+def _advice(store: Store) -> str:
+    if store.url.startswith("postgres"):
+        return "`hansard worker` folds them"
+    return "ask again"
+
+
+def _drawn(column: Column, cell: Cell, now: int) -> str:
+    match cell:
+        case None:
+            return ""
+        case int():
+            return ago(cell, now) if column.kind is Kind.TIME else f"{cell:,}"
+        case str() if column.kind is Kind.TEXT and len(cell) > _DRAWN:
+            return output.flat(cell[:_DRAWN]) + "\u2026"
+        case str():
+            return output.flat(cell)
+
+
+def _plain(column: Column, cell: Cell) -> Cell:
+    return timestamp(cell) if column.kind is Kind.TIME and isinstance(cell, int) else cell
+
+
+def _json(value: Any) -> Any:
+    match value:
+        case UUID() | Decimal():
+            return str(value)
+        case date():
+            return value.isoformat()
+        case tuple():
+            return [*cast("tuple[Any, ...]", value)]
+        case _:
+            return value

@@ -1,0 +1,130 @@
+"""How views stand, what is parked in them, and how a rebuild goes on: what the commands show."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from hansard.adapters.cli import output
+from hansard.adapters.cli.naming import named
+from hansard.adapters.cli.pages import Cell, Column, Kind, Names, show_rows, told_of
+from hansard.adapters.cli.quantities import counted
+from hansard.adapters.store import Store
+from hansard.adapters.views.keeping import Keeper, Parked, Progress, Standing
+from hansard.domain.header import timestamp
+
+_STANDING: Final = (
+    *(Column("view"), Column("generation", Kind.COUNT), Column("position", Kind.COUNT)),
+    *(Column("behind", Kind.COUNT), Column("parked", Kind.COUNT), Column("state", Kind.NAME)),
+)
+_PARKED: Final = (
+    *(Column("view"), Column("conversation", Kind.NAME), Column("version", Kind.COUNT)),
+    *(Column("type"), Column("attempts", Kind.COUNT), Column("tried again")),
+    Column("error", Kind.NAME),
+)
+
+
+def status(store: Store, *, as_json: bool) -> None:
+    """Show how each view stands."""
+    standings = store.views.keeper.status()
+    if as_json:
+        for standing in standings:
+            output.json_line(_standing_document(standing))
+    else:
+        show_rows(_STANDING, [_standing(standing) for standing in standings])
+
+
+def parked(store: Store, view: str | None, *, as_json: bool) -> None:
+    """Show the events that views could not fold."""
+    names = Names(store)
+    waiting = [event for event in store.views.keeper.parked(view) if event.tenant == store.tenant]
+    if as_json:
+        for event in waiting:
+            output.json_line(told_of(event, names))
+    else:
+        show_rows(_PARKED, [_parked(event, names) for event in waiting])
+        if not waiting:
+            output.told("nothing is parked")
+
+
+def changed(view: str, done: str, *, as_json: bool) -> None:
+    """Say what was done to a view."""
+    if as_json:
+        output.json_line({"view": view, "done": done})
+    else:
+        sys.stdout.write(f"{view}: {done}.\n")
+
+
+def retried(store: Store, view: str, conversation: str | None, *, as_json: bool) -> None:
+    """Have parked events tried again, and say how many."""
+    which = None if conversation is None else named(store, conversation).conversation_id
+    count = store.views.keeper.retry(view, which)
+    if as_json:
+        output.json_line({"view": view, "retried": count})
+    else:
+        sys.stdout.write(f"{counted(count, 'parked conversation')} of {view} tried again.\n")
+
+
+def rebuilt(keeper: Keeper, view: str, *, as_json: bool) -> None:
+    """Rebuild a view, with a bar on a terminal."""
+    if not as_json and output.is_drawn():
+        _rebuild_drawn(keeper, view)
+    else:
+        keeper.rebuild(view)
+    changed(view, "rebuilt", as_json=as_json)
+
+
+def _rebuild_drawn(keeper: Keeper, view: str) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn(view), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=output.console()) as bars:
+        bar = bars.add_task(view, total=None)
+
+        def told(done: int, of: int) -> None:
+            bars.update(bar, completed=done, total=of)
+
+        progress: Progress = told
+        keeper.rebuild(view, progress)
+
+
+def _standing(standing: Standing) -> tuple[Cell, ...]:
+    counts = (standing.generation, standing.position, standing.behind, standing.parked)
+    return standing.view, *counts, _state(standing)
+
+
+def _state(standing: Standing) -> str:
+    """Return what is to be known of a view in a few words."""
+    said: list[str] = []
+    if standing.generation is None:
+        said.append("not begun: nobody has read it, or no worker runs")
+    if standing.paused:
+        said.append("paused")
+    if standing.stopped is not None:
+        said.append(f"stopped: {standing.stopped}")
+    if standing.built is not None:
+        said.append(f"rebuilding, {standing.built:,} of {standing.events:,}")
+    return "; ".join(said)
+
+
+def _standing_document(standing: Standing) -> dict[str, Any]:
+    return {
+        "view": standing.view,
+        "generation": standing.generation,
+        "revision": standing.revision,
+        "position": standing.position,
+        "events": standing.events,
+        "behind": standing.behind,
+        "parked": standing.parked,
+        "paused": standing.paused,
+        "stopped": standing.stopped,
+        "building": standing.building,
+        "built": standing.built,
+    }
+
+
+def _parked(event: Parked, names: Names) -> tuple[Cell, ...]:
+    due = "when asked" if event.retry_at is None else timestamp(event.retry_at)
+    told = (event.attempts, due, event.error)
+    return event.view, names.of(event), event.version, event.type, *told

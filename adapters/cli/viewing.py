@@ -1,0 +1,137 @@
+"""What the commands that read views show: which columns, of which page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hansard.adapters.cli.pages import Cell, Column, Kind, Listing, show
+from hansard.adapters.store import Store
+from hansard.adapters.views.reading import Page, Views
+from hansard.projections.views.audit import Deed
+from hansard.projections.views.conversations import Overview
+from hansard.projections.views.prices import Prices, cost_of
+from hansard.projections.views.search import Hit
+from hansard.projections.views.tool_ledger import LedgerCall
+from hansard.projections.views.usage import ModelUsage
+
+_ACTOR_DIGITS: Final = 8
+
+
+def shown(
+    store: Store,
+    listing: Listing[Any],
+    ask: Callable[[Views], Page[Any]],
+    *,
+    as_json: bool,
+) -> None:
+    """Show the page that is asked for."""
+    show(store, listing, ask(store.views), as_json=as_json)
+
+
+def _overview(entry: Overview, _: str) -> tuple[Cell, ...]:
+    return (
+        entry.key or str(entry.conversation_id),
+        entry.title,
+        entry.exchanges,
+        entry.tool_calls + entry.server_tool_calls,
+        entry.input_tokens + entry.output_tokens,
+        ", ".join(entry.models),
+        entry.last_at,
+    )
+
+
+def _hit(entry: Hit, name: str) -> tuple[Cell, ...]:
+    at = entry.recorded_at
+    return name, entry.version, at, entry.role, entry.tool, entry.excerpt
+
+
+def _deed(entry: Deed, name: str) -> tuple[Cell, ...]:
+    actor = None if entry.actor is None else entry.actor[:_ACTOR_DIGITS]
+    what = (entry.type, entry.model, entry.tool)
+    return entry.recorded_at, actor, name, entry.version, *what
+
+
+def usage_listing(prices: Prices) -> Listing[ModelUsage]:
+    """Return how usage is listed; what it cost goes by prices."""
+
+    def cost(entry: ModelUsage) -> str | None:
+        found = cost_of(entry, prices)
+        return None if found is None else f"{found:.6f}"
+
+    return Listing(
+        _USAGE,
+        lambda entry, _: (*_usage(entry), cost(entry)),
+        lambda entry: {"cost": cost(entry)},
+    )
+
+
+def _usage(entry: ModelUsage) -> tuple[Cell, ...]:
+    day = None if entry.day is None else entry.day.isoformat()
+    used = (entry.responses, entry.input_tokens, entry.output_tokens)
+    within = (entry.cached_tokens, entry.cache_write_tokens, entry.reasoning_tokens)
+    return day, entry.api, entry.model, *used, *within
+
+
+def _call(entry: LedgerCall, name: str) -> tuple[Cell, ...]:
+    seconds = None if entry.duration is None else f"{entry.duration / 1_000_000:.3f}"
+    told = (entry.name, entry.status, seconds, entry.arguments, entry.result)
+    return entry.recorded_at, name, entry.version, *told
+
+
+OVERVIEW: Final = Listing(
+    (
+        Column("conversation", Kind.NAME),
+        Column("title", Kind.TEXT),
+        Column("exchanges", Kind.COUNT),
+        Column("calls", Kind.COUNT, is_extra=True),
+        Column("tokens", Kind.COUNT),
+        Column("models", Kind.NAME, is_extra=True),
+        Column("last moved", Kind.TIME),
+    ),
+    _overview,
+)
+HITS: Final = Listing(
+    (
+        Column("conversation", Kind.NAME),
+        Column("version", Kind.COUNT),
+        Column("recorded", Kind.TIME, is_extra=True),
+        Column("said by"),
+        Column("tool", Kind.NAME, is_extra=True),
+        Column("text", Kind.TEXT),
+    ),
+    _hit,
+)
+DEEDS: Final = Listing(
+    (
+        Column("recorded", Kind.TIME),
+        Column("actor"),
+        Column("conversation", Kind.NAME),
+        Column("version", Kind.COUNT, is_extra=True),
+        Column("type"),
+        Column("model", Kind.NAME),
+        Column("tool", Kind.NAME, is_extra=True),
+    ),
+    _deed,
+)
+_USAGE: Final = (
+    Column("day"),
+    Column("API", Kind.NAME),
+    Column("model", Kind.NAME),
+    *(Column(heading, Kind.COUNT) for heading in ("responses", "in", "out")),
+    *(Column(heading, Kind.COUNT, is_extra=True) for heading in ("cached", "written", "reasoning")),
+    Column("dollars", Kind.COUNT),
+)
+CALLS: Final = Listing(
+    (
+        Column("recorded", Kind.TIME),
+        Column("conversation", Kind.NAME),
+        Column("version", Kind.COUNT, is_extra=True),
+        Column("tool", Kind.NAME),
+        Column("status"),
+        Column("seconds", Kind.COUNT, is_extra=True),
+        Column("arguments", Kind.TEXT),
+        Column("result", Kind.TEXT),
+    ),
+    _call,
+)

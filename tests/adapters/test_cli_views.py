@@ -1,0 +1,160 @@
+"""The commands that read views and keep them: filters, pages, how they stand, a bar on a terminal."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import hansard
+from tests.adapters.command import Command, Done, in_process, on_a_terminal, url_of
+from tests.factories import answer, tool_call, tool_result
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("HANSARD_ACTOR", "ann")
+    with hansard.connect(url_of(tmp_path)) as store:
+        talk = store.conversation("support/4711")
+        talk.user("Where is my parcel?")
+        talk.append(tool_call("c1", "track"))
+        talk.append(tool_result("c1", "in depot North"))
+        talk.append(answer("It is in depot North."))
+        store.conversation("support/4712").user("Is depot North open?")
+    return url_of(tmp_path)
+
+
+@pytest.fixture
+def command(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    run = in_process(monkeypatch, capsys)
+
+    def at_the_store(*arguments: str) -> Done:
+        return run(*arguments, "--url", url)
+
+    return at_the_store
+
+
+def test_search_shows_where_it_was_said(command: Command) -> None:
+    done = command("search", '"depot north" -open')
+    assert [(row[0], row[1], row[3], row[4]) for row in done.columns] == [
+        ("support/4711", "5", "assistant", ""),
+        ("support/4711", "4", "tool", "track"),
+    ]
+    assert done.columns[0][5] == "It is in depot North."
+    assert done.err == ""
+
+
+def test_a_page_says_how_to_go_on(command: Command) -> None:
+    first = command("audit", "--limit", "4")
+    (after,) = re.findall(r"^there is more: --after (\S+)$", first.err, re.MULTILINE)
+    rest = command("audit", "--limit", "4", "--after", after)
+    assert rest.err == ""
+    whole = command("audit")
+    assert [*first.columns, *rest.columns] == whole.columns
+    assert len(whole.columns) == 7
+
+
+def test_json_says_how_to_go_on_too(command: Command) -> None:
+    page = command("audit", "--limit", "4", "--json").document
+    rest = command("audit", "--limit", "4", "--after", page["after"], "--json").document
+    assert (len(page["entries"]), len(rest["entries"]), rest["after"]) == (4, 3, None)
+    assert (page["position"], page["behind"]) == (7, 0)
+    assert page["entries"][0]["key"] == "support/4712"
+
+
+def test_filters_take_part_of_a_view(command: Command) -> None:
+    assert len(command("audit", "-c", "support/4712").columns) == 2
+    assert len(command("audit", "--actor", "ann").columns) == 7
+    assert command("audit", "--actor", "bob").columns == []
+    assert len(command("audit", "--type", "conversation.started").columns) == 2
+    assert command("audit", "--until", "2020-01-01").columns == []
+    assert len(command("audit", "--since", "2020-01-01T09:30+02:00").columns) == 7
+    assert [row[0] for row in command("overview", "--key", "support/4711").columns] == [
+        "support/4711"
+    ]
+    assert [row[3] for row in command("calls", "--status", "done").columns] == ["track"]
+    assert command("calls", "--status", "failed").columns == []
+
+
+def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:
+    (entry, _) = command("audit", "-c", "support/4712", "--json").document["entries"]
+    assert len(command("audit", "-c", entry["conversation"]).columns) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("audit", "--since", "yesterday"), 2, "is no time"),
+        (("usage", "--since", "2026-11-21T10:00"), 2, "is no day"),
+        (("usage", "--total", "--after", "x"), 2, "leave --after out"),
+        (("audit", "--limit", "0"), 2, "--limit"),
+        (("audit", "--after", "x"), 1, "none that a page gave"),
+        (("audit", "-c", "none"), 1, "no conversation has that key"),
+        (("search", "?"), 1, "nothing to look for"),
+        (("calls", "--status", "lost"), 1, "one of open"),
+        (("pause", "none"), 1, "there are audit"),
+        (("rebuild", "none"), 1, "there are audit"),
+        (("parked", "none"), 1, "there are audit"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(
+    command: Command, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    done = command(*arguments)
+    assert done.code == code
+    assert said in " ".join(done.err.split())
+
+
+def test_nothing_found_is_told_beside_the_output(command: Command) -> None:
+    done = command("search", "zeppelin")
+    assert (done.code, done.out, done.err) == (0, "", "nothing is there that this asks for\n")
+
+
+def test_a_paused_view_is_seen_to_stand_still(command: Command, url: str) -> None:
+    command("audit")
+    assert command("pause", "audit").out == "audit: paused.\n"
+    with hansard.connect(url) as store:
+        store.conversation("support/4711").user("And now?")
+    assert command("audit").err == "1 event not folded yet: ask again\n"
+    (row,) = [row for row in command("views").columns if row[0] == "audit"]
+    assert row == ["audit", "1", "7", "1", "0", "paused"]
+    assert command("resume", "audit").out == "audit: resumed.\n"
+    assert command("audit").err == ""
+
+
+def test_a_rebuild_is_another_generation(command: Command) -> None:
+    before = command("audit").out
+    assert command("rebuild", "audit").out == "audit: rebuilt.\n"
+    assert command("audit").out == before
+    (row,) = [row for row in command("views").columns if row[0] == "audit"]
+    assert row[:4] == ["audit", "2", "7", "0"]
+    assert command("rebuild", "audit", "--abandon").out == "audit: there was nothing to abandon.\n"
+
+
+def test_nothing_parked_is_told(command: Command) -> None:
+    done = command("parked")
+    assert (done.out, done.err) == ("", "nothing is parked\n")
+    assert command("retry", "audit").out == "0 parked conversations of audit tried again.\n"
+
+
+def test_usage_says_what_tokens_cost(tmp_path: Path, command: Command, url: str) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[models."m-*"]\ninput = 3\noutput = 15\n', encoding="utf-8")
+    done = command("usage", "--prices", str(prices))
+    assert done.code == 0
+
+
+def test_a_rebuild_shows_a_bar_on_a_terminal(url: str) -> None:
+    shown = on_a_terminal("rebuild", "audit", "--url", url)
+    assert "7/7" in shown
+    assert "audit: rebuilt." in shown
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("what", ["overview", "search", "calls", "usage", "audit", "views"])
+def test_tables_fit_the_terminal(url: str, what: str, columns: int) -> None:
+    asked = ("search", "depot") if what == "search" else (what,)
+    shown = on_a_terminal(*asked, "--url", url, columns=columns)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    assert max(map(len, lines), default=0) <= columns
