@@ -135,6 +135,20 @@ def test_metrics_tell_how_far_the_views_are(url: str, log: Postgres, processes: 
     assert 'hansard_view_stopped{view="audit"} 0.0' in told
 
 
+def test_the_page_on_workers_lists_every_metric(
+    url: str, log: Postgres, processes: ExitStack
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    worker = _start(processes, url, "--metrics-port", str(port))
+    until(lambda: _holders(url) == {str(worker.pid): 32}, "the parts")
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        told = answer.read().decode()
+    names = set(re.findall(r"^# TYPE (\w+)", told, re.MULTILINE))
+    page = (Path(__file__).parents[2] / "docs" / "workers.md").read_text("utf-8")
+    assert names == set(re.findall(r"^\| `(hansard_\w+)`", page, re.MULTILINE))
+
+
 def test_after_random_kills_the_view_is_as_a_fold_from_scratch(
     url: str, log: Postgres, processes: ExitStack
 ) -> None:
