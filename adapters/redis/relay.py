@@ -15,9 +15,8 @@ from typing import Final
 from uuid import UUID, uuid4
 
 from hansard.adapters.redis.connection import Command, Connection
-from hansard.adapters.redis.tail_entries import FIELD, Entry, sealed_entry, tail_key
+from hansard.adapters.redis.tail_entries import AT_ONCE, FIELD, Entry, sealed_entry, tail_key
 from hansard.adapters.redis.tails import Followed, mark_key
-from hansard.adapters.storage.subscription import PAGE
 from hansard.domain.errors import CorruptRecord, StorageError
 from hansard.domain.log import Cursor, RecordedEvent
 
@@ -104,7 +103,7 @@ class Relay:
         """Relay a shard up to where it ended; False if the Redis is of no use."""
         position = max(self._relayed.get(end.shard, 0), end.position - LENGTH)
         while position < end.position:
-            page = self._backend.read_log(replace(end, position=position), PAGE)
+            page = self._backend.read_log(replace(end, position=position), AT_ONCE)
             if not page:
                 return True
             position = page[-1].position

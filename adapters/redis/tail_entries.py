@@ -12,6 +12,9 @@ from hansard.domain.log import RecordedEvent
 FIELD: Final = b"event"
 """The only field of an entry."""
 
+AT_ONCE: Final = 100
+"""How many entries are sent at once: few enough for an answer in time, were they all large."""
+
 _FIXED: Final = struct.Struct(">16s16s16sqqqq6i")
 _NONE: Final = -1
 

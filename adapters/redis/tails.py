@@ -17,13 +17,10 @@ from typing import Final, Protocol, Self
 from uuid import UUID
 
 from hansard.adapters.redis.connection import PATIENT_SECONDS, Connection
-from hansard.adapters.redis.tail_entries import Entry, entries_in, tail_key
+from hansard.adapters.redis.tail_entries import AT_ONCE, Entry, entries_in, tail_key
 from hansard.adapters.storage.subscription import PAGE, Wakeups, owned_by
 from hansard.domain.errors import StorageUnavailable
 from hansard.domain.log import Backend, Cursor, RecordedEvent
-
-_AT_ONCE: Final = 200
-"""How many entries are read at once."""
 
 _WAIT: Final = ("BLOCK", round(PATIENT_SECONDS * 1000))
 
@@ -57,7 +54,7 @@ class Tail:
         wait = _WAIT if waits else ()
         answers = self.connection.ask(
             ("HGET", mark_key(self.incarnation), self.shard),
-            ("XREAD", "COUNT", _AT_ONCE, *wait, "STREAMS", key, f"{position}-0"),
+            ("XREAD", "COUNT", AT_ONCE, *wait, "STREAMS", key, f"{position}-0"),
             is_patient=waits,
         )
         mark, came = answers or (None, None)

@@ -43,6 +43,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def own_server() -> Iterator[Server]:
     """The tests' own Redis, empty; it runs when the test begins, whatever that does to it."""
+    if redis_server.GIVEN and redis_server.binary() is None:
+        pytest.skip("a Redis of yours is not to be killed: it takes a redis-server of the tests'")
     own = redis_server.server()
     own.flush()
     yield own

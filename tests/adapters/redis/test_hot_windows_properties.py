@@ -15,7 +15,6 @@ from hansard.adapters.redis.connection import Connection
 from hansard.adapters.storage.memory import Memory
 from hansard.adapters.store import Store
 from hansard.domain.events import MessageRecorded
-from tests import redis_server
 from tests.adapters.redis.stores import KEY, store_on
 
 deeds = st.lists(
@@ -56,13 +55,17 @@ def do(store: Store, deed: str, number: int) -> None:
                 talk.user(f"Question {number}")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Each example has a log of its own; the Redis may stay the same.
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(deeds=deeds, window=windows)
 def test_whatever_was_said_a_request_from_redis_is_what_rendering_gives(
-    deeds: list[tuple[str, int]], window: hansard.Window | None
+    url: str, deeds: list[tuple[str, int]], window: hansard.Window | None
 ) -> None:
-    beside = Connection(redis_server.GIVEN or redis_server.server().url)
-    backend = Memory()
+    beside, backend = Connection(url), Memory()
     with TemporaryDirectory() as folder, closing(beside), closing(backend):
         hot, cold = store_on(backend, Path(folder), beside), store_on(backend, Path(folder))
         hot.conversation(KEY).user("Question")

@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 
 from hansard.adapters.redis import breaker, connection, hot_windows, relay
-from tests.redis_server import GIVEN, server
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
 PAGE = ROOT / "docs" / "redis.md"
 
 
-def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_does_what_it_says(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HANSARD_REDIS", GIVEN or server().url)
+    monkeypatch.setenv("HANSARD_REDIS", url)
     run_program(PAGE)
 
 
