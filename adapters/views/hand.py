@@ -12,6 +12,7 @@ from uuid import UUID
 from hansard.adapters.views.postgres_advance import Folded, Overtaken, StandsStill
 from hansard.adapters.views.postgres_parts import Lease
 from hansard.adapters.views.tally import Tally
+from hansard.domain.errors import StorageError
 from hansard.projections.views.pace import Room
 from hansard.projections.views.parking import (
     SECOND,
@@ -142,6 +143,9 @@ class Hand:
         except StandsStill as error:
             self._stand_still(error.feed, error.failure)
             return True
+        except StorageError:
+            self._room.failed()
+            raise
         for at in batch.stretches:
             self._positions[at.place].update(dict.fromkeys(batch.feeds, at.until))
         self._count(batch, came_to, self._clock() - began)

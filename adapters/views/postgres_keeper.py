@@ -16,7 +16,7 @@ from hansard.adapters.views.postgres_advance import (
     StandsStill,
 )
 from hansard.adapters.views.postgres_builds import PostgresBuilds
-from hansard.domain.errors import HansardError, InvalidInput
+from hansard.domain.errors import InvalidInput, ViewStopped
 from hansard.projections.views.builds import Build
 from hansard.projections.views.pace import Room
 from hansard.projections.views.parking import why_it_stands_still
@@ -76,7 +76,7 @@ class PostgresKeeper:
         """Make a view anew beside the one that is read, and return when they are switched.
 
         Workers that run help, and none is needed. One that was begun before and not finished is
-        gone on with. Raises HansardError where a strict view cannot fold an event.
+        gone on with. Raises ViewStopped where a strict view cannot fold an event, or too many fail.
         """
         feed = self._building(view)
         advance, random = PostgresAdvance(self._connections), Random()
@@ -90,6 +90,9 @@ class PostgresKeeper:
                 self._switch(feed)
             elif not self._folded(advance, batch, room):
                 time.sleep(_PAUSE)
+        live = self._build(view, "live")
+        if live is None or live.number != feed.generation:
+            raise ViewStopped(f"the rebuild of {view} was abandoned: begin another")
         self._sweep(view)
 
     def abandon(self, view: str) -> bool:
@@ -145,10 +148,10 @@ class PostgresKeeper:
             return False
         except StandsStill as error:
             why = why_it_stands_still(error.failure)
-            raise HansardError(f"{error.feed.view.name} was not rebuilt: {why}") from error
+            raise ViewStopped(f"{error.feed.view.name} was not rebuilt: {why}") from error
         if came_to.stopped:
             view = batch.feeds[0].view.name
-            raise HansardError(
+            raise ViewStopped(
                 f"{view} was not rebuilt: too many of its events fail alike. Look at them with "
                 f"`hansard parked {view}`, mend what fails, then rebuild it again"
             )

@@ -39,3 +39,7 @@ class Room:
         fitting = positions * _BYTES // max(size, 1) if positions else _MOST
         # It may shrink at once, and grows step by step, for one small batch proves little.
         self._positions = max(_FEWEST, min(fitting, self._positions * 2, _MOST))
+
+    def failed(self) -> None:
+        """Take less next time: a batch that takes too long is given up by the server, again and again."""
+        self._positions = max(self._positions // 4, _FEWEST)

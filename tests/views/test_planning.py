@@ -111,6 +111,16 @@ def test_the_room_of_a_batch_goes_by_the_size_of_events() -> None:
     assert room.positions > 64
 
 
+def test_what_the_server_gave_up_is_tried_again_with_less() -> None:
+    room = Room()
+    before = room.positions
+    room.failed()
+    assert room.positions < before
+    for _ in range(20):
+        room.failed()
+    assert room.positions > 0
+
+
 @given(st.integers(1, 64), st.integers(1, 10))
 def test_shares_cover_all_parts_and_are_even(parts: int, workers: int) -> None:
     share = fair_share(parts, workers)

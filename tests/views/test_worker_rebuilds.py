@@ -12,7 +12,7 @@ import pytest
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.adapters.storage.postgres_connections import Connections, conninfo
 from hansard.adapters.views.postgres_keeper import PostgresKeeper
-from hansard.domain.errors import HansardError, InvalidInput
+from hansard.domain.errors import InvalidInput, ViewStopped
 from hansard.projections.views.audit import AUDIT
 from hansard.projections.views.parking import CIRCUIT
 from tests.postgres_server import VERSIONS, server
@@ -150,6 +150,20 @@ def test_an_abandoned_rebuild_leaves_the_live_build_alone(
     worker.close()
 
 
+def test_a_rebuild_that_is_abandoned_meanwhile_says_so(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    talk(log, [uuid4()], 3)
+    keeper = PostgresKeeper(connections, VIEWS)
+
+    def abandon(_done: int, _of: int) -> None:
+        keeper.abandon("audit")
+
+    with pytest.raises(ViewStopped, match="abandoned"):
+        keeper.rebuild("audit", abandon)
+    assert keeper.status()[0].generation == 1
+
+
 def test_a_batch_into_a_build_that_was_retired_meanwhile_writes_nothing(
     url: str, log: Postgres
 ) -> None:
@@ -205,7 +219,7 @@ def test_a_rebuild_that_fails_too_often_says_so_and_what_is_read_stays(
     talk(log, conversations)
     caught_up(url, VIEWS)
     failing = {"audit": Failing(set(conversations))}
-    with pytest.raises(HansardError, match="fail alike"):
+    with pytest.raises(ViewStopped, match="fail alike"):
         PostgresKeeper(connections, failing).rebuild("audit")
     assert set(folded(url)) == set(conversations)
 
@@ -216,7 +230,7 @@ def test_a_strict_rebuild_stops_at_the_first_event_that_fails(
     bad = uuid4()
     talk(log, [bad])
     failing = {"audit": Failing({bad}, strict=True)}
-    with pytest.raises(HansardError, match=str(bad)):
+    with pytest.raises(ViewStopped, match=str(bad)):
         PostgresKeeper(connections, failing).rebuild("audit")
 
 
