@@ -37,6 +37,7 @@ def connect(
     tenant: UUID | None = None,
     capabilities: str | os.PathLike[str] | None = None,
     redis: str | None = None,
+    listen: str | None = None,
 ) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
@@ -52,13 +53,18 @@ def connect(
 
     `redis` is the URL of a Redis that makes things quick (docs/redis.md); without it, it is
     `$HANSARD_REDIS`, else there is none.
+
+    Where the URL is that of a pooler such as PgBouncer, `listen` is the database's own, at which
+    subscriptions hear of other processes' appends (docs/postgresql.md); without it, it is
+    `$HANSARD_LISTEN_URL`. Statements are then not prepared.
     """
     found = settings()
     matrix = matrix_given(capabilities)
     party = found.tenant if tenant is None else id_given("a tenant", tenant)
     place = found.url if url is None else text_given("a store's URL", url)
     beside = _beside(found.redis if redis is None else text_given("a Redis's URL", redis))
-    backend = _backend(place, beside)
+    direct = found.listen if listen is None else text_given("the database's own URL", listen)
+    backend = _backend(place, beside, direct)
     shown = _shown(place)
     spool = Spool(spool_folder(shown, backend.digest("spool").hex(), party))
     return Store(
@@ -123,7 +129,7 @@ def _accelerator(beside: Connection | None, backend: Followed) -> Accelerator | 
     return Accelerator(beside, backend)
 
 
-def _backend(url: str, beside: Connection | None) -> Followed:
+def _backend(url: str, beside: Connection | None, listen: str | None) -> Followed:
     scheme = urlsplit(url).scheme
     match scheme:
         case "sqlite":
@@ -133,15 +139,14 @@ def _backend(url: str, beside: Connection | None) -> Followed:
             return open_sqlite(path)
         case "postgresql" | "postgres":
             with _driver_needed("PostgreSQL", "postgres"):
-                from hansard.adapters.storage.postgres import open_postgres
+                from hansard.adapters.storage.postgres import Limits, open_postgres
 
+            limits = Limits(prepared=listen is None, listen=listen)
             if beside is None:
-                return open_postgres(url)
+                return open_postgres(url, limits)
             from hansard.adapters.redis.hints import RedisHints
 
-            log = open_postgres(
-                url, new_hints=lambda: RedisHints(beside, lambda: log.incarnation())
-            )
+            log = open_postgres(url, limits, lambda: RedisHints(beside, lambda: log.incarnation()))
             return log
         case "memory":
             from hansard.adapters.storage.memory import Memory

@@ -24,7 +24,8 @@ class Settings:
     digest of it is stored), `tenant` whose conversations these are (`HANSARD_TENANT`, a UUID),
     `capabilities` a file that says what models take (`HANSARD_CAPABILITIES`), `redis` where a Redis
     is that makes things quick (`HANSARD_REDIS`), `prices` a file that says what tokens cost
-    (`HANSARD_PRICES`).
+    (`HANSARD_PRICES`), `listen` the database's own URL where `url` is a pooler's
+    (`HANSARD_LISTEN_URL`).
     """
 
     url: str = DEFAULT_URL
@@ -33,6 +34,7 @@ class Settings:
     capabilities: Path | None = None
     redis: str | None = None
     prices: Path | None = None
+    listen: str | None = None
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -47,6 +49,7 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         capabilities=_path(environment.get("HANSARD_CAPABILITIES")),
         redis=environment.get("HANSARD_REDIS") or None,
         prices=_path(environment.get("HANSARD_PRICES")),
+        listen=environment.get("HANSARD_LISTEN_URL") or None,
     )
 
 

@@ -54,9 +54,16 @@ _FULL: Final = _Meaning(
     StorageFull, "PostgreSQL has no room left; nothing of the append was kept: make room"
 )
 
+_POOLED: Final = _Meaning(
+    StorageUnavailable,
+    "prepared statements do not last here, as behind a pooler of transactions: give the database's "
+    "own URL as listen= or $HANSARD_LISTEN_URL, and none are prepared",
+)
+
 # By SQLSTATE, or by its class (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 _BY_STATE: Final = {
     "08": _UNREACHABLE,
+    "26": _POOLED,
     "28": _REFUSED,
     "3D": _NO_DATABASE,
     "53": _FULL,
@@ -79,6 +86,7 @@ _BY_STATE: Final = {
         "writing needs READ COMMITTED transactions: ALTER ROLE the role SET "
         "default_transaction_isolation = 'read committed'",
     ),
+    "42P05": _POOLED,
     "42": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
     "3F": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
     "XX": _Meaning(CorruptRecord, "PostgreSQL found its files damaged: see its log, restore"),
