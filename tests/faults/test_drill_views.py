@@ -1,12 +1,19 @@
 """Views in the drill of docs/operations.md: a restored view stands where its log does, and goes on."""
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import hansard
 from hansard.adapters.storage.postgres import migrate, open_postgres
+from hansard.adapters.store import Store
 from hansard.projections.views.audit import AUDIT
 from tests.faults.load import under_load
+from tests.faults.test_drill import VACUUM_INTO
 from tests.ledger import by_conversation, verified_log
 from tests.postgres_copies import folder_of, run
 from tests.postgres_server import GIVEN, VERSIONS, Server, server
@@ -17,10 +24,6 @@ AHEAD = """
 SELECT count(*) FROM hansard.checkpoint AS c WHERE c.position > coalesce(
     (SELECT max(e.position) FROM hansard.event AS e WHERE e.shard = c.shard), 0)
 """
-
-pytestmark = pytest.mark.skipif(
-    GIVEN is not None, reason="the programs of that server's version may lack here"
-)
 
 
 @pytest.fixture
@@ -42,6 +45,7 @@ def empty(running: Server) -> Iterator[str]:
     running.drop(created)
 
 
+@pytest.mark.skipif(GIVEN is not None, reason="the programs of that server's version may lack here")
 def test_views_that_are_dumped_amid_their_work_are_restored_and_go_on(
     running: Server, url: str, empty: str
 ) -> None:
@@ -66,3 +70,21 @@ def test_views_that_are_dumped_amid_their_work_are_restored_and_go_on(
     restored.close()
     assert rows_before.keys() <= versions.keys()
     assert folded(empty) == versions
+
+
+def test_views_of_before_say_nothing_of_a_file_that_was_restored(tmp_path: Path) -> None:
+    path, backup = tmp_path / "talks.db", tmp_path / "backup.db"
+    with hansard.connect(f"sqlite:///{path}") as store:
+        store.conversation("before").user("Hello")
+        subprocess.run([sys.executable, "-c", VACUUM_INTO, path, backup], check=True)
+        store.conversation("since").user("Hello")
+        assert keys(store) == {"before", "since"}
+    shutil.copy(backup, path)
+    with hansard.connect(f"sqlite:///{path}") as restored:
+        assert keys(restored) == {"before"}
+        restored.conversation("afterwards").user("Hello")
+        assert keys(restored) == {"before", "afterwards"}
+
+
+def keys(store: Store) -> set[str | None]:
+    return {row.key for row in store.views.conversations()}
