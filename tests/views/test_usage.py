@@ -168,6 +168,43 @@ def test_a_request_counts_nothing_until_it_is_answered(rows: RowStore) -> None:
     assert len(shown(rows)) == 1
 
 
+def answers_to(api: str, **told: Any) -> list[RecordedEvent]:
+    """A request to Bedrock, and two answers to it that name no model."""
+    conversation = uuid4()
+    request = drafted(asked("claude-5"), conversation)
+    answers = [ended(None, n, api=api, request=request.event_id, **told) for n in (1, 2)]
+    return recorded(Happening(0, event, None, 0) for event in (request, *answers))
+
+
+@pytest.mark.parametrize(
+    ("api", "named"),
+    [("bedrock-converse", {"claude-5": 1, "": 2}), ("openai-chat", {"": 3})],
+)
+def test_one_answer_of_bedrock_counts_for_what_was_asked(
+    rows: RowStore, api: str, named: dict[str, int]
+) -> None:
+    history = answers_to(api)
+    for generation, steps in enumerate(([history], [[event] for event in history]), 1):
+        for each in steps:
+            assert rows.step(USAGE, each, generation=generation) == []
+        shown_now = rows.page(USAGE, TENANT, generation=generation)
+        assert {row["model"]: row["input_tokens"] for row in shown_now} == named
+
+
+def test_a_generation_knows_its_own_requests_only(rows: RowStore) -> None:
+    sent, answer = answered_by_bedrock(0)
+    rows.step(USAGE, [sent], generation=1)
+    rows.step(USAGE, [sent], generation=2)
+    rows.step(USAGE, [answer], generation=2)
+    rows.step(USAGE, [answer], generation=3)
+    models = [rows.page(USAGE, TENANT, generation=number) for number in (1, 2, 3)]
+    assert [[row["model"] for row in page] for page in models] == [
+        [],
+        ["eu.anthropic.claude-sonnet-5"],
+        [""],
+    ]
+
+
 def test_forgetting_leaves_the_sums_and_takes_what_is_open(rows: RowStore) -> None:
     sent, answer = answered_by_bedrock(0)
     rows.step(USAGE, recorded([Happening(0, ended(), None, 0)]))
@@ -260,6 +297,12 @@ def test_parts_keep_rows_of_their_own_and_are_summed_on_read() -> None:
 def test_sums_stay_exact_whatever_servers_say(rows: RowStore) -> None:
     for taken in (2**53 - 2, 2**64, -5, 7):
         rows.step(USAGE, recorded([Happening(0, ended(taken=taken, given=None), None, 0)]))
+    assert [row["input_tokens"] for row in rows.page(USAGE, TENANT)] == [2**53 - 1]
+
+
+def test_a_step_of_many_impossible_counts_stays_exact(rows: RowStore) -> None:
+    happened = (Happening(0, ended(taken=2**53 - 1), None, 0) for _ in range(1100))
+    assert rows.step(USAGE, recorded(happened)) == []
     assert [row["input_tokens"] for row in rows.page(USAGE, TENANT)] == [2**53 - 1]
 
 
