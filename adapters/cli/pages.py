@@ -15,7 +15,7 @@ from hansard.adapters.cli import output
 from hansard.adapters.cli.naming import key_of
 from hansard.adapters.cli.quantities import ago, counted
 from hansard.adapters.store import Store
-from hansard.adapters.views.reading import Page
+from hansard.adapters.views.page import Page
 from hansard.domain.header import timestamp
 from hansard.domain.jsontext import JsonObject
 

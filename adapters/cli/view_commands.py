@@ -9,11 +9,12 @@ from uuid import UUID
 
 import typer
 
-from hansard.adapters.cli.options import AsJson, Url
+from hansard.adapters.cli.options import AsJson, Key, Url
 from hansard.adapters.cli.program import opened
 
 if TYPE_CHECKING:
-    from hansard.adapters.views.reading import Page, Views
+    from hansard.adapters.views.page import Page
+    from hansard.adapters.views.reading import Views
     from hansard.projections.views.usage import ModelUsage
 
 
@@ -278,5 +279,34 @@ def calls(
                 limit=limit,
                 after=after,
             ),
+            as_json=as_json,
+        )
+
+
+def window(
+    context: typer.Context,
+    key: Key,
+    exchanges: Annotated[
+        int, typer.Option(min=1, max=1_000, metavar="N", help="The last so many.")
+    ] = 20,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the last exchanges of a conversation: what was asked, and what was answered last.
+
+    Piped: number, version of the prompt, time, tool calls, tokens, prompt, answer; the latest first.
+
+    Example: `hansard window support/4711 --exchanges 5`
+    """
+    from hansard.adapters.cli.naming import named
+    from hansard.adapters.cli.viewing import EXCHANGES, shown
+
+    with opened(context, url) as store:
+        found = named(store, key).conversation_id
+        shown(
+            store,
+            EXCHANGES,
+            lambda views: views.window(found, exchanges=exchanges, after=after),
             as_json=as_json,
         )

@@ -7,13 +7,15 @@ from typing import Any, Final
 
 from hansard.adapters.cli.pages import Cell, Column, Kind, Listing, show
 from hansard.adapters.store import Store
-from hansard.adapters.views.reading import Page, Views
+from hansard.adapters.views.page import Page
+from hansard.adapters.views.reading import Views
 from hansard.projections.views.audit import Deed
 from hansard.projections.views.conversations import Overview
 from hansard.projections.views.prices import Prices, cost_of
 from hansard.projections.views.search import Hit
 from hansard.projections.views.tool_ledger import LedgerCall
 from hansard.projections.views.usage import ModelUsage
+from hansard.projections.views.window import Exchange
 
 _ACTOR_DIGITS: Final = 8
 
@@ -79,6 +81,12 @@ def _call(entry: LedgerCall, name: str) -> tuple[Cell, ...]:
     return entry.recorded_at, name, entry.version, *told
 
 
+def _exchange(entry: Exchange, _: str) -> tuple[Cell, ...]:
+    tokens = entry.input_tokens + entry.output_tokens
+    said = (entry.prompt, entry.answer)
+    return entry.exchange, entry.first_version, entry.opened_at, entry.tool_calls, tokens, *said
+
+
 OVERVIEW: Final = Listing(
     (
         Column("conversation", Kind.NAME),
@@ -134,4 +142,16 @@ CALLS: Final = Listing(
         Column("result", Kind.TEXT),
     ),
     _call,
+)
+EXCHANGES: Final = Listing(
+    (
+        Column("exchange", Kind.COUNT),
+        Column("version", Kind.COUNT, is_extra=True),
+        Column("began", Kind.TIME),
+        Column("calls", Kind.COUNT, is_extra=True),
+        Column("tokens", Kind.COUNT),
+        Column("prompt", Kind.TEXT),
+        Column("answer", Kind.TEXT),
+    ),
+    _exchange,
 )

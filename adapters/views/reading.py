@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
 from datetime import date, datetime
-from typing import Final, Generic, TypeVar, get_args
+from decimal import Decimal
+from typing import Final, get_args
 from uuid import UUID
 
 from hansard.adapters.arguments import text_given, text_if_given
+from hansard.adapters.price_files import prices_given
 from hansard.adapters.views.filters import days, given, limit_given, times
 from hansard.adapters.views.keeping import Keeper
+from hansard.adapters.views.page import EntryT, Page, Shape, page_of
 from hansard.adapters.views.page_cursor import cursor_of, key_in
-from hansard.adapters.views.pages import Asked, Found, Pages
+from hansard.adapters.views.pages import Asked, Pages
 from hansard.domain.errors import ConversationNotFound, InvalidInput
 from hansard.domain.log import Backend
 from hansard.projections.views.audit import AUDIT, Deed, deed
 from hansard.projections.views.conversations import CONVERSATIONS, Overview, overview
+from hansard.projections.views.prices import cost_of
 from hansard.projections.views.search import SEARCH, Hit, hit_of
 from hansard.projections.views.search_query import parse_query
 from hansard.projections.views.tool_ledger import (
@@ -27,50 +31,15 @@ from hansard.projections.views.tool_ledger import (
     ledger_call_of,
 )
 from hansard.projections.views.usage import USAGE, ModelUsage, model_usage
-from hansard.projections.views.view import Row, View
+from hansard.projections.views.view import Row
+from hansard.projections.views.window import WINDOW, Exchange, exchange_of
 
-EntryT = TypeVar("EntryT")
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[EntryT]):
-    """Some entries of a view, in its order; iterating over it gives them.
-
-    `after` asks for the next page; None: there is none. `position` is how far the view has come in
-    the log, `behind` how many events it has not folded yet, `parked` how many conversations wait
-    behind an event that could not be folded. `stopped` says why it stands still, if it does.
-    """
-
-    entries: tuple[EntryT, ...]
-    after: str | None
-    position: int
-    behind: int
-    parked: int
-    stopped: str | None = None
-
-    def __iter__(self) -> Iterator[EntryT]:
-        """Return the entries, one by one."""
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        """Return how many entries the page has."""
-        return len(self.entries)
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape(Generic[EntryT]):
-    """What a view's pages are made of: how an entry is read, and which columns order them."""
-
-    view: View
-    entry: Callable[[Row], EntryT]
-    key: tuple[str, ...]
-
-
-_AUDIT: Final = _Shape(AUDIT, deed, ("position",))
-_CONVERSATIONS: Final = _Shape(CONVERSATIONS, overview, ("last_position",))
-_USAGE: Final = _Shape(USAGE, model_usage, ("day", "api", "model"))
-_CALLS: Final = _Shape(TOOL_LEDGER, ledger_call_of, ("position",))
-_SEARCH: Final = _Shape(SEARCH, hit_of, ("position",))
+_AUDIT: Final = Shape(AUDIT, deed, ("position",))
+_CONVERSATIONS: Final = Shape(CONVERSATIONS, overview, ("last_position",))
+_USAGE: Final = Shape(USAGE, model_usage, ("day", "api", "model"))
+_CALLS: Final = Shape(TOOL_LEDGER, ledger_call_of, ("position",))
+_WINDOW: Final = Shape(WINDOW, exchange_of, ("first_version",))
+_SEARCH: Final = Shape(SEARCH, hit_of, ("position",))
 
 
 class Views:
@@ -179,6 +148,16 @@ class Views:
         }
         return self._page(_SEARCH, filters, limit, after)
 
+    def window(
+        self, conversation: str | UUID, *, exchanges: int = 20, after: str | None = None
+    ) -> Page[Exchange]:
+        """Return the last exchanges of a conversation, the latest first, without reading the rest.
+
+        `remembered` in hansard.projections.views.window gives who said what in them, in order.
+        """
+        filters: Row = {"conversation_id": self._id(conversation)}
+        return self._page(_WINDOW, filters, exchanges, after)
+
     def usage(
         self,
         *,
@@ -207,7 +186,16 @@ class Views:
         asked_for = given(_of_models(api, model, since, until))
         asked = Asked(USAGE, "usage_total", self._tenant, asked_for, {}, None)
         found = self.pages.page(asked)
-        return _of(_USAGE, found, found.rows, None)
+        return page_of(_USAGE, found, found.rows, None)
+
+    def cost(
+        self, used: ModelUsage, prices: str | os.PathLike[str] | None = None
+    ) -> Decimal | None:
+        """Return what tokens cost, in dollars; None where the model has no price.
+
+        `prices` is a TOML file that says so (docs/views.md); without it, `$HANSARD_PRICES`.
+        """
+        return cost_of(used, prices_given(prices))
 
     def audit(
         self,
@@ -237,7 +225,7 @@ class Views:
         return self._page(_AUDIT, filters, limit, after)
 
     def _page(
-        self, shape: _Shape[EntryT], filters: Row, limit: object, after: str | None
+        self, shape: Shape[EntryT], filters: Row, limit: object, after: str | None
     ) -> Page[EntryT]:
         query, tenant = f"{shape.view.name}_page", str(self._tenant)
         asked_for = given(filters)
@@ -251,7 +239,7 @@ class Views:
         if len(found.rows) > size:
             key = {column: found.rows[size - 1][column] for column in shape.key}
             following = cursor_of(query, tenant, asked_for, key)
-        return _of(shape, found, found.rows[:size], following)
+        return page_of(shape, found, found.rows[:size], following)
 
     def _id(self, which: str | UUID | None) -> str | None:
         if which is None or isinstance(which, UUID):
@@ -264,13 +252,6 @@ class Views:
     def _digested(self, actor: str | None) -> str | None:
         name = text_if_given("actor", actor)
         return None if name is None else self._backend.digest(name).hex()
-
-
-def _of(
-    shape: _Shape[EntryT], found: Found, rows: Sequence[Row], after: str | None
-) -> Page[EntryT]:
-    entries = tuple(map(shape.entry, rows))
-    return Page(entries, after, found.position, found.behind, found.parked, found.stopped)
 
 
 def _one_of(what: str, name: str | None, known: tuple[str, ...]) -> str | None:

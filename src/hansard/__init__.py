@@ -47,6 +47,7 @@ from hansard.domain.errors import (
     UnsupportedFilesystem,
     UnsupportedTool,
     VersionConflict,
+    ViewStopped,
 )
 from hansard.domain.log import Duplicate, Recorded
 from hansard.domain.tool_context import ToolCallContext
@@ -65,10 +66,18 @@ if TYPE_CHECKING:
     from hansard.adapters.tools.tool import Failed, Tool
     from hansard.adapters.tools.tool_loop import run_until_answered
     from hansard.adapters.tools.toolset import Toolset
+    from hansard.adapters.views.page import Page
+    from hansard.adapters.views.reading import Views
     from hansard.projections.capabilities import Capabilities, Given
     from hansard.projections.documents import HeldDocument
     from hansard.projections.referee.violation import Violation
     from hansard.projections.server_tools import Activity
+    from hansard.projections.views.audit import Deed
+    from hansard.projections.views.conversations import Overview
+    from hansard.projections.views.search import Hit
+    from hansard.projections.views.tool_ledger import LedgerCall
+    from hansard.projections.views.usage import ModelUsage
+    from hansard.projections.views.window import Exchange, remembered
 
 __version__ = "0.1.0"
 
@@ -80,25 +89,32 @@ __all__ = [
     "ConversationForgotten",
     "ConversationNotFound",
     "CorruptRecord",
+    "Deed",
     "Document",
     "Duplicate",
+    "Exchange",
     "Failed",
     "ForeignDatabase",
     "Given",
     "HansardError",
     "HeldDocument",
     "HeldFile",
+    "Hit",
     "IdempotencyMismatch",
     "InvalidContent",
     "InvalidExport",
     "InvalidInput",
     "InvalidModel",
+    "LedgerCall",
     "MalformedJson",
     "MessageWindow",
+    "ModelUsage",
     "Native",
     "NotInstalled",
     "NotRecorded",
     "NothingToSend",
+    "Overview",
+    "Page",
     "Recorded",
     "RecordingWarning",
     "Rejected",
@@ -132,6 +148,8 @@ __all__ = [
     "Url",
     "Verdict",
     "VersionConflict",
+    "ViewStopped",
+    "Views",
     "Violation",
     "Window",
     "__version__",
@@ -143,6 +161,7 @@ __all__ = [
     "deny",
     "mcp_listing",
     "mcp_tools",
+    "remembered",
     "run_until_answered",
     "tool",
 ]
@@ -164,11 +183,20 @@ _LATER: Final = {
     "Tool": "hansard.adapters.tools.tool",
     "run_until_answered": "hansard.adapters.tools.tool_loop",
     "Toolset": "hansard.adapters.tools.toolset",
+    "Page": "hansard.adapters.views.page",
+    "Views": "hansard.adapters.views.reading",
     "Capabilities": "hansard.projections.capabilities",
     "Given": "hansard.projections.capabilities",
     "HeldDocument": "hansard.projections.documents",
     "Violation": "hansard.projections.referee.violation",
     "Activity": "hansard.projections.server_tools",
+    "Deed": "hansard.projections.views.audit",
+    "Overview": "hansard.projections.views.conversations",
+    "Hit": "hansard.projections.views.search",
+    "LedgerCall": "hansard.projections.views.tool_ledger",
+    "ModelUsage": "hansard.projections.views.usage",
+    "Exchange": "hansard.projections.views.window",
+    "remembered": "hansard.projections.views.window",
 }
 
 

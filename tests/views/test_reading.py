@@ -6,6 +6,7 @@ from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,8 +16,10 @@ import pytest
 import hansard
 from hansard.adapters.storage.postgres import migrate
 from hansard.adapters.store import Store
-from hansard.adapters.views.reading import Page, Views
+from hansard.adapters.views.page import Page
+from hansard.adapters.views.reading import Views
 from hansard.domain.errors import ConversationNotFound, InvalidInput
+from hansard.domain.events import ResponseCompleted
 from hansard.projections.views.registry import VIEWS
 from tests.factories import answer, tool_call, tool_result
 from tests.postgres_server import VERSIONS, server
@@ -223,3 +226,90 @@ def test_a_forgotten_conversation_is_on_no_page_that_tells_of_it(place: Place) -
     assert len(place.store.views.conversations()) == 0
     assert len(place.views.conversations()) == 0
     assert len(place.store.views.search("hello")) == 0
+
+
+def answered(store: Store, key: str, model: str, tokens: int) -> None:
+    """A response of a model, that called a tool, and its result."""
+    response = uuid4()
+    talk = store.conversation(key)
+    talk.user("Track it.")
+    talk.append(tool_call(f"{key}/1", "track"))
+    talk.append(
+        ResponseCompleted(
+            response=response,
+            request=uuid4(),
+            api="anthropic-messages",
+            model=model,
+            stop_reason="end_turn",
+            input_tokens=tokens,
+            output_tokens=1,
+            envelope={},
+        )
+    )
+    talk.append(tool_result(f"{key}/1", "in depot North"))
+    talk.append(answer("It is in depot North."))
+
+
+def test_tokens_are_added_up_by_day_and_model_and_cost_what_the_prices_say(
+    place: Place, tmp_path: Path
+) -> None:
+    answered(place.store, "a", "model-1", 1_000_000)
+    answered(place.store, "b", "model-1", 1_000_000)
+    answered(place.store, "c", "model-2", 5)
+    views = place.views
+    by_day = [(used.model, used.responses, used.input_tokens) for used in views.usage()]
+    assert by_day == [("model-1", 2, 2_000_000), ("model-2", 1, 5)]
+    assert paged(views.usage, limit=1) == list(views.usage())
+    total = views.usage_total()
+    assert [(used.day, used.model, used.responses) for used in total] == [
+        (None, "model-1", 2),
+        (None, "model-2", 1),
+    ]
+    assert (total.after, total.behind) == (None, 0)
+    assert len(views.usage(model="model-2")) == len(views.usage_total(api="gemini")) + 1 == 1
+    (used,) = views.usage(model="model-1")
+    assert used.day is not None
+    assert len(views.usage(until=used.day)) == 0
+    assert len(views.usage(since=used.day)) == 2
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[models."model-1"]\ninput = 3\noutput = 500000\n', encoding="utf-8")
+    assert views.cost(used, prices) == Decimal(7)
+    assert views.cost(total.entries[1], prices) is None
+
+
+def test_calls_of_tools_are_shown_with_what_they_gave(place: Place) -> None:
+    answered(place.store, "a", "model-1", 1)
+    talk = place.store.conversation("b")
+    talk.user("Track it.")
+    talk.append(tool_call("open", "weigh"))
+    views = place.views
+    assert [(call.name, call.status) for call in views.tool_calls()] == [
+        ("weigh", "open"),
+        ("track", "done"),
+    ]
+    (call,) = views.tool_calls(name="track")
+    assert call.result == "in depot North"
+    assert paged(views.tool_calls, limit=1) == list(views.tool_calls())
+    assert len(views.tool_calls(conversation="b", status="open", kind="tool")) == 1
+    assert len(views.tool_calls(arguments_digest=call.arguments_digest)) == 2
+    with pytest.raises(InvalidInput, match="open, unawaited"):
+        views.tool_calls(status="lost")
+
+
+def test_a_window_is_the_last_exchanges_of_a_conversation(place: Place) -> None:
+    for number in range(1, 6):
+        said(place.store, "a", f"Question {number}", f"Answer {number}")
+    said(place.store, "b", "Another", "One")
+    views = place.views
+    page = views.window("a", exchanges=2)
+    assert [entry.prompt for entry in page] == ["Question 5", "Question 4"]
+    assert hansard.remembered(page) == [
+        ("user", "Question 4"),
+        ("assistant", "Answer 4"),
+        ("user", "Question 5"),
+        ("assistant", "Answer 5"),
+    ]
+    (one, *_) = views.window("a", exchanges=2, after=page.after)
+    assert one.prompt == "Question 3"
+    with pytest.raises(ConversationNotFound):
+        views.window("none")
