@@ -34,6 +34,8 @@ LARGEST: Final = 1 << 16
 KEPT_SECONDS: Final = 600
 """How long a tail stays that nobody relays to: the bound for what an erasure could not reach."""
 
+_UNKNOWN: Final = -1
+
 
 class Relay:
     """Relays the shards of a log while it holds the lease, by `name`; one thread uses it."""
@@ -71,7 +73,9 @@ class Relay:
         Raises StorageError where the log cannot be read.
         """
         erasures, ends = self._backend.erasures(), self._backend.cursors()
-        self._look_back(erasures, ends)
+        if not self._has_taken_back(erasures, ends):
+            return False
+        self._incarnation = ends[0].incarnation
         if not self._leads():
             self._relayed.clear()
             return False
@@ -82,15 +86,18 @@ class Relay:
             return self._sent([*self._emptied(), *self._marks()])
         return all(map(self._relay, ends)) and self._sent(self._marks())
 
-    def _look_back(self, erasures: int, ends: list[Cursor]) -> None:
-        """Begin anew where what was relayed is not what the log says now."""
+    def _has_taken_back(self, erasures: int, ends: list[Cursor]) -> bool:
+        """Empty the tails where what was relayed may not be what the log says now; False if it fails.
+
+        Also where another relay may have the lease by now: what this one added last goes.
+        """
         is_another = ends[0].incarnation != self._incarnation
         went_back = any(end.position < self._relayed.get(end.shard, 0) for end in ends)
-        if self._relayed and (is_another or went_back or erasures != self._erasures):
-            # Another relay may have the lease by now; what this one added last goes all the same.
-            self._sent(self._emptied())
+        if is_another or went_back or erasures != self._erasures:
+            if self._relayed and not self._sent(self._emptied()):
+                return False
             self._relayed.clear()
-        self._incarnation = ends[0].incarnation
+        return True
 
     def _leads(self) -> bool:
         lease = self._lease()
@@ -144,10 +151,10 @@ class Relay:
         yield ("PEXPIRE", self._lease(), LEASE_MILLISECONDS)
 
     def _sent(self, commands: Iterable[Command]) -> bool:
-        """Send commands; begin anew at the next step where the Redis is of no use."""
+        """Send commands; where nobody knows what became of them, the next step takes them back."""
         if self._connection.ask(*commands, may_be_refused=True) is not None:
             return True
-        self._relayed.clear()
+        self._erasures = _UNKNOWN
         return False
 
     def _let_go(self) -> None:

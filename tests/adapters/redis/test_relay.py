@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 import hansard
 from hansard.adapters.redis import relay as relaying
+from hansard.adapters.redis.connection import Command
 from hansard.adapters.redis.relay import Relay
 from hansard.adapters.redis.tails import mark_key
 from hansard.domain.log import Cursor
@@ -97,4 +99,24 @@ def test_a_log_that_was_set_back_is_relayed_anew(
     ends = [replace(end, position=end.position - 1) for end in own_log.backend.cursors()]
     monkeypatch.setattr(own_log.backend, "cursors", lambda: ends)
     assert own_log.relay.step()
+    assert own_log.ids() == []
+
+
+def test_what_was_added_though_no_answer_came_is_taken_back(
+    own_log: Followers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = own_log.beside.ask
+
+    def unanswered_if_added(*commands: Command, may_be_refused: bool = False) -> list[Any] | None:
+        answers = ask(*commands, may_be_refused=may_be_refused)
+        return None if commands[0][0] == "XADD" else answers
+
+    assert own_log.relay.step()
+    own_log.say("a secret")
+    with monkeypatch.context() as broken:
+        broken.setattr(own_log.beside, "ask", unanswered_if_added)
+        assert not own_log.relay.step()
+    assert own_log.ids() == [2]
+    own_log.lose_lease(to="another")
+    assert not own_log.relay.step()
     assert own_log.ids() == []
