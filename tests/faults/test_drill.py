@@ -20,13 +20,16 @@ import pytest
 import hansard
 from hansard.adapters.storage.postgres import migrate, open_postgres
 from hansard.adapters.storage.sqlite import open_sqlite
+from hansard.adapters.store import Store
 from hansard.domain.errors import StaleCursor, StorageReadOnly
 from hansard.domain.log import Backend, Cursor, Recorded
+from hansard.projections.views.registry import VIEWS
 from tests.factories import appending, prompt
 from tests.faults.load import under_load
 from tests.ledger import verified_log
 from tests.postgres_copies import base_backup, folder_of, run, started
 from tests.postgres_server import GIVEN, VERSIONS, Server, carried_server, server
+from tests.views.workers import caught_up
 
 needs_a_server_of_ours = pytest.mark.skipif(
     GIVEN is not None, reason="copies a server's files, which a server that is given keeps"
@@ -237,26 +240,37 @@ def test_a_server_is_restored_up_to_the_last_acknowledged_event(archived: Archiv
 def test_a_standby_reads_as_its_primary_does_and_is_another_log_once_promoted() -> None:
     primary = carried_server("18")
     url = primary.create("log", migrate)
-    log = open_postgres(url)
-    conversation = uuid4()
-    log.append([appending(conversation, prompt(), prompt())])
-    folder = base_backup(primary, "--write-recovery-conf")
-    standby = started(primary, folder)
-    log.append([appending(conversation, prompt())])
-    cursors = log.cursors()
-    wait_until(standby.url, REPLAYED.format(written(primary)))
-    copy = open_postgres(standby.url_of(urlsplit(url).path[1:]))
-    assert verified_log(copy) == verified_log(log)
-    assert copy.cursors() == cursors
-    assert copy.head(conversation) == log.head(conversation)
-    with pytest.raises(StorageReadOnly, match="use the primary"):
-        copy.append([appending(conversation, prompt())])
-    copy.close()
-    log.close()
+    with hansard.connect(url) as store:
+        store.conversation("support/4711").user("Hello")
+        folder = base_backup(primary, "--write-recovery-conf")
+        standby = started(primary, folder)
+        store.conversation("support/4712").user("Hello")
+        caught_up(url, VIEWS)
+        wait_until(standby.url, REPLAYED.format(written(primary)))
+        copied = standby.url_of(urlsplit(url).path[1:])
+        cursors = store.backend.cursors()
+        reads_as(copied, store)
     primary.crash()
     run(standby, "pg_ctl", "-D", str(folder), "-w", "promote")
-    holds(standby.url_of(urlsplit(url).path[1:]), set(), cursors)
+    holds(copied, set(), cursors)
     standby.crash()
+
+
+def reads_as(standby: str, store: Store) -> None:
+    """Fail unless a standby answers as its primary does, and takes no writes."""
+    with hansard.connect(standby) as copy:
+        assert verified_log(copy.backend) == verified_log(store.backend)
+        assert copy.backend.cursors() == store.backend.cursors()
+        assert copy.verify().faults == ()
+        assert list(copy.views.conversations()) == list(store.views.conversations())
+        assert len(list(copy.views.conversations())) == 2
+        talk, original = copy.existing("support/4712"), store.existing("support/4712")
+        assert talk.head() == original.head()
+        assert dict(talk.request("anthropic-messages")) == dict(
+            original.request("anthropic-messages")
+        )
+        with pytest.raises(StorageReadOnly, match="use the primary"):
+            talk.append(prompt())
 
 
 REPLAYED = "SELECT pg_last_wal_replay_lsn() >= '{}'"
