@@ -7,7 +7,7 @@ rows are written. Statements go out together wherever no answer is waited for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -29,8 +29,8 @@ from hansard.projections.views.parking import (
 )
 from hansard.projections.views.passages import by_conversation, part_of, passages, taken
 from hansard.projections.views.planning import Batch, Part, Stretch
-from hansard.projections.views.step import Failure, Rows, step
-from hansard.projections.views.view import Feed
+from hansard.projections.views.step import Asked, Failure, ask, finish, step
+from hansard.projections.views.view import Feed, Passage
 
 _OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
 
@@ -127,15 +127,12 @@ class PostgresAdvance:
         waiting = _send(connection, "parked_in_parts", *feeds, *places)
         _must_have_moved(moved, batch)
         found, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
-        failed: list[tuple[Feed, Failure]] = []
-        said = by_conversation(found)
-        for feed in batch.feeds:
-            held = parked.get((feed.view.name, feed.generation), set[UUID]())
-            rows = _rows(connection, batch.stretches[0].place, held, is_swift)
-            for failure in step(feed, taken(said, feed.view), rows):
-                if feed.view.strict:
-                    raise StandsStill(feed, failure)
-                failed.append((feed, failure))
+        said, place = by_conversation(found), batch.stretches[0].place
+        steps = _swift_steps if is_swift else _careful_steps
+        failed = [*steps(connection, place, parked, _takes(batch, said))]
+        for feed, failure in failed:
+            if feed.view.strict:
+                raise StandsStill(feed, failure)
         stopped = self._parked(connection, failed)
         return Folded(len(found), sum(map(_size, found)), tuple(failed), stopped)
 
@@ -173,10 +170,39 @@ class PostgresAdvance:
         )
 
 
-def _rows(
-    connection: Connection[TupleRow], place: Part, parked: Collection[UUID], is_swift: bool
-) -> Rows:
-    return SwiftRows(connection, *place, parked) if is_swift else PostgresRows(connection, *place)
+_Failed = tuple[Feed, Failure]
+_Parked = Mapping[tuple[str, int], Collection[UUID]]
+_Taken = Sequence[tuple[Feed, list[Passage]]]
+
+
+def _takes(batch: Batch, said: Sequence[Passage]) -> _Taken:
+    return [(feed, taken(said, feed.view)) for feed in batch.feeds]
+
+
+def _swift_steps(
+    connection: Connection[TupleRow], place: Part, parked: _Parked, found: _Taken
+) -> Iterator[_Failed]:
+    """Ask for all rows that the views have to know at once; then the server writes as we fold."""
+    begun: list[tuple[Feed, Asked, SwiftRows]] = []
+    for feed, said in found:
+        held = parked.get((feed.view.name, feed.generation), ())
+        rows = SwiftRows(connection, *place, held)
+        asked = ask(feed, said, rows)
+        if asked.keys:
+            rows.ask(feed, asked.keys)
+        begun.append((feed, asked, rows))
+    for feed, asked, rows in begun:
+        for failure in finish(feed, asked, rows):
+            yield feed, failure
+
+
+def _careful_steps(
+    connection: Connection[TupleRow], place: Part, parked: _Parked, found: _Taken
+) -> Iterator[_Failed]:
+    del parked
+    for feed, said in found:
+        for failure in step(feed, said, PostgresRows(connection, *place)):
+            yield feed, failure
 
 
 def _send_move(

@@ -10,7 +10,7 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
-from psycopg import Connection
+from psycopg import Connection, Cursor
 from psycopg.rows import TupleRow
 
 from hansard.adapters.storage.postgres_connections import QUERIES
@@ -32,16 +32,23 @@ class SwiftRows:
         self._connection = connection
         self._place = (shard, part)
         self._parked = parked
+        self._asked: tuple[Sequence[Row], Cursor[TupleRow]] | None = None
 
     def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
         """Return those of these conversations that wait behind a parked event, and others."""
         del feed, conversations
         return self._parked
 
+    def ask(self, feed: Feed, keys: Sequence[Row]) -> None:
+        """Send the question that `known` will be asked with these very keys."""
+        self._asked = (keys, self._send(feed, "known", rows_json(keys)))
+
     def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
         """Return the rows of these keys that are there, each with its `conversation_id`."""
-        asked = (feed.generation, rows_json(keys))
-        cursor = self._connection.execute(QUERIES[f"{feed.view.name}_known"], asked, binary=True)
+        if self._asked is None or self._asked[0] is not keys:
+            self.ask(feed, keys)
+        assert self._asked is not None
+        (_, cursor), self._asked = self._asked, None
         return [row for (row,) in cursor.fetchall()]
 
     def write(self, feed: Feed, changes: Changes) -> None:
@@ -56,6 +63,6 @@ class SwiftRows:
         """Do nothing: an error spoils the whole transaction."""
         yield
 
-    def _send(self, feed: Feed, verb: str, *parameters: object) -> None:
+    def _send(self, feed: Feed, verb: str, *parameters: object) -> Cursor[TupleRow]:
         query = QUERIES[f"{feed.view.name}_{verb}"]
-        self._connection.execute(query, (feed.generation, *parameters), binary=True)
+        return self._connection.execute(query, (feed.generation, *parameters), binary=True)

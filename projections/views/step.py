@@ -53,33 +53,54 @@ class Failure:
     error: str
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a view is about to fold, and the keys of the rows that it has to know for that."""
+
+    found: list[Passage]
+    keys: list[Row]
+
+
 def step(feed: Feed, found: Sequence[Passage], rows: Rows) -> list[Failure]:
     """Fold passages into rows, and return the first failure of each conversation that has one.
 
     What comes behind a failure, and behind an event that is parked already, is left out. Raises
     StorageError where the database itself fails.
     """
+    return finish(feed, ask(feed, found, rows), rows)
+
+
+def ask(feed: Feed, found: Sequence[Passage], rows: Rows) -> Asked:
+    """Do the first half of a step, so that the rows of several views can be asked for at once."""
     held = rows.blocked(feed, [passage.conversation_id for passage in found])
     free = [passage for passage in found if passage.conversation_id not in held]
-    if not free:
+    keys: list[Row] = []
+    for passage in free:
+        keys += _wanted(feed, passage)
+    return Asked(free, keys)
+
+
+def finish(feed: Feed, asked: Asked, rows: Rows) -> list[Failure]:
+    """Do the second half of a step: fold and write."""
+    if not asked.found:
         return []
-    folded, doubtful = _folded(feed, free, rows)
+    folded, doubtful = _folded(feed, asked, rows)
     try:
         rows.write(feed, _together(folded))
     except Unwritable:
-        doubtful = free
+        doubtful = asked.found
     failures = (_one_by_one(feed, passage, rows) for passage in doubtful)
     return [failure for failure in failures if failure is not None]
 
 
-def _folded(
-    feed: Feed, found: Sequence[Passage], rows: Rows
-) -> tuple[list[Changes], list[Passage]]:
+def _folded(feed: Feed, asked: Asked, rows: Rows) -> tuple[list[Changes], list[Passage]]:
     """Return the changes of the passages that fold, and the passages that do not."""
-    known = _by_conversation(feed, found, rows)
+    known: dict[str, list[Row]] = {}
+    for row in rows.known(feed, asked.keys) if asked.keys else ():
+        known.setdefault(row["conversation_id"], []).append(row)
     folded: list[Changes] = []
     doubtful: list[Passage] = []
-    for passage in found:
+    for passage in asked.found:
         try:
             changes = feed.view.fold(passage, known.get(str(passage.conversation_id), ()))
         except Exception:  # noqa: BLE001 - whatever a fold raises: its event is looked for alone
@@ -87,16 +108,6 @@ def _folded(
         else:
             folded.append(changes)
     return folded, doubtful
-
-
-def _by_conversation(feed: Feed, found: Sequence[Passage], rows: Rows) -> dict[str, list[Row]]:
-    keys: list[Row] = []
-    for passage in found:
-        keys += _wanted(feed, passage)
-    known: dict[str, list[Row]] = {}
-    for row in rows.known(feed, keys) if keys else ():
-        known.setdefault(row["conversation_id"], []).append(row)
-    return known
 
 
 def _wanted(feed: Feed, passage: Passage) -> list[Row]:
