@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import apsw
@@ -18,7 +19,7 @@ from hansard.adapters.store import Store
 from hansard.adapters.views.pages import Asked
 from hansard.adapters.views.sqlite_views import SqliteViews
 from hansard.domain.errors import StorageBusy
-from hansard.domain.log import Cursor, RecordedEvent
+from hansard.domain.log import Backend, Cursor, RecordedEvent
 from hansard.projections.views.search import SEARCH
 from hansard.projections.views.search_query import parse_query
 from tests.factories import TENANT, appending, prompt, started, tool_call
@@ -118,13 +119,17 @@ def test_a_reader_in_the_way_is_told_and_the_next_try_finishes(
 ) -> None:
     log = open_sqlite(tmp_path / "talks.db")
     views = SqliteViews(log, tmp_path / "talks.db", wait=0.05)
-    monkeypatch.setattr("hansard.adapters.views.sqlite_views.SqliteViews", lambda *_, **__: views)
+
+    def of(_log: Backend, _path: Path | None) -> SqliteViews:
+        return views
+
+    monkeypatch.setattr("hansard.adapters.views.sqlite_views.SqliteViews", of)
     with connected(tmp_path) as store:
         said(store)
         read(store)
         conversation = store.existing(KEY).conversation_id
         with closing(apsw.Connection(str(tmp_path / "talks.db-views"))) as reader:
-            reading = reader.execute("SELECT * FROM generation")
+            reading = cast("Any", reader).execute("SELECT * FROM generation")
             next(reading)
             with pytest.raises(StorageBusy, match="end that program"):
                 store.forget(KEY)
