@@ -39,10 +39,12 @@ class Audit:
     def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
         """Return a row an event."""
         put = {row["version"]: {**row, **_NOT_TOLD} for row in known}
-        redacted = set(_redacted(passage.events))
         for event in passage.events:
-            told = {} if event.version in redacted else _told(event)
-            put[event.version] = {**_row(passage, event), **told}
+            put[event.version] = {**_row(passage, event), **_told(event)}
+            for version in _redacted((event,)):
+                # One that is still to come is not redacted, whenever it is folded.
+                if version in put:
+                    put[version] |= _NOT_TOLD
         return Changes(put=tuple(put.values()))
 
 

@@ -34,6 +34,17 @@ def test_the_same_rows_come_of_one_step_and_of_a_step_an_event(rows: RowStore) -
     assert rows.page(AUDIT, TENANT) == one_by_one
 
 
+def test_what_is_still_to_come_is_not_redacted_in_one_step_nor_in_two(rows: RowStore) -> None:
+    log, conversation = Memory(), uuid4()
+    log.append([appending(conversation, ContentRedacted(version=2), tool_call("c1", "look_up"))])
+    assert rows.step(AUDIT, everything(log)) == []
+    at_once = rows.page(AUDIT, TENANT)
+    assert [row["tool"] for row in at_once] == ["look_up", None]
+    for event in everything(log):
+        assert rows.step(AUDIT, [event]) == []
+    assert rows.page(AUDIT, TENANT) == at_once
+
+
 def test_a_redacted_call_keeps_its_row_without_the_tool(rows: RowStore) -> None:
     log, conversation = Memory(), uuid4()
     log.append([appending(conversation, started(), prompt(), tool_call("c1", "look_up"))])
