@@ -32,7 +32,7 @@ from tests.postgres_server import GIVEN, VERSIONS, Server, carried_server, serve
 from tests.views.workers import caught_up
 
 needs_a_server_of_ours = pytest.mark.skipif(
-    GIVEN is not None, reason="copies a server's files, which a server that is given keeps"
+    GIVEN is not None, reason="needs a server's own programs, and copies its files"
 )
 VACUUM_INTO = (
     "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('VACUUM INTO ?', sys.argv[2:])"
@@ -125,10 +125,11 @@ def empty(running: Server) -> Iterator[str]:
 
 
 @pytest.fixture
-def dump(running: Server, tmp_path: Path) -> Path:
-    return (tmp_path if running.carried is None else folder_of(running)) / "talks.dump"
+def dump(running: Server) -> Path:
+    return folder_of(running) / "talks.dump"
 
 
+@needs_a_server_of_ours
 def test_a_database_that_is_dumped_amid_writing_is_restored(
     running: Server, url: str, empty: str, dump: Path
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_database_that_is_dumped_amid_writing_is_restored(
     holds(empty, before, cursors)
 
 
+@needs_a_server_of_ours
 def test_a_dump_that_is_put_back_in_its_place_is_another_log_once_it_is_told_so(
     running: Server, url: str, dump: Path
 ) -> None:
