@@ -86,7 +86,7 @@ def _work(feeding: Feeding, view: View) -> int:
         return 1
     except Stopped:
         return 0
-    if state.building is not None:
+    if state.building is not None and state.building.revision == view.revision:
         _switch(feeding, view, state.building)
         return 1
     return SWEPT_AT_ONCE if state.retired is not None and sweep_retired(feeding, view) else 0

@@ -32,6 +32,12 @@ class State:
     resumed_at: int = 0
     generations: tuple[Generation, ...] = ()
 
+    def standstill(self, view: View) -> str | None:
+        """Return why the generation that is read is fed no more, if it is not for a while only."""
+        if self.stopped is None and self.live is not None and self.live.revision > view.revision:
+            return "a newer Hansard made it: upgrade this one, or rebuild the view"
+        return self.stopped
+
     @property
     def live(self) -> Generation | None:
         """Return the generation that is read."""
@@ -80,11 +86,11 @@ def state_read(file: ViewsFile, view: str) -> State:
 
 
 def is_begun(state: State, view: View) -> bool:
-    """Whether there are rows to feed: those that are read, or others of the present revision."""
-    live, building = state.live, state.building
-    if live is None:
+    """Whether there are rows of the present fold, or of a newer one: that is left to its release."""
+    if state.live is None:
         return False
-    return view.revision == (live.revision if building is None else building.revision)
+    made = (state.live, state.building)
+    return any(of is not None and of.revision >= view.revision for of in made)
 
 
 def begin(session: Session, view: View, now: int) -> None:

@@ -157,7 +157,7 @@ class SqliteViews:
             (parked,) = session.one("count_parked", name, live.number, tenant) or (0,)
         rows = tuple(cast("Row", from_json(text)) for (text,) in texts)
         behind = max(0, last - live.position)
-        return Found(rows, live.position, behind, parked, state.stopped)
+        return Found(rows, live.position, behind, parked, state.standstill(asked.view))
 
     def _catch_up(self, view: View) -> None:
         try:
@@ -201,7 +201,7 @@ class SqliteViews:
             events=last,
             parked=parked,
             paused=state.paused,
-            stopped=state.stopped,
+            stopped=state.standstill(VIEWS[name]),
             building=None if building is None else building.number,
             built=None if building is None else building.position,
         )

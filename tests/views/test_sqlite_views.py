@@ -306,6 +306,53 @@ def test_a_view_whose_fold_is_another_by_now_is_rebuilt_when_it_is_read(
     assert store.positions(newer) == list(range(8, 0, -1))
 
 
+def test_an_older_release_leaves_what_a_newer_one_made(
+    store: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.said("Hello")
+    newer = Fragile(revision=2)
+    assert store.page(newer).behind == 0
+    store.said("And?")
+    older = store.page()
+    assert (older.behind, len(older.rows)) == (2, 2)
+    assert older.stopped is not None
+    assert "a newer Hansard made it" in older.stopped
+    assert store.page(newer).behind == 0
+    assert len(store.page().rows) == 4
+    store.views.rebuild("audit")
+    assert (store.page().stopped, store.page().behind) == (None, 0)
+
+
+def test_an_older_release_does_not_switch_what_a_newer_one_makes(
+    store: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_pages(monkeypatch, 2)
+    for _ in range(3):
+        store.said("Hello")
+    store.page()
+    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 2)
+    store.page(Fragile(revision=2))
+    store.said("And?")
+    assert [store.page().behind for _ in range(3)] == [0, 0, 0]
+    (standing,) = [found for found in store.views.status() if found.view == "audit"]
+    assert (standing.generation, standing.revision, standing.building) == (1, 1, 2)
+
+
+def test_a_parked_event_that_is_erased_waits_no_more(
+    store: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = store.said("Hello", "Hi")
+    view = Fragile(conversations={failing})
+    for _ in range(LAST_ATTEMPT):
+        store.page(view)
+        store.ticking.time += 10_000 * SECOND
+    assert [parked.retry_at for parked in store.views.parked()] == [None]
+    view.conversations.clear()
+    store.log.forget(failing)
+    assert store.positions(view) == [3, 2, 1]
+    assert store.views.parked() == []
+
+
 def test_a_rebuild_mends_a_view_that_had_stopped(
     store: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
