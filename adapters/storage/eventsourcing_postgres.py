@@ -46,7 +46,7 @@ from hansard.adapters.storage.postgres import Postgres, open_postgres
 from hansard.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
 from hansard.adapters.storage.postgres_connections import fetched
 from hansard.adapters.storage.subscription import Wakeups
-from hansard.domain.log import Append, Verdict
+from hansard.domain.log import Append, Duplicate, Recorded, Verdict
 
 _Connection = Connection[TupleRow]
 T = TypeVar("T", bound=LogTrackingRecorder[_Connection])
@@ -62,6 +62,18 @@ class _PostgresStore:
     def wakeups(self) -> Wakeups:
         # Asked for each time: a forked child has its own.
         return self._log.wakeups
+
+    def append(self, append: Append) -> Verdict:
+        (verdict,) = self._log.append((append,))
+        return self._recorded_before(append, verdict) if isinstance(verdict, Duplicate) else verdict
+
+    def _recorded_before(self, append: Append, verdict: Duplicate) -> Verdict:
+        known = list(
+            self._log.read(append.conversation_id, after=verdict.first - 1, until=verdict.last)
+        )
+        if [event.event_id for event in known] != [event.event_id for event in append.events]:
+            return verdict  # Others, that bear a name which a conversation holds only once.
+        return Recorded(verdict.first, verdict.last, known[-1].position)
 
     @contextmanager
     def appending(self) -> Generator[tuple[_Connection, Appender]]:

@@ -49,8 +49,7 @@ class LogAggregateRecorder(AggregateRecorder, Generic[Transaction]):
         self, stored_events: Sequence[StoredEvent], **kwargs: Any
     ) -> Sequence[int] | None:
         """Record events, all or none; IntegrityError where a version is taken."""
-        with _recording(self.store) as (_, append):
-            must_be_recorded(append(appends_of(self.tenant, stored_events)))
+        _recorded(self.store, self.tenant, stored_events)
         return None
 
     def select_events(
@@ -110,8 +109,7 @@ class LogApplicationRecorder(LogAggregateRecorder[Transaction], ApplicationRecor
         self, stored_events: Sequence[StoredEvent], **kwargs: Any
     ) -> Sequence[int] | None:
         """Record events, all or none, and return their positions."""
-        with _recording(self.store) as (_, append):
-            return must_be_recorded(append(appends_of(self.tenant, stored_events)))
+        return _recorded(self.store, self.tenant, stored_events)
 
     def select_notifications(
         self,
@@ -182,10 +180,23 @@ class LogProcessRecorder(
     ) -> Sequence[int] | None:
         """Record events and, with `tracking=`, what they came from: all or none."""
         tracking: Tracking | None = kwargs.get("tracking")
+        if tracking is None:
+            return _recorded(self.store, self.tenant, stored_events)
         with _recording(self.store) as (transaction, append):
-            if tracking is not None:
-                self.track(transaction, tracking)
+            self.track(transaction, tracking)
             return must_be_recorded(append(appends_of(self.tenant, stored_events)))
+
+
+def _recorded(
+    store: Store[Transaction], tenant: UUID, stored_events: Sequence[StoredEvent]
+) -> list[int]:
+    appends = appends_of(tenant, stored_events)
+    if len(appends) == 1:
+        # It is all or none by itself: so it needs no transaction of its own.
+        with _in_their_words():
+            return must_be_recorded([store.append(appends[0])])
+    with _recording(store) as (_, append):
+        return must_be_recorded(append(appends))
 
 
 @contextmanager

@@ -45,6 +45,7 @@ from hansard.adapters.storage.sqlite_append import append_all, must_take
 from hansard.adapters.storage.sqlite_connection import Row, Session, Value
 from hansard.adapters.storage.sqlite_url import path_of
 from hansard.adapters.storage.subscription import Wakeups
+from hansard.domain.log import Append, Verdict
 
 T = TypeVar("T", bound=LogTrackingRecorder[Session])
 
@@ -53,8 +54,13 @@ class _SqliteStore:
     """A log in a file, as the recorders ask for it; a transaction is a Session."""
 
     def __init__(self, log: Sqlite) -> None:
+        self._log = log
         self._file = log.file
         self.wakeups: Wakeups = log.wakeups
+
+    def append(self, append: Append) -> Verdict:
+        (verdict,) = self._log.append((append,))
+        return verdict
 
     @contextmanager
     def appending(self) -> Generator[tuple[Session, Appender]]:

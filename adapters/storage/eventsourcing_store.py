@@ -37,6 +37,13 @@ class Store(Protocol[Transaction]):
         """What wakes up the subscriptions of this process."""
         ...
 
+    def append(self, append: Append) -> Verdict:
+        """Append what is for one conversation, in a transaction that others may share.
+
+        The ids of its events are new: what was recorded at a try whose answer was lost is recorded.
+        """
+        ...
+
     def appending(self) -> AbstractContextManager[tuple[Transaction, Appender]]:
         """Lend a transaction, and what appends in it: all or none, durable at the end."""
         ...
