@@ -17,7 +17,6 @@ from tests.adapters.redis.followers import Followers, relayed
 from tests.redis_server import Server, until
 
 SEED = 4711
-SAID = 150
 
 
 @pytest.fixture(autouse=True)
@@ -157,8 +156,9 @@ def test_a_key_that_holds_something_else_leaves_readers_the_log(own_log: Followe
         assert said_and_heard(own_log, reader, "one")
 
 
+@pytest.mark.parametrize("events", [150, pytest.param(20_000, marks=pytest.mark.soak)])
 def test_whatever_redis_does_under_load_every_event_comes_once_and_in_order(
-    own_log: Followers, own_server: Server
+    own_log: Followers, own_server: Server, events: int
 ) -> None:
     drawn = random.Random(SEED)
 
@@ -178,18 +178,18 @@ def test_whatever_redis_does_under_load_every_event_comes_once_and_in_order(
 
     def follow() -> list[int]:
         with own_log.follow() as reader:
-            return [event.position for event in islice(reader, SAID)]
+            return [event.position for event in islice(reader, events)]
 
     done = threading.Event()
     with relayed(own_log), relayed(own_log), ThreadPoolExecutor(5) as pool:
         following = [pool.submit(follow) for _ in range(4)]
         troubling = pool.submit(trouble)
         try:
-            for number in range(SAID):
+            for number in range(events):
                 own_log.say(f"said {number}")
                 done.wait(drawn.random() / 200)
-            seen = [reader.result(timeout=60) for reader in following]
+            seen = [reader.result() for reader in following]
         finally:
             done.set()
         troubling.result(timeout=60)
-    assert seen == [list(range(2, SAID + 2))] * 4, f"drawn from the seed {SEED}"
+    assert seen == [list(range(2, events + 2))] * 4, f"drawn from the seed {SEED}"
