@@ -153,7 +153,8 @@ class Hand:
 
     def _count(self, batch: Batch, came_to: Folded, seconds: float) -> None:
         spans = {(at.place.shard, at.after, at.until) for at in batch.stretches}
-        self._room.took(sum(until - after for _, after, until in spans), came_to.size)
+        positions = sum(until - after for _, after, until in spans)
+        self._room.took(positions, came_to.size, seconds)
         self._tally.took(batch, came_to, seconds)
         for feed in batch.feeds:
             self._troubles.pop(feed, None)

@@ -142,6 +142,7 @@ class PostgresKeeper:
 
     def _folded(self, advance: PostgresAdvance, batch: Batch, room: Room) -> bool:
         """Fold a batch without a lease; whether no worker was at it."""
+        began = time.monotonic()
         try:
             came_to = advance.advance(batch, None)
         except Overtaken:
@@ -156,7 +157,8 @@ class PostgresKeeper:
                 f"`hansard parked {view}`, mend what fails, then rebuild it again"
             )
         spans = {(at.after, at.until) for at in batch.stretches}
-        room.took(sum(until - after for after, until in spans), came_to.size)
+        positions = sum(until - after for after, until in spans)
+        room.took(positions, came_to.size, time.monotonic() - began)
         return True
 
     def _sweep(self, view: str) -> None:

@@ -11,6 +11,7 @@ LONGEST_WAIT: Final = 0.2
 """Seconds between two looks at a log in which nothing happens; a hint ends the wait."""
 
 _BYTES: Final = 8 * 2**20
+_SECONDS: Final = 0.5
 _FEWEST, _MOST = 64, 4096
 
 
@@ -20,9 +21,10 @@ def wait_after(idle: int) -> float:
 
 
 class Room:
-    """How many positions the next batch may span, so that its events fit in memory.
+    """How many positions the next batch may span, so that it fits in memory and is soon done.
 
-    It goes by the size of the last ones: 8 MiB of headers and bodies are aimed at.
+    It goes by the last ones: 8 MiB of headers and bodies, and half a second, are aimed at, for an
+    erasure waits for a batch, and so does what is new.
     """
 
     def __init__(self) -> None:
@@ -34,11 +36,11 @@ class Room:
         """Return how many positions it may be."""
         return self._positions
 
-    def took(self, positions: int, size: int) -> None:
-        """Learn from a batch that spanned so many positions and held so many bytes."""
-        fitting = positions * _BYTES // max(size, 1) if positions else _MOST
+    def took(self, positions: int, size: int, seconds: float) -> None:
+        """Learn from a batch that spanned so many positions, held so many bytes and took so long."""
+        fitting = positions * min(_BYTES / max(size, 1), _SECONDS / max(seconds, 1e-6))
         # It may shrink at once, and grows step by step, for one small batch proves little.
-        self._positions = max(_FEWEST, min(fitting, self._positions * 2, _MOST))
+        self._positions = int(max(_FEWEST, min(fitting, self._positions * 2, _MOST)))
 
     def failed(self) -> None:
         """Take less next time: a batch that takes too long is given up by the server, again and again."""

@@ -100,15 +100,18 @@ def test_who_finds_nothing_looks_less_often_and_never_seldom() -> None:
     assert waits[-1] == LONGEST_WAIT
 
 
-def test_the_room_of_a_batch_goes_by_the_size_of_events() -> None:
+def test_the_room_of_a_batch_goes_by_the_size_of_events_and_by_time() -> None:
     room = Room()
     for _ in range(20):
-        room.took(room.positions, room.positions * 1_000)
+        room.took(room.positions, room.positions * 1_000, 0.01)
     plenty = room.positions
-    room.took(plenty, plenty * 1_000_000)
+    room.took(plenty, plenty * 1_000_000, 0.01)
     assert room.positions < plenty / 10
-    room.took(64, 0)
-    assert room.positions > 64
+    room.took(64, 0, 0.0)
+    more = room.positions
+    assert more > 64
+    room.took(more, 0, 60.0)
+    assert room.positions < more
 
 
 def test_what_the_server_gave_up_is_tried_again_with_less() -> None:
