@@ -15,7 +15,8 @@ from hansard.domain.errors import InvalidInput
 
 _PAGES: Final = (
     "until PostgreSQL has vacuumed, pages on its disk hold what was erased: "
-    "VACUUM hansard.event, hansard.blob, hansard.blob_chunk, hansard.snapshot"
+    "VACUUM hansard.event, hansard.blob, hansard.blob_chunk, hansard.snapshot, "
+    "hansard.view_conversations, hansard.view_search, hansard.view_tool_ledger, hansard.view_window"
 )
 
 

@@ -313,3 +313,16 @@ def test_a_window_is_the_last_exchanges_of_a_conversation(place: Place) -> None:
     assert one.prompt == "Question 3"
     with pytest.raises(ConversationNotFound):
         views.window("none")
+
+
+def test_a_rebuild_gives_the_same_pages_of_another_generation(place: Place) -> None:
+    answered(place.store, "a", "model-1", 5)
+    views = place.views
+    before = [views.audit(), views.search("track"), views.usage(), views.window("a")]
+    for name in VIEWS:
+        views.keeper.rebuild(name)
+    after = [views.audit(), views.search("track"), views.usage(), views.window("a")]
+    assert after == before
+    standings = views.keeper.status()
+    assert [standing.view for standing in standings] == sorted(VIEWS)
+    assert {(standing.generation, standing.behind) for standing in standings} == {(2, 0)}
