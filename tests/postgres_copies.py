@@ -26,17 +26,24 @@ _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def run(server: Server, program: str, *arguments: str, env: Mapping[str, str] = _NOTHING) -> str:
-    """Return what a program of PostgreSQL's writes; CalledProcessError if it fails.
+    """Return what a client program of PostgreSQL's writes; CalledProcessError if it fails.
 
     `env` is what its environment has beside ours.
     """
     assert server.carried is not None
-    user, binaries = server.carried.system_user, server.carried.bin_path
-    return pgexec(program, arguments, bin_path=binaries, user=user, env={**os.environ, **env})
+    binaries, around = server.carried.bin_path, {**os.environ, **env}
+    return pgexec(program, arguments, bin_path=binaries, env=around)
+
+
+def run_as_owner(server: Server, program: str, *arguments: str) -> None:
+    """Run a program as the user whose the server's files are."""
+    assert server.carried is not None
+    carried = server.carried
+    pgexec(program, arguments, bin_path=carried.bin_path, user=carried.system_user)
 
 
 def folder_of(server: Server) -> Path:
-    """Return a new folder in which the server's programs may write."""
+    """Return a new folder in which the server may write; who asks for it takes it away."""
     assert server.carried is not None
     folder = Path(tempfile.mkdtemp(prefix="hansard-copy-"))
     if server.carried.system_user is not None:
@@ -48,7 +55,7 @@ def base_backup(server: Server, *options: str) -> Path:
     """Return the folder of a new base backup of a running server, its write-ahead log with it."""
     folder = folder_of(server)
     to = ("--dbname", server.url, "--pgdata", str(folder), "--checkpoint", "fast")
-    run(server, "pg_basebackup", *to, *options)
+    run_as_owner(server, "pg_basebackup", *to, *options)
     # The origin listens in its own folder, so that the sockets' lock files were copied with it.
     for left in folder.glob(".s.PGSQL.*"):
         left.unlink()
@@ -62,5 +69,5 @@ def started(origin: Server, folder: Path) -> Server:
     carried = get_server(folder, cleanup_mode=None, start=False, postgres_version=version)
     stop_when_this_process_ends(carried)
     place = ("-D", str(folder), "-l", str(folder / "log"), "-o", f"-h '' -k {folder}")
-    run(origin, "pg_ctl", *place, "-w", "start")
+    run_as_owner(origin, "pg_ctl", *place, "-w", "start")
     return Server(f"postgresql://postgres@/postgres?host={folder}", carried)

@@ -25,7 +25,7 @@ from hansard.adapters.storage.postgres import migrate, open_postgres
 from hansard.domain.log import Recorded
 from tests.adapters.test_postgres import as_role
 from tests.factories import appending, prompt
-from tests.postgres_copies import folder_of, run
+from tests.postgres_copies import run
 from tests.postgres_server import GIVEN, VERSIONS, server
 from tests.views.workers import folded
 
@@ -166,7 +166,7 @@ def log() -> Iterator[str]:
 def test_the_roles_that_it_lets_in_append_and_own_nothing(
     compose: dict[str, Any], log: str, tmp_path: Path
 ) -> None:
-    script = folder_of(server(VERSIONS[-1])) / "admit.sql"
+    script = tmp_path / "admit.sql"
     script.write_text(compose["configs"]["admit.sql"]["content"], "utf-8")
     passwords = {"APP_PASSWORD": "it's one", "WORKER_PASSWORD": "two"}
     for _ in range(2):

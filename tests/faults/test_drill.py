@@ -27,7 +27,7 @@ from hansard.projections.views.registry import VIEWS
 from tests.factories import appending, prompt
 from tests.faults.load import under_load
 from tests.ledger import verified_log
-from tests.postgres_copies import base_backup, folder_of, run, started
+from tests.postgres_copies import base_backup, folder_of, run, run_as_owner, started
 from tests.postgres_server import GIVEN, VERSIONS, Server, carried_server, server
 from tests.views.workers import caught_up
 
@@ -124,15 +124,11 @@ def empty(running: Server) -> Iterator[str]:
     running.drop(created)
 
 
-@pytest.fixture
-def dump(running: Server) -> Path:
-    return folder_of(running) / "talks.dump"
-
-
 @needs_a_server_of_ours
 def test_a_database_that_is_dumped_amid_writing_is_restored(
-    running: Server, url: str, empty: str, dump: Path
+    running: Server, url: str, empty: str, tmp_path: Path
 ) -> None:
+    dump = tmp_path / "talks.dump"
     log = open_postgres(url)
     with under_load(log) as load:
         before = load.told()
@@ -146,8 +142,9 @@ def test_a_database_that_is_dumped_amid_writing_is_restored(
 
 @needs_a_server_of_ours
 def test_a_dump_that_is_put_back_in_its_place_is_another_log_once_it_is_told_so(
-    running: Server, url: str, dump: Path
+    running: Server, url: str, tmp_path: Path
 ) -> None:
+    dump = tmp_path / "talks.dump"
     log = open_postgres(url)
     log.append([appending(uuid4(), prompt())])
     run(running, "pg_dump", "--format=custom", f"--file={dump}", url)
@@ -253,7 +250,7 @@ def test_a_standby_reads_as_its_primary_does_and_is_another_log_once_promoted() 
         cursors = store.backend.cursors()
         reads_as(copied, store)
     primary.crash()
-    run(standby, "pg_ctl", "-D", str(folder), "-w", "promote")
+    run_as_owner(standby, "pg_ctl", "-D", str(folder), "-w", "promote")
     holds(copied, set(), cursors)
     standby.crash()
 

@@ -15,7 +15,7 @@ from hansard.projections.views.audit import AUDIT
 from tests.faults.load import under_load
 from tests.faults.test_drill import VACUUM_INTO
 from tests.ledger import by_conversation, verified_log
-from tests.postgres_copies import folder_of, run
+from tests.postgres_copies import run
 from tests.postgres_server import GIVEN, VERSIONS, Server, server
 from tests.views.workers import asked, caught_up, folded, until, working
 
@@ -47,9 +47,9 @@ def empty(running: Server) -> Iterator[str]:
 
 @pytest.mark.skipif(GIVEN is not None, reason="the programs of that server's version may lack here")
 def test_views_that_are_dumped_amid_their_work_are_restored_and_go_on(
-    running: Server, url: str, empty: str
+    running: Server, url: str, empty: str, tmp_path: Path
 ) -> None:
-    dump = folder_of(running) / "talks.dump"
+    dump = tmp_path / "talks.dump"
     log = open_postgres(url)
     with under_load(log) as load, working(url, VIEWS, threads=2):
         until(lambda: folded(url) != {}, "the first rows")
