@@ -31,7 +31,16 @@ CREATE INDEX view_search_answers ON hansard.view_search (generation, conversatio
 CREATE FUNCTION hansard.forget_in_view_search(of_conversation uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-    DELETE FROM hansard.view_search AS v WHERE v.conversation_id = of_conversation;
+    -- Generations are few and come first in the key: each is found by one look into it.
+    WITH RECURSIVE g (number) AS (
+        SELECT min(v.generation) FROM hansard.view_search AS v
+        UNION ALL
+        SELECT (SELECT min(v.generation) FROM hansard.view_search AS v
+            WHERE v.generation > g.number)
+        FROM g WHERE g.number IS NOT NULL
+    )
+    DELETE FROM hansard.view_search AS v USING g
+    WHERE v.generation = g.number AND v.conversation_id = of_conversation;
 END;
 REVOKE ALL ON FUNCTION hansard.forget_in_view_search(uuid) FROM PUBLIC;
 

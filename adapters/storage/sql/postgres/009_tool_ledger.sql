@@ -43,7 +43,16 @@ CREATE INDEX view_tool_ledger_waiting ON hansard.view_tool_ledger (generation, c
 CREATE FUNCTION hansard.forget_in_view_tool_ledger(of_conversation uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-    DELETE FROM hansard.view_tool_ledger AS v WHERE v.conversation_id = of_conversation;
+    -- Generations are few and come first in the key: each is found by one look into it.
+    WITH RECURSIVE g (number) AS (
+        SELECT min(v.generation) FROM hansard.view_tool_ledger AS v
+        UNION ALL
+        SELECT (SELECT min(v.generation) FROM hansard.view_tool_ledger AS v
+            WHERE v.generation > g.number)
+        FROM g WHERE g.number IS NOT NULL
+    )
+    DELETE FROM hansard.view_tool_ledger AS v USING g
+    WHERE v.generation = g.number AND v.conversation_id = of_conversation;
 END;
 REVOKE ALL ON FUNCTION hansard.forget_in_view_tool_ledger(uuid) FROM PUBLIC;
 

@@ -34,7 +34,16 @@ CREATE INDEX view_window_line ON hansard.view_window (generation, conversation_i
 CREATE FUNCTION hansard.forget_in_view_window(of_conversation uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-    DELETE FROM hansard.view_window AS v WHERE v.conversation_id = of_conversation;
+    -- Generations are few and come first in the key: each is found by one look into it.
+    WITH RECURSIVE g (number) AS (
+        SELECT min(v.generation) FROM hansard.view_window AS v
+        UNION ALL
+        SELECT (SELECT min(v.generation) FROM hansard.view_window AS v
+            WHERE v.generation > g.number)
+        FROM g WHERE g.number IS NOT NULL
+    )
+    DELETE FROM hansard.view_window AS v USING g
+    WHERE v.generation = g.number AND v.conversation_id = of_conversation;
 END;
 REVOKE ALL ON FUNCTION hansard.forget_in_view_window(uuid) FROM PUBLIC;
 

@@ -21,7 +21,6 @@ CREATE TABLE view_search (
   words TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX view_search_version ON view_search (generation, conversation_id, version);
-CREATE INDEX view_search_conversation ON view_search (conversation_id);
 CREATE INDEX view_search_call ON view_search (generation, conversation_id, call_id, version)
   WHERE call_id IS NOT NULL;
 CREATE INDEX view_search_answers ON view_search (generation, conversation_id, answers)

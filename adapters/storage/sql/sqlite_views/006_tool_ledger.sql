@@ -29,7 +29,6 @@ CREATE TABLE view_tool_ledger (
   PRIMARY KEY (generation, conversation_id, version)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX view_tool_ledger_position ON view_tool_ledger (generation, tenant, position);
-CREATE INDEX view_tool_ledger_conversation ON view_tool_ledger (conversation_id);
 -- Which call a result is of, and which calls a response made.
 CREATE INDEX view_tool_ledger_call
   ON view_tool_ledger (generation, conversation_id, call_id, version);

@@ -24,7 +24,6 @@ CREATE TABLE view_window (
   state TEXT, -- JSON
   PRIMARY KEY (generation, conversation_id, version)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX view_window_conversation ON view_window (conversation_id);
 CREATE INDEX view_window_opening ON view_window (generation, conversation_id, version)
   WHERE opens AND shown;
 CREATE INDEX view_window_exchange ON view_window (generation, conversation_id, exchange)

@@ -6,7 +6,7 @@
 SELECT json_object('tenant', tenant, 'conversation_id', v.conversation_id, 'version', v.version,
   'shard', shard, 'position', position, 'recorded_at', recorded_at, 'type', v.type, 'role', role,
   'tool', tool, 'call_id', v.call_id, 'answers', answers, 'text', text, 'words', words)
-FROM json_each(?2) AS k JOIN view_search AS v ON v.id IN (
+FROM json_each(?2) AS k CROSS JOIN view_search AS v ON v.id IN (
   SELECT id FROM view_search WHERE generation = ?1
     AND conversation_id = k.value ->> 'conversation_id' AND version = k.value ->> 'version'
   UNION ALL
@@ -52,8 +52,15 @@ DELETE FROM view_search WHERE id IN (
   SELECT id FROM view_search WHERE id >= ?1 << 40 AND id < (?1 + 1) << 40 LIMIT ?2);
 
 -- name: search_forget
--- Of a conversation that was erased nothing is found any more.
-DELETE FROM view_search WHERE conversation_id = ?1;
+-- Of a conversation that was erased nothing is found any more. Generations are few
+-- and come first in the key: each is found by one look into it.
+WITH RECURSIVE g (number) AS (
+  SELECT min(generation) FROM view_search
+  UNION ALL
+  SELECT (SELECT min(generation) FROM view_search WHERE generation > g.number)
+  FROM g WHERE g.number IS NOT NULL
+)
+DELETE FROM view_search WHERE generation IN (SELECT number FROM g) AND conversation_id = ?1;
 
 -- name: search_page
 -- ?1 generation, ?2 tenant, ?3 the filters, those of a SearchQuery among them, and ?4 the key after which
@@ -62,7 +69,7 @@ SELECT json_object('conversation_id', v.conversation_id, 'version', v.version,
   'position', v.position, 'recorded_at', v.recorded_at, 'type', v.type, 'role', v.role,
   'tool', v.tool, 'excerpt',
   substr(v.text, max(1, instr(lower(v.text), ?3 ->> 'around') - 60), 240))
-FROM view_search_words AS w JOIN view_search AS v ON v.id = w.rowid
+FROM view_search_words AS w CROSS JOIN view_search AS v ON v.id = w.rowid
 WHERE w.words MATCH ?3 ->> 'match'
   AND w.rowid >= ?1 << 40
   AND w.rowid < ?1 << 40 | coalesce(?4 ->> 'position', (1 << 40) - 1)

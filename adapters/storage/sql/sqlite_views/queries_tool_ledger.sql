@@ -11,14 +11,14 @@ WITH key AS (
   FROM json_each(?2)
 ), last AS (
   SELECT k.conversation_id, k.call_id, (
-    SELECT l.version FROM view_tool_ledger AS l
+    SELECT l.version FROM view_tool_ledger AS l INDEXED BY view_tool_ledger_call
     WHERE l.generation = ?1 AND l.conversation_id = k.conversation_id AND l.call_id = k.call_id
       AND l.kind = 'tool' AND l.result_version IS NOT l.version
     ORDER BY l.version DESC LIMIT 1) AS version
   FROM key AS k WHERE k.call_id IS NOT NULL
   UNION
   SELECT k.conversation_id, k.call_id, (
-    SELECT l.version FROM view_tool_ledger AS l
+    SELECT l.version FROM view_tool_ledger AS l INDEXED BY view_tool_ledger_call
     WHERE l.generation = ?1 AND l.conversation_id = k.conversation_id AND l.call_id = k.call_id
       AND l.kind = 'tool' AND l.result_version IS NOT l.version AND l.line IS k.line
     ORDER BY l.version DESC LIMIT 1) AS version
@@ -36,15 +36,15 @@ WITH key AS (
   SELECT conversation_id, version FROM last
   UNION
   SELECT d.conversation_id, d.version FROM last AS l
-  JOIN view_tool_ledger AS c ON c.generation = ?1 AND c.conversation_id = l.conversation_id
-    AND c.version = l.version
-  JOIN view_tool_ledger AS d ON d.generation = ?1 AND d.conversation_id = l.conversation_id
+  CROSS JOIN view_tool_ledger AS c ON c.generation = ?1
+    AND c.conversation_id = l.conversation_id AND c.version = l.version
+  CROSS JOIN view_tool_ledger AS d ON d.generation = ?1 AND d.conversation_id = l.conversation_id
     AND d.response = c.response AND d.call_id = l.call_id
   UNION
-  SELECT e.conversation_id, e.version FROM key AS k JOIN view_tool_ledger AS e
-    ON e.generation = ?1 AND e.conversation_id = k.conversation_id AND e.response = k.response
+  SELECT e.conversation_id, e.version FROM key AS k CROSS JOIN view_tool_ledger AS e
+    INDEXED BY view_tool_ledger_response ON e.generation = ?1 AND e.conversation_id = k.conversation_id AND e.response = k.response
   UNION
-  SELECT f.conversation_id, f.version FROM key AS k JOIN view_tool_ledger AS f
+  SELECT f.conversation_id, f.version FROM key AS k CROSS JOIN view_tool_ledger AS f
     ON k.waits AND f.generation = ?1 AND f.conversation_id = k.conversation_id
     AND f.kind = 'server tool' AND f.status = 'open'
 )
@@ -56,7 +56,7 @@ SELECT json_object(
   v.status, 'is_error', v.is_error, 'result_version', v.result_version, 'result', v.result,
   'result_cut', v.result_cut, 'documents', v.documents, 'duration', v.duration, 'metadata',
   json(v.metadata), 'is_redacted', v.is_redacted)
-FROM place AS p JOIN view_tool_ledger AS v
+FROM place AS p CROSS JOIN view_tool_ledger AS v
   ON v.generation = ?1 AND v.conversation_id = p.conversation_id AND v.version = p.version;
 
 -- name: tool_ledger_put
@@ -90,8 +90,15 @@ DELETE FROM view_tool_ledger WHERE (generation, conversation_id, version) IN (
   WHERE generation = ?1 LIMIT ?2);
 
 -- name: tool_ledger_forget
--- Of a conversation that was erased no call is known any more.
-DELETE FROM view_tool_ledger WHERE conversation_id = ?1;
+-- Of a conversation that was erased no call is known any more. Generations are few
+-- and come first in the key: each is found by one look into it.
+WITH RECURSIVE g (number) AS (
+  SELECT min(generation) FROM view_tool_ledger
+  UNION ALL
+  SELECT (SELECT min(generation) FROM view_tool_ledger WHERE generation > g.number)
+  FROM g WHERE g.number IS NOT NULL
+)
+DELETE FROM view_tool_ledger WHERE generation IN (SELECT number FROM g) AND conversation_id = ?1;
 
 -- name: tool_ledger_page
 -- ?1 generation, ?2 tenant, ?3 the filters and ?4 the key after which it goes on, JSON objects, ?5 limit.

@@ -10,12 +10,12 @@ WITH key AS (
 ), place AS (
   SELECT conversation_id, version FROM key
   UNION
-  SELECT b.conversation_id, b.version FROM key AS k JOIN view_window AS b
-    ON b.generation = ?1 AND b.conversation_id = k.conversation_id AND b.exchange = k.exchange
+  SELECT b.conversation_id, b.version FROM key AS k CROSS JOIN view_window AS b
+    INDEXED BY view_window_exchange ON b.generation = ?1 AND b.conversation_id = k.conversation_id AND b.exchange = k.exchange
     AND b.opens AND b.line IS NULL
   UNION
-  SELECT c.conversation_id, c.version FROM key AS k JOIN view_window AS c
-    ON c.generation = ?1 AND c.conversation_id = k.conversation_id AND c.line = k.line
+  SELECT c.conversation_id, c.version FROM key AS k CROSS JOIN view_window AS c
+    INDEXED BY view_window_line ON c.generation = ?1 AND c.conversation_id = k.conversation_id AND c.line = k.line
     AND c.version < 0
 )
 SELECT json_object('tenant', v.tenant, 'conversation_id', v.conversation_id, 'version', v.version,
@@ -23,7 +23,7 @@ SELECT json_object('tenant', v.tenant, 'conversation_id', v.conversation_id, 've
   'opens', v.opens, 'shown', v.shown, 'messages', v.messages, 'tool_calls', v.tool_calls,
   'documents', v.documents, 'input_tokens', v.input_tokens, 'output_tokens', v.output_tokens,
   'speech', v.speech, 'text', v.text, 'state', json(v.state))
-FROM place AS p JOIN view_window AS v
+FROM place AS p CROSS JOIN view_window AS v
   ON v.generation = ?1 AND v.conversation_id = p.conversation_id AND v.version = p.version;
 
 -- name: window_put
@@ -35,10 +35,10 @@ WITH retold AS (
     value ->> 'changed' AS changed, value -> 'stretches' AS stretches
   FROM json_each(?2) WHERE value ->> 'version' IS NULL
 ), place AS (
-  SELECT p.conversation_id, x.version FROM retold AS p JOIN view_window AS x
+  SELECT p.conversation_id, x.version FROM retold AS p CROSS JOIN view_window AS x
     ON x.generation = ?1 AND x.conversation_id = p.conversation_id AND x.version >= p.changed
   UNION
-  SELECT p.conversation_id, r.value FROM retold AS p JOIN json_each(p.redacted) AS r
+  SELECT p.conversation_id, r.value FROM retold AS p CROSS JOIN json_each(p.redacted) AS r
 )
 INSERT INTO view_window
 SELECT ?1, value ->> 'tenant', value ->> 'conversation_id', value ->> 'version', value ->> 'line',
@@ -57,8 +57,8 @@ SELECT w.generation, w.tenant, w.conversation_id, w.version, w.line, w.exchange,
   w.messages, w.tool_calls, w.documents, w.input_tokens, w.output_tokens, w.speech,
   CASE WHEN EXISTS (SELECT 1 FROM json_each(p.redacted) AS r WHERE r.value = w.version)
     THEN NULL ELSE w.text END, w.state
-FROM retold AS p JOIN place AS t ON t.conversation_id = p.conversation_id
-JOIN view_window AS w
+FROM place AS t CROSS JOIN retold AS p ON p.conversation_id = t.conversation_id
+CROSS JOIN view_window AS w
   ON w.generation = ?1 AND w.conversation_id = t.conversation_id AND w.version = t.version
 WHERE true
 ON CONFLICT (generation, conversation_id, version) DO UPDATE
@@ -75,14 +75,21 @@ DELETE FROM view_window WHERE (generation, conversation_id, version) IN (
   SELECT generation, conversation_id, version FROM view_window WHERE generation = ?1 LIMIT ?2);
 
 -- name: window_forget
--- Of a conversation that was erased nothing is remembered.
-DELETE FROM view_window WHERE conversation_id = ?1;
+-- Of a conversation that was erased nothing is remembered. Generations are few
+-- and come first in the key: each is found by one look into it.
+WITH RECURSIVE g (number) AS (
+  SELECT min(generation) FROM view_window
+  UNION ALL
+  SELECT (SELECT min(generation) FROM view_window WHERE generation > g.number)
+  FROM g WHERE g.number IS NOT NULL
+)
+DELETE FROM view_window WHERE generation IN (SELECT number FROM g) AND conversation_id = ?1;
 
 -- name: window_page
 -- ?1 generation, ?2 tenant, ?3 the filters (the conversation) and ?4 the key after which it goes on, JSON
 -- objects, ?5 limit: from the prompt that opened the last exchange that is asked for, its rows are read.
 WITH opening AS MATERIALIZED (
-  SELECT version FROM view_window
+  SELECT version FROM view_window INDEXED BY view_window_opening
   WHERE generation = ?1 AND tenant = ?2 AND conversation_id = ?3 ->> 'conversation_id'
     AND opens AND shown AND version < coalesce(?4 ->> 'first_version', 9223372036854775807)
   ORDER BY version DESC LIMIT ?5
@@ -111,7 +118,7 @@ SELECT json_object(
   'prompt', max(t.text) FILTER (WHERE t.version = t.first_version),
   'answer', substr(group_concat(t.text, '' ORDER BY t.version)
     FILTER (WHERE t.role = 'assistant' AND t.speech = l.speech), 1, 2000),
-  'is_closed', EXISTS (SELECT 1 FROM view_window AS n
+  'is_closed', EXISTS (SELECT 1 FROM view_window AS n INDEXED BY view_window_opening
     WHERE n.generation = ?1 AND n.conversation_id = ?3 ->> 'conversation_id'
       AND n.opens AND n.shown AND n.version > t.first_version))
 FROM told AS t LEFT JOIN last AS l ON l.first_version = t.first_version
