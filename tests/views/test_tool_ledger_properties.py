@@ -18,7 +18,8 @@ from hansard.projections.requests.tool_names import ANTHROPIC, name_for
 from hansard.projections.server_tools import Activity, activity
 from hansard.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
 from tests.factories import TENANT, appending, tool_call
-from tests.views.histories import histories, pieces, server_tools
+from tests.views.happenings import server_tools
+from tests.views.histories import histories, pieces
 from tests.views.row_stores import ROW_STORES, RowStore, everything, in_pieces
 from tests.views.tool_events import LINE, RESPONSE, called, closed, gave, search_gave, searched
 

@@ -8,28 +8,24 @@ from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic_core import from_json, to_json
 
 from hansard.adapters.storage.memory import Memory
-from hansard.adapters.storage.postgres_connections import fetched
 from hansard.adapters.views.postgres_rows import PostgresRows
 from hansard.domain import events
 from hansard.domain.jsontext import JsonObject
 from hansard.domain.log import RecordedEvent
-from hansard.domain.request_template import Template
 from hansard.projections.views.passages import passages
 from hansard.projections.views.step import step
 from hansard.projections.views.usage import USAGE, ModelUsage, model_usage
 from hansard.projections.views.view import Feed, Row
-from tests.factories import TENANT, appending, drafted, started
+from tests.factories import TENANT, appending, started
 from tests.views.histories import Happening, check_steps, histories, pieces, recorded
-from tests.views.row_stores import PostgresStore, RowStore, SqliteStore, everything, in_pieces
+from tests.views.row_stores import PostgresStore, RowStore, everything, in_pieces
+from tests.views.used import ended, shown, totals
 
 GENERATIONS = count(10)
-TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 DAY = 86_400_000_000
 ANTHROPIC: JsonObject = {
     "usage": {
@@ -38,51 +34,6 @@ ANTHROPIC: JsonObject = {
         "output_tokens_details": {"thinking_tokens": 4},
     }
 }
-
-
-def ended(
-    model: str | None = "claude-sonnet-5",
-    taken: int | None = 100,
-    given: int | None = 10,
-    *,
-    api: str = "anthropic-messages",
-    **told: Any,
-) -> events.ResponseCompleted:
-    return events.ResponseCompleted(
-        response=uuid4(),
-        api=api,
-        model=model,
-        envelope=told.pop("envelope", {}),
-        input_tokens=taken,
-        output_tokens=given,
-        **told,
-    )
-
-
-def asked(model: str | None, api: str = "bedrock-converse") -> events.RequestSent:
-    return events.RequestSent(api=api, endpoint="/", model=model, template=TEMPLATE)
-
-
-def shown(rows: RowStore, **filters: Any) -> list[tuple[str, str, str, int, int]]:
-    return [
-        (row["day"], row["api"], row["model"], row["responses"], row["input_tokens"])
-        for row in rows.page(USAGE, TENANT, **filters)
-    ]
-
-
-def totals(rows: RowStore, **filters: Any) -> list[ModelUsage]:
-    """What the query of totals shows."""
-    asked = to_json(filters).decode()
-    match rows:
-        case SqliteStore():
-            with rows.connections.borrowed() as session:
-                found = session.all("usage_total", 1, str(TENANT), asked)
-            return [model_usage(from_json(text)) for (text,) in found]
-        case PostgresStore():
-            found = fetched(rows.connection, "usage_total", (1, TENANT, asked))
-            return [model_usage(row) for (row,) in found]
-        case _:
-            raise AssertionError("a store of rows that has no totals")
 
 
 def test_tokens_are_summed_by_day_api_and_model(rows: RowStore) -> None:
@@ -136,85 +87,6 @@ def test_a_response_that_tells_nothing_is_not_counted(rows: RowStore) -> None:
 def test_a_model_that_nobody_named_is_told_as_none(rows: RowStore) -> None:
     rows.step(USAGE, recorded([Happening(0, ended(None, 5), None, 0)]))
     assert [model_usage(row).model for row in rows.page(USAGE, TENANT)] == [None]
-
-
-def answered_by_bedrock(gap: int) -> list[RecordedEvent]:
-    """A request to Bedrock and its answer, with this many other events in between."""
-    conversation = uuid4()
-    request = drafted(asked("eu.anthropic.claude-sonnet-5"), conversation)
-    answer = ended(None, 8, api="bedrock-converse", request=request.event_id)
-    between = [Happening(1, ended(), None, 0) for _ in range(gap)]
-    return recorded([Happening(0, request, None, 0), *between, Happening(0, answer, None, 0)])
-
-
-@pytest.mark.parametrize("gap", [0, 3])
-def test_a_response_of_bedrock_counts_for_the_model_that_was_asked(
-    rows: RowStore, gap: int
-) -> None:
-    for event in answered_by_bedrock(gap):
-        assert rows.step(USAGE, [event]) == []
-    told = [entry for entry in shown(rows) if entry[1] == "bedrock-converse"]
-    assert told == [
-        ("2026-11-18", "bedrock-converse", "eu.anthropic.claude-sonnet-5", 1, 8),
-    ]
-
-
-def test_a_request_counts_nothing_until_it_is_answered(rows: RowStore) -> None:
-    sent, answer = answered_by_bedrock(0)
-    rows.step(USAGE, [sent])
-    assert shown(rows) == []
-    assert totals(rows) == []
-    rows.step(USAGE, [answer])
-    assert len(shown(rows)) == 1
-
-
-def answers_to(api: str, **told: Any) -> list[RecordedEvent]:
-    """A request to Bedrock, and two answers to it that name no model."""
-    conversation = uuid4()
-    request = drafted(asked("claude-5"), conversation)
-    answers = [ended(None, n, api=api, request=request.event_id, **told) for n in (1, 2)]
-    return recorded(Happening(0, event, None, 0) for event in (request, *answers))
-
-
-@pytest.mark.parametrize(
-    ("api", "named"),
-    [("bedrock-converse", {"claude-5": 1, "": 2}), ("openai-chat", {"": 3})],
-)
-def test_one_answer_of_bedrock_counts_for_what_was_asked(
-    rows: RowStore, api: str, named: dict[str, int]
-) -> None:
-    history = answers_to(api)
-    for generation, steps in enumerate(([history], [[event] for event in history]), 1):
-        for each in steps:
-            assert rows.step(USAGE, each, generation=generation) == []
-        shown_now = rows.page(USAGE, TENANT, generation=generation)
-        assert {row["model"]: row["input_tokens"] for row in shown_now} == named
-
-
-def test_a_generation_knows_its_own_requests_only(rows: RowStore) -> None:
-    sent, answer = answered_by_bedrock(0)
-    rows.step(USAGE, [sent], generation=1)
-    rows.step(USAGE, [sent], generation=2)
-    rows.step(USAGE, [answer], generation=2)
-    rows.step(USAGE, [answer], generation=3)
-    models = [rows.page(USAGE, TENANT, generation=number) for number in (1, 2, 3)]
-    assert [[row["model"] for row in page] for page in models] == [
-        [],
-        ["eu.anthropic.claude-sonnet-5"],
-        [""],
-    ]
-
-
-def test_forgetting_leaves_the_sums_and_takes_what_is_open(rows: RowStore) -> None:
-    sent, answer = answered_by_bedrock(0)
-    rows.step(USAGE, recorded([Happening(0, ended(), None, 0)]))
-    rows.step(USAGE, [sent])
-    rows.forget(USAGE, sent.conversation_id)
-    rows.step(USAGE, [answer])
-    assert [(model, taken) for _, _, model, _, taken in shown(rows)] == [
-        ("claude-sonnet-5", 100),
-        ("", 8),
-    ]
 
 
 def test_what_is_erased_is_not_counted_by_a_rebuild(rows: RowStore) -> None:
