@@ -1,13 +1,16 @@
 """The commands that read views and keep them: filters, pages, how they stand, a bar on a terminal."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import hansard
 from tests.adapters.command import Command, Done, in_process, on_a_terminal, url_of
-from tests.factories import answer, tool_call, tool_result
+from tests.adapters.test_cli_json import LISTED
+from tests.factories import TENANT, answer, tool_call, tool_result
+from tests.views.sqlite_places import Fragile, opened
 
 
 @pytest.fixture
@@ -158,3 +161,24 @@ def test_tables_fit_the_terminal(url: str, what: str, columns: int) -> None:
     shown = on_a_terminal(*asked, "--url", url, columns=columns)
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
     assert max(map(len, lines), default=0) <= columns
+
+
+def test_what_is_parked_is_shown_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HANSARD_TENANT", str(TENANT))
+    run, url = in_process(monkeypatch, capsys), f"sqlite:///{tmp_path / 'log.db'}"
+    with closing(opened(tmp_path)) as store:
+        conversation = store.said("Hello", "Hi")
+        store.ticking.time *= 2  # Not due for long.
+        store.page(Fragile(conversations={conversation}))
+    (row,) = run("parked", "--url", url).columns
+    assert row[:5] == ["audit", str(conversation), "2", "message.recorded", "1"]
+    assert row[6].startswith("Broken at sqlite_places.py:")
+    (document,) = run("parked", "audit", "--json", "--url", url).documents
+    assert set(LISTED["parked [VIEW]"]) == set(document)
+    assert document["conversation"] == str(conversation)
+    assert run("audit", "--url", url).err.startswith("1 conversation missing in part")
+    done = run("retry", "audit", "-c", str(conversation), "--url", url)
+    assert done.out == "1 parked conversation of audit tried again.\n"
+    assert run("parked", "--url", url).err == "nothing is parked\n"
