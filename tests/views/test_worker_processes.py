@@ -17,8 +17,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from hansard.adapters.redis.tail_entries import tail_key
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.projections.views.audit import AUDIT
+from tests import redis_server
 from tests.postgres_server import VERSIONS, server
 from tests.views.row_stores import everything
 from tests.views.workers import asked, caught_up, folded, from_scratch, talk, until
@@ -49,14 +51,16 @@ def processes() -> Iterator[ExitStack]:
         yield stack
 
 
-def _start(processes: ExitStack, url: str, *options: str) -> subprocess.Popen[str]:
+def _start(
+    processes: ExitStack, url: str, *options: str, redis: str | None = None
+) -> subprocess.Popen[str]:
     command = (sys.executable, "-c", "from hansard.adapters.cli import main; main()", "worker")
     process = subprocess.Popen(
         [*command, "--url", url, "--views", "audit", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={name: value for name, value in os.environ.items() if name != "HANSARD_REDIS"},
+        env={**os.environ, "HANSARD_REDIS": redis or ""},
     )
     processes.enter_context(process)
     processes.callback(process.kill)
@@ -147,6 +151,21 @@ def test_the_page_on_workers_lists_every_metric(
     names = set(re.findall(r"^# TYPE (\w+)", told, re.MULTILINE))
     page = (Path(__file__).parents[2] / "docs" / "workers.md").read_text("utf-8")
     assert names == set(re.findall(r"^\| `(hansard_\w+)`", page, re.MULTILINE))
+
+
+def test_a_worker_fills_the_live_tails_of_a_redis(
+    url: str, log: Postgres, processes: ExitStack
+) -> None:
+    if redis_server.binary() is None:
+        pytest.skip("it takes a redis-server")
+    redis = redis_server.server()
+    with redis.client() as client:
+        talk(log, [uuid4()], 3)
+        [shard] = [cursor.shard for cursor in log.cursors() if cursor.position]
+        _start(processes, url, redis=redis.url)
+        until(lambda: sum(map(len, folded(url).values())) == 3)
+        talk(log, [uuid4()])
+        until(lambda: client.xlen(tail_key(log.incarnation(), shard)) > 0, "the tail")
 
 
 def test_after_random_kills_the_view_is_as_a_fold_from_scratch(
