@@ -40,7 +40,14 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("name", "commands"),
-    [("documents", 0), ("signals", 0), ("tools", 3), ("views", 3), ("windows", 0)],
+    [
+        ("documents", 0),
+        ("postgresql", 0),
+        ("signals", 0),
+        ("tools", 3),
+        ("views", 3),
+        ("windows", 0),
+    ],
 )
 def test_a_page_does_what_it_says(name: str, commands: int) -> None:
     page = DOCS / f"{name}.md"
