@@ -1,8 +1,9 @@
 -- The control tables of views: 001_views.sql explains them.
 
 -- name: prepare_connection
--- FULL syncs the write-ahead log at every commit; secure_delete overwrites what is erased.
-PRAGMA synchronous = FULL;
+-- NORMAL syncs when the write-ahead log is emptied: a power cut may take the last commits, rows and
+-- checkpoint alike, and they are folded again. secure_delete overwrites what is erased.
+PRAGMA synchronous = NORMAL;
 PRAGMA secure_delete = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA temp_store = MEMORY;
