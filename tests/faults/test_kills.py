@@ -14,7 +14,7 @@ from tests.ledger import verified_log
 
 
 def test_nothing_acknowledged_is_lost_to_kills_on_sqlite(tmp_path: Path, seed: int) -> None:
-    assert kill_writers(SqlitePlace(tmp_path), rounds=80, seed=seed) > 0
+    assert kill_writers(SqlitePlace(tmp_path), rounds=50, seed=seed) > 0
 
 
 @pytest.mark.soak

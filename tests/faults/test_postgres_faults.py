@@ -92,7 +92,7 @@ def restart(server: Server, url: str) -> None:
 
 
 def test_nothing_acknowledged_is_lost_however_the_server_ends(fragile: Server, seed: int) -> None:
-    lose_the_server(fragile, [crash, restart, kill_a_process_of, crash], seed)
+    lose_the_server(fragile, [crash, restart, kill_a_process_of], seed)
 
 
 @pytest.mark.soak
