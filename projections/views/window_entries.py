@@ -155,12 +155,13 @@ class WindowEntries:
         changed = changed_from(before, shown)
         told = [list(stretch) for stretch in shown if changed and stretch.until >= changed]
         yield {**self._of(), "redacted": self._redacted, "changed": changed, "stretches": told}
-        yield {**self._blank(None), "version": MAIN, "state": stated(self._amended)}
+        yield {**self._of(), "version": MAIN, "state": stated(self._amended)}
 
     def _entry(self, event: RecordedEvent, told: JsonObject, role: str) -> Row:
         line = told.get("line")
         entry = {
-            **self._blank(line),
+            **self._of(),
+            "line": line,
             "version": event.version,
             "exchange": event.exchange,
             "recorded_at": event.recorded_at,
@@ -191,32 +192,13 @@ class WindowEntries:
         before = self._calls(line)
         calls = change(before)
         if calls != before:
-            row = self._lines.get(line) or {**self._blank(line), "version": -event.version}
+            row = self._lines.get(line) or {**self._of(), "line": line, "version": -event.version}
             self._lines[line] = self._states[row["version"]] = {**row, "state": sorted(calls)}
 
     def _of(self) -> Row:
         return {
             "tenant": str(self._passage.tenant),
             "conversation_id": str(self._passage.conversation_id),
-        }
-
-    def _blank(self, line: str | None) -> Row:
-        return {
-            **self._of(),
-            "line": line,
-            "exchange": 0,
-            "recorded_at": 0,
-            "role": "record",
-            "opens": False,
-            "shown": False,
-            "messages": 0,
-            "tool_calls": 0,
-            "documents": 0,
-            "input_tokens": 0,
-            "output_tokens": 0,
-            "speech": None,
-            "text": None,
-            "state": None,
         }
 
 

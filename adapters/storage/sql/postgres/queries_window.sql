@@ -21,10 +21,12 @@ CROSS JOIN LATERAL (
 -- name: window_put
 -- $1 generation, $2 the rows as a JSON array, $3 shard, $4 part: for views that keep their rows so. A row
 -- without a version says what becomes of rows that are there: the text of `redacted` goes, and from
--- version `changed` on the main line is made of `stretches`.
+-- version `changed` on the main line is made of `stretches`. Of others members may be absent.
 INSERT INTO hansard.view_window
-SELECT $1, r.tenant, r.conversation_id, r.version, r.line, r.exchange, r.recorded_at, r.role,
-    r.opens, r.shown, r.messages, r.tool_calls, r.documents, r.input_tokens, r.output_tokens,
+SELECT $1, r.tenant, r.conversation_id, r.version, r.line, coalesce(r.exchange, 0),
+    coalesce(r.recorded_at, 0), coalesce(r.role, 'record'), coalesce(r.opens, false),
+    coalesce(r.shown, false), coalesce(r.messages, 0), coalesce(r.tool_calls, 0),
+    coalesce(r.documents, 0), coalesce(r.input_tokens, 0), coalesce(r.output_tokens, 0),
     r.speech, r.text, r.state
 FROM jsonb_to_recordset($2::jsonb) AS r (tenant uuid, conversation_id uuid, version bigint,
     line uuid, exchange bigint, recorded_at bigint, role text, opens boolean, shown boolean,

@@ -29,7 +29,7 @@ FROM place AS p CROSS JOIN view_window AS v
 -- name: window_put
 -- ?1 generation, ?2 the rows as a JSON array, ?3 shard, ?4 part: for views that keep their rows so. A row
 -- without a version says what becomes of rows that are there: the text of `redacted` goes, and from
--- version `changed` on the main line is made of `stretches`.
+-- version `changed` on the main line is made of `stretches`. Of others members may be absent.
 WITH retold AS (
   SELECT value ->> 'conversation_id' AS conversation_id, value -> 'redacted' AS redacted,
     value ->> 'changed' AS changed, value -> 'stretches' AS stretches
@@ -42,10 +42,12 @@ WITH retold AS (
 )
 INSERT INTO view_window
 SELECT ?1, value ->> 'tenant', value ->> 'conversation_id', value ->> 'version', value ->> 'line',
-  value ->> 'exchange', value ->> 'recorded_at', value ->> 'role', value ->> 'opens',
-  value ->> 'shown', value ->> 'messages', value ->> 'tool_calls', value ->> 'documents',
-  value ->> 'input_tokens', value ->> 'output_tokens', value ->> 'speech', value ->> 'text',
-  value -> 'state'
+  coalesce(value ->> 'exchange', 0), coalesce(value ->> 'recorded_at', 0),
+  coalesce(value ->> 'role', 'record'), coalesce(value ->> 'opens', 0),
+  coalesce(value ->> 'shown', 0), coalesce(value ->> 'messages', 0),
+  coalesce(value ->> 'tool_calls', 0), coalesce(value ->> 'documents', 0),
+  coalesce(value ->> 'input_tokens', 0), coalesce(value ->> 'output_tokens', 0),
+  value ->> 'speech', value ->> 'text', value -> 'state'
 FROM json_each(?2) WHERE value ->> 'version' IS NOT NULL AND ?3 IS NOT NULL AND ?4 IS NOT NULL
 UNION ALL
 SELECT w.generation, w.tenant, w.conversation_id, w.version, w.line, w.exchange, w.recorded_at,
