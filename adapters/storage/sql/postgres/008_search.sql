@@ -44,6 +44,50 @@ BEGIN ATOMIC
 END;
 REVOKE ALL ON FUNCTION hansard.forget_in_view_search(uuid) FROM PUBLIC;
 
+-- The rows of a page, with its parameters (queries_search.sql). It runs as the owner and looks itself
+-- whose rows it may show: where row security does that, `@@` is not taken to an index, since it might
+-- tell of what it sees. Planned anew each time, for what is looked for says which index is quicker.
+CREATE FUNCTION hansard.search_rows(
+    of_generation integer, of_tenant uuid, filters jsonb, behind jsonb, most bigint
+) RETURNS SETOF hansard.view_search
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+BEGIN
+    IF of_tenant <> coalesce(hansard.bound_tenant(), of_tenant) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT v.* FROM hansard.view_search AS v
+    WHERE v.generation = of_generation AND v.tenant = of_tenant
+        AND v.lexemes @@ (filters ->> 'words')::tsquery
+        AND v.position < coalesce((behind ->> 'position')::bigint, 9223372036854775807)
+        AND (filters ->> 'conversation_id' IS NULL
+            OR v.conversation_id = (filters ->> 'conversation_id')::uuid)
+        AND (filters ->> 'role' IS NULL OR v.role = filters ->> 'role')
+        AND (filters ->> 'tool' IS NULL OR v.tool = filters ->> 'tool')
+        AND v.recorded_at >= coalesce((filters ->> 'since')::bigint, 0)
+        AND v.recorded_at < coalesce((filters ->> 'until')::bigint, 9223372036854775807)
+        AND NOT EXISTS (SELECT FROM jsonb_array_elements_text(filters -> 'phrases') AS phrase
+            WHERE position(' ' || phrase || ' ' IN ' ' || v.words || ' ') = 0)
+        AND NOT EXISTS (
+            SELECT FROM jsonb_array_elements_text(filters -> 'unwanted_phrases') AS phrase
+            WHERE position(' ' || phrase || ' ' IN ' ' || v.words || ' ') > 0)
+    ORDER BY v.position DESC LIMIT most;
+END $$;
+REVOKE ALL ON FUNCTION hansard.search_rows(integer, uuid, jsonb, jsonb, bigint) FROM PUBLIC;
+DO $$
+DECLARE
+    admitted name;
+BEGIN
+    FOR admitted IN
+        SELECT DISTINCT g.grantee FROM information_schema.role_table_grants AS g
+        WHERE g.table_schema = 'hansard' AND g.table_name = 'event'
+            AND g.privilege_type = 'SELECT' AND g.grantee <> current_user AND g.grantee <> 'PUBLIC'
+    LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION '
+            'hansard.search_rows(integer, uuid, jsonb, jsonb, bigint) TO %I', admitted);
+    END LOOP;
+END $$;
+
 ALTER TABLE hansard.view_search ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON hansard.view_search
     USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));

@@ -60,18 +60,4 @@ SELECT jsonb_build_object('conversation_id', v.conversation_id, 'version', v.ver
     'position', v.position, 'recorded_at', v.recorded_at, 'type', v.type, 'role', v.role,
     'tool', v.tool, 'excerpt',
     substr(v.text, greatest(1, position(($3::jsonb ->> 'around') IN lower(v.text)) - 60), 240))
-FROM hansard.view_search AS v
-WHERE v.generation = $1 AND v.tenant = $2
-    AND v.lexemes @@ ($3::jsonb ->> 'words')::tsquery
-    AND v.position < coalesce(($4::jsonb ->> 'position')::bigint, 9223372036854775807)
-    AND ($3::jsonb ->> 'conversation_id' IS NULL
-        OR v.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid)
-    AND ($3::jsonb ->> 'role' IS NULL OR v.role = $3::jsonb ->> 'role')
-    AND ($3::jsonb ->> 'tool' IS NULL OR v.tool = $3::jsonb ->> 'tool')
-    AND v.recorded_at >= coalesce(($3::jsonb ->> 'since')::bigint, 0)
-    AND v.recorded_at < coalesce(($3::jsonb ->> 'until')::bigint, 9223372036854775807)
-    AND NOT EXISTS (SELECT FROM jsonb_array_elements_text($3::jsonb -> 'phrases') AS phrase
-        WHERE position(' ' || phrase || ' ' IN ' ' || v.words || ' ') = 0)
-    AND NOT EXISTS (SELECT FROM jsonb_array_elements_text($3::jsonb -> 'unwanted_phrases') AS phrase
-        WHERE position(' ' || phrase || ' ' IN ' ' || v.words || ' ') > 0)
-ORDER BY v.position DESC LIMIT $5
+FROM hansard.search_rows($1, $2, $3::jsonb, $4::jsonb, $5) AS v ORDER BY v.position DESC

@@ -102,8 +102,8 @@ SELECT jsonb_build_object(
     'prompt', max(t.text) FILTER (WHERE t.version = t.first_version),
     'answer', left(string_agg(t.text, '' ORDER BY t.version)
         FILTER (WHERE t.role = 'assistant' AND t.speech = l.speech), 2000),
-    'is_closed', EXISTS (SELECT FROM hansard.view_window AS n
+    'is_closed', t.first_version < (SELECT max(n.version) FROM hansard.view_window AS n
         WHERE n.generation = $1 AND n.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid
-            AND n.opens AND n.shown AND n.version > t.first_version))
+            AND n.opens AND n.shown))
 FROM told AS t LEFT JOIN last AS l ON l.first_version = t.first_version
 GROUP BY t.first_version ORDER BY t.first_version DESC

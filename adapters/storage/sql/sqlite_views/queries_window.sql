@@ -120,8 +120,9 @@ SELECT json_object(
   'prompt', max(t.text) FILTER (WHERE t.version = t.first_version),
   'answer', substr(group_concat(t.text, '' ORDER BY t.version)
     FILTER (WHERE t.role = 'assistant' AND t.speech = l.speech), 1, 2000),
-  'is_closed', EXISTS (SELECT 1 FROM view_window AS n INDEXED BY view_window_opening
+  'is_closed', t.first_version < (
+    SELECT max(n.version) FROM view_window AS n INDEXED BY view_window_opening
     WHERE n.generation = ?1 AND n.conversation_id = ?3 ->> 'conversation_id'
-      AND n.opens AND n.shown AND n.version > t.first_version))
+      AND n.opens AND n.shown))
 FROM told AS t LEFT JOIN last AS l ON l.first_version = t.first_version
 GROUP BY t.first_version ORDER BY t.first_version DESC;
