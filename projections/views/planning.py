@@ -7,7 +7,6 @@ resumed) catch up by themselves, up to where the others are, and are abreast fro
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -55,24 +54,28 @@ LEAST_SHARE: Final = 16
 def foremost(positions: Positions, ends: Mapping[int, int], room: int) -> Batch | None:
     """Return what is new to the builds that are foremost, in all parts where these are the same.
 
-    `ends` are the last positions of the shards, `room` is how many positions a batch may span.
+    Where they are not, the part that is furthest behind decides, so that none waits for ever. `ends` are the last positions of the shards, `room` is how many positions a batch may span.
     """
     fronts = [
         _Front(part, _at(of, max(of.values())), max(of.values()), ends[part.shard])
         for part, of in positions.items()
         if of
     ]
-    return _batch([front for front in fronts if front.at < front.end], room)
+    news = [front for front in fronts if front.at < front.end]
+    return _batch(news, max(news, key=_missing, default=None), room)
 
 
 def trailing(positions: Positions, room: int) -> Batch | None:
-    """Return what is new to builds that are behind, up to where the next ones are."""
+    """Return what is new to builds that are behind, up to where the next ones are.
+
+    Who is least behind goes first: a view that was resumed does not wait for a rebuild.
+    """
     fronts: list[_Front] = []
     for part, of in positions.items():
         places = sorted(set(of.values()))
         if len(places) > 1:
             fronts.append(_Front(part, _at(of, places[0]), places[0], places[1]))
-    return _batch(fronts, room)
+    return _batch(fronts, min(fronts, key=_missing, default=None), room)
 
 
 class _Front(NamedTuple):
@@ -84,17 +87,20 @@ class _Front(NamedTuple):
     end: int
 
 
-def _batch(fronts: Sequence[_Front], room: int) -> Batch | None:
-    """Return a batch of the builds that most fronts have, each shard with its share of the room."""
-    if not fronts:
+def _batch(fronts: Sequence[_Front], chosen: _Front | None, room: int) -> Batch | None:
+    """Return a batch for the builds of the chosen front, each shard with its share of the room."""
+    if chosen is None:
         return None
-    [(chosen, _)] = Counter(front.feeds for front in fronts).most_common(1)
-    taken = sorted((front for front in fronts if front.feeds == chosen), key=_place)
+    taken = sorted((front for front in fronts if front.feeds == chosen.feeds), key=_place)
     share = max(room // len({front.place.shard for front in taken}), LEAST_SHARE)
     return Batch(
-        tuple(sorted(chosen, key=lambda feed: (feed.view.name, feed.generation))),
+        tuple(sorted(chosen.feeds, key=lambda feed: (feed.view.name, feed.generation))),
         tuple(Stretch(at.place, at.at, min(at.end, at.at + share)) for at in taken),
     )
+
+
+def _missing(front: _Front) -> int:
+    return front.end - front.at
 
 
 def _place(front: _Front) -> Part:

@@ -46,6 +46,17 @@ def test_a_build_that_is_behind_comes_up_to_the_others_and_no_further() -> None:
     assert trailing(positions, 20) == Batch((NEXT,), (Stretch(A, 5, 25), Stretch(B, 5, 25)))
 
 
+def test_a_part_where_others_are_foremost_does_not_wait_for_ever() -> None:
+    positions = {A: {LIVE: 50, NEXT: 50}, B: {LIVE: 50, NEXT: 50}, C: {LIVE: 5, NEXT: 1}}
+    batch = foremost(positions, {0: 60, 1: 60}, 100)
+    assert batch == Batch((LIVE,), (Stretch(C, 5, 60),))
+
+
+def test_a_build_that_is_little_behind_does_not_wait_for_one_that_is_far() -> None:
+    far, little = {LIVE: 500, NEXT: 0}, {LIVE: 500, FEEDS[2]: 498}
+    assert trailing({A: far, B: far, C: little}, 100) == Batch((FEEDS[2],), (Stretch(C, 498, 500),))
+
+
 def test_where_nothing_is_new_there_is_nothing_to_do() -> None:
     assert foremost({A: {LIVE: 9}, C: {LIVE: 4}}, {0: 9, 1: 4}, 100) is None
     assert foremost({A: {}}, {0: 9}, 100) is None
