@@ -31,8 +31,8 @@ from tests.postgres_server import VERSIONS
 
 PROCESSES = 4
 SHORT = Load(threads=4, requests=50, most=4)
-LONG = Load(threads=16, requests=1560, most=200)
-"""By 64 writers: ten million events, more or less."""
+LONG = Load(threads=16, requests=2_100, most=200)
+"""By 64 writers: ten million events, also where those that are killed write few."""
 PAGE = 500
 MOST_VERIFIED = 100_000
 
@@ -71,7 +71,7 @@ def test_readers_skip_nothing_beside_writers_that_waver_on_sqlite(
 
 @pytest.mark.soak
 def test_readers_skip_nothing_of_a_million_events_on_sqlite(tmp_path: Path, seed: int) -> None:
-    hunt(SqlitePlace(tmp_path), Load(threads=16, requests=156, most=200), seed)
+    hunt(SqlitePlace(tmp_path), Load(threads=16, requests=210, most=200), seed)
 
 
 def test_readers_skip_nothing_beside_writers_that_waver_on_postgres(
