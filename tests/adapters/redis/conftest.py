@@ -53,8 +53,8 @@ def own_server() -> Iterator[Server]:
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    """Where a Redis is, yours or the tests' own; what the test puts there goes with it."""
-    given = redis_server.GIVEN or redis_server.server().url
+    """Where a Redis is on the network, yours or the tests'; what the test puts there goes with it."""
+    given = redis_server.GIVEN or redis_server.server().network_url
     with closing(cast("Any", redis.Redis).from_url(given)) as client:
         before = set(client.scan_iter("hansard:*"))
         yield given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,28 @@ def is_there(asked: Connection) -> bool:
 def test_answers_come_in_the_order_of_the_commands(asked: Connection) -> None:
     key = "hansard:test"
     assert asked.ask(("SET", key, b"1"), ("INCR", key), ("GET", key)) == [True, 2, b"2"]
+
+
+@pytest.mark.parametrize("scheme", ["redis", "rediss", "unix"])
+def test_whatever_the_scheme_it_is_the_server_that_fails_not_the_way_to_ask_it(
+    scheme: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    nobody = f"{tmp_path}/redis.sock" if scheme == "unix" else "127.0.0.1:1"
+    with closing(Connection(f"{scheme}://{nobody}")) as asked:
+        assert not is_there(asked)
+    assert "(ConnectionError: Error" in caplog.text
+
+
+def test_it_is_reached_by_the_network_and_by_a_socket(own_server: Server) -> None:
+    for url in (own_server.network_url, own_server.url):
+        with closing(Connection(url)) as asked:
+            assert is_there(asked)
+
+
+def test_as_many_connections_are_opened_as_threads_ask_at_once(url: str) -> None:
+    client = client_of(url, LONG)
+    with closing(client.connection_pool) as pool:
+        assert len([pool.get_connection() for _ in range(120)]) == 120
 
 
 def test_commands_are_done_all_or_none(asked: Connection, own_server: Server) -> None:
@@ -129,7 +152,19 @@ def test_it_is_shown_without_its_password(url: str, shown: str) -> None:
         assert asked.shown == shown
 
 
-@pytest.mark.parametrize("url", ["localhost:6379", "http://:secret@there", "redis://:secret@a:b"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:6379",
+        "http://:secret@there",
+        "redis://:secret@a:b",
+        "redis://:secret@a..b",
+        "redis://:secret@a\0b",
+        "redis+sentinel://:secret@there/main",
+        "rediss://:secret@there?ssl_cert_reqs=maybe",
+        "rediss://:secret@there?ssl_ca_cert=misspelt",
+    ],
+)
 def test_what_is_no_url_is_invalid_input_that_does_not_repeat_it(url: str) -> None:
     with pytest.raises(hansard.InvalidInput, match="write redis://") as failed:
         Connection(url)
@@ -138,7 +173,7 @@ def test_what_is_no_url_is_invalid_input_that_does_not_repeat_it(url: str) -> No
 
 def test_no_option_in_the_url_changes_how_it_is_asked(url: str) -> None:
     mark = "&" if "?" in url else "?"
-    wished = f"{url}{mark}socket_timeout=3600&socket_connect_timeout=3600&decode_responses=1"
+    wished = f"{url}{mark}socket_timeout=3600&socket_connect_timeout=3600&decode_responses=1&protocol=3&no_such=1"
     with closing(Connection(wished)) as asked:
         assert asked.ask(("ECHO", b"\xff")) == [b"\xff"]
     waits = client_of(wished, 1.5).connection_pool.connection_kwargs
