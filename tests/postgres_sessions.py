@@ -1,12 +1,14 @@
 """What tests do to a PostgreSQL log from beside it: hold a shard up, count, end sessions."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import LiteralString
 from uuid import uuid4
 
 import psycopg
+import pytest
 
+from hansard.adapters.storage.subscription import Wakeups
 from hansard.domain.log import Backend
 from tests.factories import appending, raw_event
 
@@ -47,3 +49,13 @@ def stuck(url: str, shard: int) -> Generator[None]:
         holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (shard,))
         yield
         holder.rollback()
+
+
+def never_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let idle subscriptions wait for hints alone, as far as a test is patient."""
+    wait = Wakeups.wait
+
+    def patient(wakeups: Wakeups, seen: int, stopped: Callable[[], bool], _: float = 0) -> None:
+        wait(wakeups, seen, stopped, 300)
+
+    monkeypatch.setattr(Wakeups, "wait", patient)

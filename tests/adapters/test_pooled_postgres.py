@@ -12,7 +12,6 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
-from hansard.adapters.storage import subscription
 from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
 from hansard.domain.log import Cursor, Verdict
 from tests.factories import TENANT, appending, raw_event
@@ -21,6 +20,7 @@ from tests.mixed_appends import SEED, Script, answer_of, mixed, verify
 from tests.pgbouncer import PROGRAM, pooler
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
+from tests.postgres_sessions import never_poll
 
 SOON = 30
 WRITERS = 8
@@ -101,7 +101,7 @@ def test_by_way_of_pgbouncer_each_of_many_gets_its_own_verdict(url: str) -> None
 
 @needs_pgbouncer
 def test_a_subscription_hears_past_pgbouncer(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subscription, "POLL_SECONDS", 10 * SOON)
+    never_poll(monkeypatch)
     with pooler(url, POOLED) as pooled:
         limits = Limits(prepared=False, listen=url)
         here, there = open_postgres(pooled, limits), open_postgres(pooled, limits)

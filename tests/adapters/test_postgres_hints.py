@@ -10,13 +10,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from hansard.adapters.storage import subscription
 from hansard.adapters.storage.hints import NoHints
 from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
 from hansard.domain.log import Cursor, Recorded
 from tests.factories import appending, raw_event
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
+from tests.postgres_sessions import never_poll
 
 SOON = 30
 THOSE_WHO_LISTEN = """
@@ -41,7 +41,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def never_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Idle subscriptions wait for hints alone, as far as a test is patient."""
-    monkeypatch.setattr(subscription, "POLL_SECONDS", 10 * SOON)
+    never_poll(monkeypatch)
 
 
 @pytest.fixture
