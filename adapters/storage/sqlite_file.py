@@ -21,6 +21,7 @@ from hansard.adapters.storage.filesystems import refuse_network_filesystem
 from hansard.adapters.storage.keyed_digest import new_digest_key
 from hansard.adapters.storage.queries import load_migrations
 from hansard.adapters.storage.sqlite_connection import Connections, Session
+from hansard.adapters.storage.sqlite_header import application_id
 from hansard.adapters.storage.sqlite_lock import LockFile, lock_file
 from hansard.domain.errors import (
     ForeignDatabase,
@@ -34,8 +35,6 @@ from hansard.domain.errors import (
 )
 
 _APPLICATION_ID: Final = 0x48414E53
-_MAGIC: Final = b"SQLite format 3\0"
-_APPLICATION_ID_AT: Final = 68  # https://sqlite.org/fileformat.html §1.3
 _SCHEMA: Final = len(load_migrations("sqlite"))
 _INODE: Final = struct.Struct(">Q")
 
@@ -203,14 +202,8 @@ def _must_be_writable(path: Path) -> None:
 
 
 def _must_be_ours(path: Path) -> None:
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        first = file.read(_APPLICATION_ID_AT + 4)
-    if not first:
-        return
-    application_id = int.from_bytes(first[_APPLICATION_ID_AT:], "big")
-    if not first.startswith(_MAGIC) or application_id != _APPLICATION_ID:
+    is_made = path.exists() and path.stat().st_size > 0
+    if is_made and application_id(path) != _APPLICATION_ID:
         raise ForeignDatabase(f"{path} is not a Hansard log: choose another file")
 
 

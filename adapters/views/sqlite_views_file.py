@@ -21,6 +21,7 @@ import apsw
 from hansard.adapters.storage.queries import load_migrations, load_queries
 from hansard.adapters.storage.sqlite_connection import Connections, Loan, Session
 from hansard.adapters.storage.sqlite_errors import storage_error
+from hansard.adapters.storage.sqlite_header import application_id
 from hansard.adapters.storage.sqlite_lock import lock_file
 from hansard.domain.errors import (
     CorruptRecord,
@@ -34,8 +35,6 @@ from hansard.domain.errors import (
 
 _DIALECT: Final = "sqlite_views"
 _APPLICATION_ID: Final = 0x48414E56
-_APPLICATION_ID_AT: Final = 68  # https://sqlite.org/fileformat.html §1.3
-_MAGIC: Final = b"SQLite format 3\0"
 
 
 class _Turns(Protocol):
@@ -225,12 +224,12 @@ def _must_not_be_foreign(path: Path) -> bool:
         return False
     if not path.is_file():
         raise _foreign(str(path))
-    with path.open("rb") as file:
-        first = file.read(_APPLICATION_ID_AT + 4)
-    application = int.from_bytes(first[_APPLICATION_ID_AT:], "big")
-    if first and not (first.startswith(_MAGIC) and application in (0, _APPLICATION_ID)):
+    if not path.stat().st_size:
+        return False
+    application = application_id(path)
+    if application not in (0, _APPLICATION_ID):
         raise _foreign(str(path))
-    return bool(first) and application == 0
+    return application == 0
 
 
 def _foreign(place: str) -> StorageError:
