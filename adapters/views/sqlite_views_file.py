@@ -142,6 +142,8 @@ class ViewsFile:
         _must_be_writable(self.path)
         doubtful = _must_not_be_foreign(self.path)
         self._connections.close()
+        if not self.path.exists():
+            _remove_what_it_left(self.path)
         self._connections = Connections(self._place, self.wait, _DIALECT)
         if doubtful:
             self._must_be_ours_or_empty()
@@ -230,6 +232,15 @@ def _must_not_be_foreign(path: Path) -> bool:
     if application not in (0, _APPLICATION_ID):
         raise _foreign(str(path))
     return application == 0
+
+
+def _remove_what_it_left(path: Path) -> None:
+    """Take away what belonged to a file that was deleted: of a new one it would tell wrong things.
+
+    Programs that still have the old file open keep these too, until they look again.
+    """
+    for name in ("wal", "shm", "journal"):
+        path.with_name(f"{path.name}-{name}").unlink(missing_ok=True)
 
 
 def _foreign(place: str) -> StorageError:

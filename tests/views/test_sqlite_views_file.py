@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -107,6 +107,50 @@ def test_a_file_that_was_deleted_is_made_again(store: Opened, tmp_path: Path) ->
     views_file(tmp_path).unlink()
     assert store.page() == before
     assert views_file(tmp_path).exists()
+
+
+def test_a_file_that_was_deleted_while_another_program_reads_it_is_made_again_for_both(
+    store: Opened, tmp_path: Path
+) -> None:
+    store.said("Hello")
+    with another_reading(tmp_path) as ask:
+        assert ask() == 2
+        views_file(tmp_path).unlink()
+        store.said("And?")
+        assert store.positions() == [4, 3, 2, 1]
+        assert ask() == 4
+        store.said("So?")
+        assert ask() == 6
+        assert store.positions() == [6, 5, 4, 3, 2, 1]
+
+
+@contextmanager
+def another_reading(folder: Path) -> Generator[Callable[[], int]]:
+    """Another process that has the views open; it says how many rows it reads, when asked."""
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tests.views.sqlite_places import opened\n"
+        "store = opened(Path(sys.argv[1]))\n"
+        "for _ in sys.stdin:\n"
+        "    print(len(store.page().rows), flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as process:
+        asked, told = process.stdin, process.stdout
+        assert asked is not None
+        assert told is not None
+
+        def ask() -> int:
+            print(file=asked, flush=True)
+            return int(told.readline())
+
+        yield ask
 
 
 @pytest.mark.parametrize("at", [100, 4096, 30_000])
