@@ -23,7 +23,8 @@ from hansard.adapters.storage.postgres import migrate, open_postgres
 from hansard.domain.log import Recorded
 from tests.factories import appending, prompt
 from tests.faults.load import under_load
-from tests.faults.test_postgres_faults import ONE_WAITS, wait_until
+from tests.faults.quiet import wait_until
+from tests.faults.test_postgres_faults import ONE_WAITS
 from tests.ledger import verified_log
 from tests.postgres_server import GIVEN, VERSIONS, Server, server
 from tests.views.workers import until
