@@ -180,7 +180,7 @@ def test_who_holds_a_stuck_lock_is_found_and_can_be_ended(url: str) -> None:
     log.close()
 
 
-@pytest.mark.parametrize(("key", "name"), [(-1, "migration"), (-2, "erasure")])
+@pytest.mark.parametrize(("key", "name"), [(-1, "migration"), (-2, "erasure"), (-3, "listening")])
 def test_the_locks_that_are_no_shards_have_names(url: str, key: int, name: str) -> None:
     (block,) = blocks("### A stuck lock", "sql")
     with psycopg.connect(url) as holder:

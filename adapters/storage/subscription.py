@@ -62,9 +62,7 @@ class Wakeups:
         with self._changed:
             return self._appends
 
-    def wait(
-        self, seen: int, stopped: Callable[[], bool], seconds: float = POLL_SECONDS
-    ) -> None:
+    def wait(self, seen: int, stopped: Callable[[], bool], seconds: float = POLL_SECONDS) -> None:
         """Return after another append, when stopped or closed, or after some seconds."""
         with self._changed:
             self._listen()

@@ -162,6 +162,19 @@ def test_a_process_that_does_not_wait_for_events_does_not_listen(
     assert counted(url, LISTENERS) == 0
 
 
+def test_who_listens_does_not_hold_up_an_erasure(
+    url: str, opened: Callable[[str], Postgres]
+) -> None:
+    here = opened(url)
+    follower = Follower(here, start(here))
+    wait_for_listeners(url, 1)
+    conversation = uuid4()
+    here.append([appending(conversation, raw_event())])
+    impatient = opened(f"{url}{'&' if '?' in url else '?'}options=-c%20lock_timeout%3D2000")
+    assert impatient.forget(conversation) == 1
+    follower.stop()
+
+
 def test_closing_leaves_no_session_and_no_thread(url: str) -> None:
     before = threading.active_count()
     log = open_postgres(url)
@@ -184,7 +197,7 @@ def test_where_nobody_listens_nothing_is_notified(
     assert log.connections.ask("hint", ("me",)) == []
     with psycopg.connect(url, autocommit=True) as other:
         other.execute("LISTEN hansard")
-        other.execute("SELECT pg_advisory_lock_shared(1212239443, -2)")
+        other.execute("SELECT pg_advisory_lock_shared(1212239443, -3)")
         assert len(log.connections.ask("hint", ("me",))) == 1
         assert [notify.payload for notify in other.notifies(timeout=SOON, stop_after=1)] == ["me"]
 
@@ -194,7 +207,7 @@ def test_a_hint_commits_without_a_flush_and_leaves_the_session_as_it_was(
 ) -> None:
     log = opened(url)
     with psycopg.connect(url, autocommit=True) as other:
-        other.execute("SELECT pg_advisory_lock_shared(1212239443, -2)")
+        other.execute("SELECT pg_advisory_lock_shared(1212239443, -3)")
         [(during, _)] = log.connections.ask("hint", ("me",))
     assert during == "off"
     with log.connections.transaction() as connection:

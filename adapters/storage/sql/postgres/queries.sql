@@ -216,7 +216,7 @@ ORDER BY version DESC LIMIT $5
 -- name: hint
 -- A row if somebody listens: who does holds this lock (`be_heard`). Its commit need not be durable.
 SELECT set_config('synchronous_commit', 'off', true), pg_notify('hansard', $1)
-FROM (SELECT pg_try_advisory_xact_lock(1212239443, -2) AS unheard OFFSET 0) AS looked
+FROM (SELECT pg_try_advisory_xact_lock(1212239443, -3) AS unheard OFFSET 0) AS looked
 WHERE NOT looked.unheard
 
 -- name: listen
@@ -224,5 +224,5 @@ WHERE NOT looked.unheard
 LISTEN hansard
 
 -- name: be_heard
--- Ends with the session, however that ends.
-SELECT pg_advisory_lock_shared(1212239443, -2)
+-- Ends with the session, however that ends. Not the erasures' lock: one lasts as long as a follower.
+SELECT pg_advisory_lock_shared(1212239443, -3)
