@@ -7,7 +7,7 @@ from typing import Final
 
 from hansard.adapters.arguments import kind_of
 from hansard.domain.errors import InvalidInput
-from hansard.projections.views.view import Row
+from hansard.projections.views.view import Row, storable
 
 MOST_ENTRIES: Final = 1_000
 """How many entries a page may have."""
@@ -17,8 +17,19 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def given(filters: Row) -> Row:
-    """Return those filters that are not None."""
-    return {name: value for name, value in filters.items() if value is not None}
+    """Return those filters that are not None; their texts as the rows have them."""
+    return {
+        name: storable(value) if isinstance(value, str) else value
+        for name, value in filters.items()
+        if value is not None
+    }
+
+
+def truth_if_given(name: str, value: object) -> bool | None:
+    """Return True or False, or None for None."""
+    if value is None or isinstance(value, bool):
+        return value
+    raise InvalidInput(f"{name} is True or False, not {kind_of(value)}")
 
 
 def limit_given(limit: object) -> int:
@@ -43,7 +54,7 @@ def _time(name: str, at: object) -> int | None:
         return None
     if not isinstance(at, datetime):
         raise InvalidInput(f"{name} is a datetime, not {kind_of(at)}")
-    if at.tzinfo is None:
+    if at.utcoffset() is None:
         raise InvalidInput(f"{name} has no time zone: write datetime(..., tzinfo=UTC)")
     return (at - _EPOCH) // _MICROSECOND
 

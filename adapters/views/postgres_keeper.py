@@ -8,6 +8,7 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
+from hansard.adapters.arguments import id_given
 from hansard.adapters.storage.postgres_connections import Connections
 from hansard.adapters.views.keeping import Parked, Progress, Standing
 from hansard.adapters.views.postgres_advance import (
@@ -70,7 +71,8 @@ class PostgresKeeper:
         Returns how many are; workers try them.
         """
         self._named(view)
-        return int(self._connections.ask("parked_retried", (view, conversation))[0][0])
+        which = None if conversation is None else id_given("a conversation", conversation)
+        return int(self._connections.ask("parked_retried", (view, which))[0][0])
 
     def rebuild(self, view: str, progress: Progress | None = None) -> None:
         """Make a view anew beside the one that is read, and return when they are switched.

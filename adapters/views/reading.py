@@ -11,10 +11,10 @@ from uuid import UUID
 
 from hansard.adapters.arguments import text_given, text_if_given
 from hansard.adapters.price_files import prices_given
-from hansard.adapters.views.filters import days, given, limit_given, times
+from hansard.adapters.views.filters import days, given, limit_given, times, truth_if_given
 from hansard.adapters.views.keeping import Keeper
 from hansard.adapters.views.page import EntryT, Page, Shape, page_of
-from hansard.adapters.views.page_cursor import cursor_of, key_in
+from hansard.adapters.views.page_cursor import PageCursors
 from hansard.adapters.views.pages import Asked, Pages
 from hansard.domain.errors import ConversationNotFound, InvalidInput
 from hansard.domain.log import Backend
@@ -60,6 +60,7 @@ class Views:
         self._keeper = keeper
         self._backend = backend
         self._tenant = tenant
+        self._cursors = PageCursors(backend.digest, str(tenant))
 
     @property
     def keeper(self) -> Keeper:
@@ -89,7 +90,7 @@ class Views:
             "provider": text_if_given("provider", provider),
             "model": text_if_given("model", model),
             "actor": self._digested(actor),
-            "closed": closed,
+            "closed": truth_if_given("closed", closed),
             **times(since, until),
         }
         return self._page(_CONVERSATIONS, filters, limit, after)
@@ -143,7 +144,7 @@ class Views:
             "conversation_id": self._id(conversation),
             "role": text_if_given("role", role),
             "tool": text_if_given("tool", tool),
-            **parse_query(text).filters(),
+            **parse_query(text_given("the text", text)).filters(),
             **times(since, until),
         }
         return self._page(_SEARCH, filters, limit, after)
@@ -155,7 +156,7 @@ class Views:
 
         `remembered` in hansard.projections.views.window gives who said what in them, in order.
         """
-        filters: Row = {"conversation_id": self._id(conversation)}
+        filters: Row = {"conversation_id": str(self._named(conversation))}
         return self._page(_WINDOW, filters, exchanges, after)
 
     def usage(
@@ -227,27 +228,28 @@ class Views:
     def _page(
         self, shape: Shape[EntryT], filters: Row, limit: object, after: str | None
     ) -> Page[EntryT]:
-        query, tenant = f"{shape.view.name}_page", str(self._tenant)
-        asked_for = given(filters)
-        size = limit_given(limit)
-        last = (
-            {} if after is None else key_in(text_given("`after`", after), query, tenant, asked_for)
-        )
+        query, asked_for, size = f"{shape.view.name}_page", given(filters), limit_given(limit)
+        last: Row = {}
+        if after is not None:
+            last = self._cursors.key_in(text_given("`after`", after), query, asked_for)
         asked = Asked(shape.view, query, self._tenant, asked_for, last, size + 1)
         found = self.pages.page(asked)
         following = None
         if len(found.rows) > size:
             key = {column: found.rows[size - 1][column] for column in shape.key}
-            following = cursor_of(query, tenant, asked_for, key)
+            following = self._cursors.after(query, asked_for, key)
         return page_of(shape, found, found.rows[:size], following)
 
     def _id(self, which: str | UUID | None) -> str | None:
-        if which is None or isinstance(which, UUID):
-            return None if which is None else str(which)
+        return None if which is None else str(self._named(which))
+
+    def _named(self, which: str | UUID) -> UUID:
+        if isinstance(which, UUID):
+            return which
         found = self._backend.find(self._tenant, text_given("a key", which))
         if found is None:
             raise ConversationNotFound("no conversation has that key: list them to see which do")
-        return str(found)
+        return found
 
     def _digested(self, actor: str | None) -> str | None:
         name = text_if_given("actor", actor)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pydantic_core import from_json
 
+from hansard.adapters.arguments import id_given
 from hansard.adapters.storage.sqlite_connection import Row as DatabaseRow
 from hansard.adapters.storage.sqlite_connection import Session
 from hansard.adapters.views.keeping import Parked, Progress, Standing, view_of
@@ -102,8 +103,9 @@ class SqliteViews:
     def retry(self, view: str, conversation: UUID | None = None) -> int:
         """Try the parked events of a view, or of one conversation, again; return how many."""
         known = view_of(view)
+        which = None if conversation is None else str(id_given("a conversation", conversation))
         with self._changing(known) as session:
-            session.run("retry_parked", view, None if conversation is None else str(conversation))
+            session.run("retry_parked", view, which)
             marked = session.changed()
         self._catch_up(known)
         return marked

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
+from pydantic_core import from_json, to_json
 
 import hansard
 from hansard.adapters.storage.postgres import migrate
@@ -131,13 +132,65 @@ def test_a_cursor_tells_nothing_of_the_filters(place: Place) -> None:
     assert place.store.backend.digest("ann").hex().encode() not in told
 
 
+@pytest.mark.parametrize("position", ["x", -5, 2**70, "\0", 1])
+def test_a_cursor_that_was_changed_is_refused(place: Place, position: Any) -> None:
+    said(place.store, "support/4711", "Hello", "Hi")
+    after = place.views.audit(limit=1).after
+    assert after is not None
+    told: list[Any] = from_json(urlsafe_b64decode(after + "=="))
+    told[2] = {"position": position}
+    with pytest.raises(InvalidInput, match="none that a page gave"):
+        place.store.views.audit(after=urlsafe_b64encode(to_json(told)).decode())
+
+
+def test_a_key_that_no_text_of_a_database_holds_is_found_all_the_same(place: Place) -> None:
+    said(place.store, "support\0 4711", "Hello")
+    assert len(place.views.conversations(key="support\0 4711")) == 1
+    assert len(place.views.audit(type="\0")) == 0
+
+
+def test_what_no_filter_takes_is_refused(place: Place) -> None:
+    views, wrong = place.store.views, cast("Any", 5)
+    for ask in (
+        lambda: views.conversations(closed=wrong),
+        lambda: views.conversations(key=wrong),
+        lambda: views.search(wrong),
+        lambda: views.window(cast("Any", None)),
+        lambda: views.keeper.retry("audit", cast("Any", "support/4711")),
+    ):
+        with pytest.raises(InvalidInput, match=r"\bis\b"):
+            ask()
+
+
 @pytest.mark.parametrize("limit", [0, -1, 1_001, True, "5", 2.0, None])
 def test_a_limit_that_no_page_has_is_refused(place: Place, limit: Any) -> None:
     with pytest.raises(InvalidInput, match="from 1 to 1,000"):
         place.store.views.audit(limit=limit)
 
 
-@pytest.mark.parametrize("since", [datetime(2026, 1, 1), "2026-01-01", 5, date(2026, 1, 1)])
+class Zoneless(tzinfo):
+    """A time zone that does not say which."""
+
+    def utcoffset(self, dt: datetime | None, /) -> None:
+        return None
+
+    def dst(self, dt: datetime | None, /) -> None:
+        return None
+
+    def tzname(self, dt: datetime | None, /) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    "since",
+    [
+        datetime(2026, 1, 1),
+        datetime(2026, 1, 1, tzinfo=Zoneless()),
+        "2026-01-01",
+        5,
+        date(2026, 1, 1),
+    ],
+)
 def test_a_time_has_a_zone(place: Place, since: Any) -> None:
     with pytest.raises(InvalidInput, match="since"):
         place.store.views.audit(since=since)
