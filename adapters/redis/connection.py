@@ -31,8 +31,13 @@ _TAKEN: Final = frozenset({"host", "port", "path", "db", "username", "password",
 
 _UNCOUNTED: Final = 1 << 31
 
-FAILURES: Final = (redis.RedisError, OSError)
-"""What a Redis does that is of no use: refuses, is silent, breaks off, is full, is another's."""
+FAILURES: Final = (
+    *(redis.RedisError, OSError),
+    *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+)
+"""What a Redis does that is of no use: refuses, is silent, breaks off, is full, is another's.
+
+The second line is what the driver raises where something else answers than a Redis."""
 
 
 class Connection:

@@ -3,11 +3,13 @@
 A reader takes from the stream what follows, position by position, on what it has; what is missing
 there, for whatever reason, it takes from the log. So it never skips an event and never repeats one.
 The relay marks how far it saw the log a moment ago. Who has all up to there may wait for the stream
-alone; once the mark has lapsed, readers follow the log as if there were no Redis.
+alone, and looks into the log now and then, for a mark may say what is not so; once it has lapsed,
+readers follow the log as if there were no Redis.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,6 +23,9 @@ from hansard.adapters.redis.tail_entries import AT_ONCE, Entry, entries_in, tail
 from hansard.adapters.storage.subscription import PAGE, Wakeups, owned_by
 from hansard.domain.errors import StorageUnavailable
 from hansard.domain.log import Backend, Cursor, RecordedEvent
+
+LOOK_SECONDS: Final = 5.0
+"""How long a reader waits for the stream alone until it asks the log whether there is more."""
 
 _WAIT: Final = ("BLOCK", round(PATIENT_SECONDS * 1000))
 
@@ -64,7 +69,7 @@ class Tail:
         entries = entries_in(self.digest, key, self.shard, came)
         following = list(takewhile(_follow(position), entries))
         # A log that was set back is behind its readers, and has to tell them.
-        has_all = int(mark) == position and not came
+        has_all = mark == b"%d" % position and not came
         return following if following or has_all else None
 
 
@@ -90,6 +95,7 @@ class TailSubscription:
         self._ready: deque[RecordedEvent] = deque()
         self._is_relayed = False
         self._is_behind = False
+        self._looks_at = time.monotonic() + LOOK_SECONDS
         self._stopped = False
 
     def __iter__(self) -> Self:
@@ -137,7 +143,8 @@ class TailSubscription:
                 entry.event for entry in found if self._tenant in (None, entry.tenant)
             )
             self._after = replace(self._after, position=found[-1].event.position)
-        return self._is_relayed
+            return True
+        return self._is_relayed and time.monotonic() < self._looks_at
 
     def _follow_log(self) -> None:
         """Take what the log has; wait a moment where that is nothing."""
@@ -149,9 +156,11 @@ class TailSubscription:
             if self._ended():  # The backend was closed while this thread was reading.
                 return
             raise
+        self._looks_at = time.monotonic() + LOOK_SECONDS
         self._is_behind = len(found) == PAGE
         if not found:
-            self._backend.wakeups.wait(seen, lambda: self._stopped)
+            if not self._is_relayed:
+                self._backend.wakeups.wait(seen, lambda: self._stopped)
             return
         self._ready.extend(own)
         self._after = replace(self._after, position=found[-1].position)

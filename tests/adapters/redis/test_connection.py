@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+import socketserver
+import threading
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,26 @@ PASSWORD = "open-sesame"
 
 def is_there(asked: Connection) -> bool:
     return asked.ask(("PING",)) == [True]
+
+
+@contextmanager
+def answering(answer: bytes) -> Generator[str]:
+    """Where something listens that is no Redis: it says this to what it is asked, and goes."""
+
+    class Answer(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            while heard := self.request.recv(4096):
+                introductions = heard.count(b"SETINFO")  # The driver says who it is.
+                self.request.sendall(b"+OK\r\n" * introductions or answer)
+                if not introductions:
+                    return
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Answer) as listening:
+        port = listening.server_address[1]
+        serving = threading.Thread(target=listening.handle_request)
+        serving.start()
+        yield f"redis://127.0.0.1:{port}"
+        serving.join()
 
 
 def test_answers_come_in_the_order_of_the_commands(asked: Connection) -> None:
@@ -102,6 +125,22 @@ def test_one_that_is_full_is_of_no_use(own_server: Server) -> None:
         assert asked.ask(("SET", "hansard:a", b"1")) is None
         client.config_set("maxmemory", 0)
         until(lambda: asked.ask(("SET", "hansard:a", b"1")) == [True])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b":no number\r\n",
+        b"$99999999999999999999\r\n",
+        b"-MOVED 1 nowhere\r\n",
+        b"*1\r\n" * 2000,
+        b"+OK\r\n:5\r\n$1\r\nx\r\n:7\r\n",
+    ],
+)
+def test_what_answers_in_no_words_of_a_redis_is_as_good_as_none(answer: bytes) -> None:
+    with answering(answer) as url, closing(Connection(url)) as asked:
+        assert asked.ask(("SET", "hansard:a", 1), ("GET", "hansard:a")) is None
 
 
 def test_a_closed_one_is_asked_nothing(url: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.redis import breaker, connection, hot_windows, relay
+from hansard.adapters.redis import breaker, connection, hot_windows, relay, tails
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
@@ -31,6 +31,7 @@ def test_the_page_does_what_it_says(
         f"waited for {connection.CONNECT_SECONDS} seconds",
         f"left alone for {breaker.BACK_OFF:.0f} seconds",
         f"after {relay.LEASE_MILLISECONDS // 1000} seconds readers",
+        f"believed for {tails.LOOK_SECONDS:.0f} seconds",
         {8: "at most eight requests"}[hot_windows.MOST],
     ],
 )

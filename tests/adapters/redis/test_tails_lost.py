@@ -11,7 +11,9 @@ from itertools import count, islice
 import pytest
 
 from hansard.adapters.redis import relay as relaying
+from hansard.adapters.redis import tails
 from hansard.adapters.redis.connection import Connection
+from hansard.adapters.redis.tails import mark_key
 from hansard.domain.log import Subscription
 from tests.adapters.redis.followers import Followers, relayed
 from tests.redis_server import Server, until
@@ -154,6 +156,17 @@ def test_a_key_that_holds_something_else_leaves_readers_the_log(own_log: Followe
     own_log.beside.ask(("SET", own_log.key, b"another program's"))
     with own_log.follow() as reader:
         assert said_and_heard(own_log, reader, "one")
+
+
+@pytest.mark.parametrize("mark", [b"1", b"2", b"99", b"-1", b"no number", b""])
+def test_a_mark_that_says_what_is_not_so_keeps_nothing_from_readers(
+    own_log: Followers, mark: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tails, "LOOK_SECONDS", 0.0)
+    own_log.beside.ask(("HSET", mark_key(own_log.end.incarnation), own_log.end.shard, mark))
+    with own_log.follow() as reader:
+        assert said_and_heard(own_log, reader, "one")
+        assert said_and_heard(own_log, reader, "two")
 
 
 @pytest.mark.parametrize("events", [150, pytest.param(20_000, marks=pytest.mark.soak)])
