@@ -65,11 +65,11 @@ def connect(
     beside = _beside(found.redis if redis is None else text_given("a Redis's URL", redis))
     direct = found.listen if listen is None else text_given("the database's own URL", listen)
     backend = _backend(place, beside, direct)
-    shown = _shown(place)
-    spool = Spool(spool_folder(shown, backend.digest("spool").hex(), party))
+    where = shown(place)
+    spool = Spool(spool_folder(where, backend.digest("spool").hex(), party))
     return Store(
         backend,
-        shown,
+        where,
         spool=spool,
         tenant=party,
         actor=found.actor,
@@ -80,9 +80,18 @@ def connect(
 
 
 def is_there(url: str | None = None) -> bool:
-    """Whether there is a store at an URL; of a server only opening it can tell."""
+    """Whether there is a store at an URL: the file, or the schema in the server's database."""
     place = url or settings().url
-    return urlsplit(place).scheme != "sqlite" or path_of(place).exists()
+    match urlsplit(place).scheme:
+        case "sqlite":
+            return path_of(place).exists()
+        case "postgresql" | "postgres":
+            with _driver_needed("PostgreSQL", "postgres"):
+                from hansard.adapters.storage import postgres
+
+            return postgres.is_there(place)
+        case _:
+            return True
 
 
 def migrate(url: str | None = None) -> int:
@@ -189,7 +198,8 @@ def _driver_needed(what: str, extra: str) -> Generator[None]:
         ) from exc
 
 
-def _shown(url: str) -> str:
+def shown(url: str) -> str:
+    """Return an URL as it may be shown: without a password, and a file with its whole path."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return f"sqlite:///{path_of(url)}"

@@ -58,15 +58,15 @@ def hansard(
 @contextmanager
 def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Generator[Store]:
     """Open the store; only a command that writes makes one."""
-    from hansard.adapters.app import connect, is_there
+    from hansard.adapters.app import connect, is_there, shown
     from hansard.adapters.settings import settings
     from hansard.domain.errors import StorageUnavailable
 
     place = url or context.obj
     if not made and not is_there(place):
         raise StorageUnavailable(
-            f"there is no store at {place or settings().url}: "
-            "name one with --url or HANSARD_URL, or see `hansard demo --keep`"
+            f"there is no store at {shown(place or settings().url)}: name one with --url or "
+            "HANSARD_URL, make one with `hansard migrate`, or see `hansard demo --keep`"
         )
     with connect(place) as store:
         yield store

@@ -39,6 +39,6 @@ def worker(
     from hansard.adapters.settings import settings
 
     chosen = None if views is None else [name.strip() for name in views.split(",")]
-    with opened(context, url) as store:
-        place = url or context.obj or settings().url
+    place = url or context.obj or settings().url
+    with opened(context, url, made=not place.startswith("sqlite:")) as store:
         work(store, Task(place, chosen, threads, metrics_port, once))

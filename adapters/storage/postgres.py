@@ -83,6 +83,12 @@ def open_postgres(
     return Postgres(info, limits, new_hints)
 
 
+def is_there(url: str) -> bool:
+    """Return whether a database holds a log; nothing is made in it."""
+    with connected(conninfo(url)) as connection:
+        return postgres_schema.is_there(connection)
+
+
 def migrate(url: str) -> int:
     """Bring the schema of a database to this release's and return how many steps that took."""
     with connected(conninfo(url)) as connection:

@@ -50,6 +50,14 @@ def migrate(connection: Connection[TupleRow]) -> int:
         raise translated(error) from error
 
 
+def is_there(connection: Connection[TupleRow]) -> bool:
+    """Return whether the database holds a log; ForeignDatabase or SchemaNewer as `ready` has it."""
+    try:
+        return _version(connection) > 0
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
 def ready(connection: Connection[TupleRow]) -> None:
     """Return once the schema is this release's: made in an empty database, else as it should be."""
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import hansard
+from hansard.adapters.app import is_there
 from tests.adapters.command import Command, ended, in_process, started, url_of
 from tests.adapters.kept_histories import CHAT, written
 from tests.postgres_places import fresh_log
@@ -70,6 +71,18 @@ def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
     assert forgotten.out.startswith("2 events erased")
     assert "VACUUM hansard.event" in forgotten.err
     assert command("show", KEY).code == 1
+
+
+@pytest.mark.parametrize("looking", ["conversations", "verify", "views", "overview"])
+def test_looking_makes_no_log_in_a_database(looking: str, command: Command) -> None:
+    empty = server(VERSION).create("empty", lambda _: None)
+    try:
+        done = command(looking, "--url", empty)
+        assert (done.code, done.out) == (1, "")
+        assert done.err.startswith("hansard: there is no store at postgresql://")
+        assert not is_there(empty)
+    finally:
+        server(VERSION).drop(empty)
 
 
 @pytest.mark.parametrize("secret", ["password=hush", "sslpassword=hush&application_name=talks"])
