@@ -13,6 +13,7 @@ from hansard.adapters.cli.options import AsJson, Key, Url
 from hansard.adapters.cli.program import opened
 
 if TYPE_CHECKING:
+    from hansard.adapters.store import Store
     from hansard.adapters.views.page import Page
     from hansard.adapters.views.reading import Views
     from hansard.projections.views.usage import ModelUsage
@@ -56,12 +57,11 @@ Model = Annotated[str | None, typer.Option(metavar="NAME", help="Of this model o
 Tool = Annotated[str | None, typer.Option(metavar="NAME", help="Of this tool only.")]
 
 
-def which(name: str | None) -> str | UUID | None:
-    """Return the conversation that is meant: by its id where the text is one, else by its key."""
-    try:
-        return None if name is None else UUID(name)
-    except ValueError:
-        return name
+def meant(store: Store, name: str | None) -> UUID | None:
+    """Return the conversation that is meant by a key or by an id: a key may look like one."""
+    from hansard.adapters.cli.naming import named
+
+    return None if name is None else named(store, name).conversation_id
 
 
 def overview(
@@ -139,7 +139,7 @@ def search(
             HITS,
             lambda views: views.search(
                 text,
-                conversation=which(conversation),
+                conversation=meant(store, conversation),
                 role=role,
                 tool=tool,
                 since=_time(since),
@@ -180,7 +180,7 @@ def audit(
             store,
             DEEDS,
             lambda views: views.audit(
-                conversation=which(conversation),
+                conversation=meant(store, conversation),
                 actor=actor,
                 type=type_,
                 model=model,
@@ -269,7 +269,7 @@ def calls(
             store,
             CALLS,
             lambda views: views.tool_calls(
-                conversation=which(conversation),
+                conversation=meant(store, conversation),
                 name=name,
                 kind=kind,
                 status=status,

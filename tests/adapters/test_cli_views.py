@@ -3,10 +3,12 @@
 import re
 from contextlib import closing
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 import hansard
+from hansard.domain.events import ResponseCompleted
 from tests.adapters.command import Command, Done, in_process, on_a_terminal, url_of
 from tests.adapters.test_cli_json import LISTED
 from tests.factories import TENANT, answer, tool_call, tool_result
@@ -85,6 +87,14 @@ def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:
     assert len(command("audit", "-c", entry["conversation"]).columns) == 2
 
 
+def test_a_key_that_looks_like_an_id_is_a_key(command: Command, url: str) -> None:
+    key = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    with hansard.connect(url) as store:
+        store.conversation(key).user("Hello")
+    assert len(command("audit", "-c", key).columns) == 2
+    assert len(command("search", "hello", "-c", key).columns) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -93,7 +103,7 @@ def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:
         (("usage", "--total", "--after", "x"), 2, "leave --after out"),
         (("audit", "--limit", "0"), 2, "--limit"),
         (("audit", "--after", "x"), 1, "none that a page gave"),
-        (("audit", "-c", "none"), 1, "no conversation has that key"),
+        (("audit", "-c", "none"), 1, "no conversation has the key 'none'"),
         (("search", "?"), 1, "nothing to look for"),
         (("calls", "--status", "lost"), 1, "one of open"),
         (("pause", "none"), 1, "there are audit"),
@@ -144,8 +154,29 @@ def test_nothing_parked_is_told(command: Command) -> None:
 def test_usage_says_what_tokens_cost(tmp_path: Path, command: Command, url: str) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('[models."m-*"]\ninput = 3\noutput = 15\n', encoding="utf-8")
+    with hansard.connect(url) as store:
+        for model in ("m-1", "n-1"):
+            store.conversation("support/4711").append(answered(model, 1_000_000, 2))
     done = command("usage", "--prices", str(prices))
-    assert done.code == 0
+    assert [(row[2], *row[3:6], row[9]) for row in done.columns] == [
+        ("m-1", "1", "1000000", "2", "3.000030"),
+        ("n-1", "1", "1000000", "2", ""),
+    ]
+    document = command("usage", "--total", "--prices", str(prices), "--json").document
+    assert [entry["cost"] for entry in document["entries"]] == ["3.000030", None]
+
+
+def answered(model: str, input_tokens: int, output_tokens: int) -> ResponseCompleted:
+    return ResponseCompleted(
+        response=uuid4(),
+        request=uuid4(),
+        api="anthropic-messages",
+        model=model,
+        stop_reason="end_turn",
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        envelope={},
+    )
 
 
 def test_a_rebuild_shows_a_bar_on_a_terminal(url: str) -> None:
