@@ -26,8 +26,8 @@ from hansard.domain.request_template import Recipe
 from hansard.projections.requests.request import Options, Request
 
 KEPT_SECONDS: Final = 600
-"""How long a conversation's requests stay after the last one was kept: the bound for what an erasure
-could not reach."""
+"""How long a conversation's requests stay after the first one was kept, however many follow: the
+bound for what an erasure could not reach."""
 
 LARGEST: Final = 1 << 20
 """The most bytes of a request that are kept: larger ones hold pictures, and seldom come again."""
@@ -87,10 +87,12 @@ class HotWindows:
         sealed = seal(self._backend.digest, f"{key} {field}", value)
         if len(sealed) > LARGEST:
             return
-        keep: list[Command] = [("HSET", key, field, sealed), ("EXPIRE", key, KEPT_SECONDS)]
-        answers = self._connection.ask(("HLEN", key), *keep)
-        if answers is not None and answers[0] >= MOST:
-            self._connection.ask(("UNLINK", key), *keep)
+        held, left = self._connection.ask(("HLEN", key), ("TTL", key)) or (0, 0)
+        keeps_more = held < MOST and left > 0
+        empty: list[Command] = [] if keeps_more else [("UNLINK", key)]
+        # Not for longer than the others: an erasure that could not reach them reaches none.
+        ends = ("EXPIRE", key, left if keeps_more else KEPT_SECONDS)
+        self._connection.ask(*empty, ("HSET", key, field, sealed), ends)
         # Who erased it meanwhile deleted what was kept before.
         if self._backend.erasures() != erasures:
             self._connection.ask(("UNLINK", key))

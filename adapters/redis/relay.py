@@ -50,12 +50,12 @@ class Relay:
         self._relayed: dict[int, int] = {}
 
     def run(self, stop: threading.Event) -> None:
-        """Relay until told to stop, which it sees within a tenth of a second.
+        """Relay until told to stop, which it sees within a tenth of a second, or the log is closed.
 
         It outlives failures of the log and of the Redis: readers follow the log meanwhile.
         """
         has_failed = False
-        while not stop.is_set():
+        while not (stop.is_set() or self._backend.wakeups.closed):
             seen = self._backend.wakeups.seen()
             try:
                 self.step()

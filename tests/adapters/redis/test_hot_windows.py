@@ -128,6 +128,18 @@ def test_what_is_kept_goes_by_itself(own: Stores) -> None:
     assert 0 < answers[0] <= hot_windows.KEPT_SECONDS
 
 
+def test_what_is_kept_goes_no_later_for_what_is_kept_after_it(own: Stores) -> None:
+    own.request()
+    (key,) = kept(own.beside, own.hot.backend)
+    own.beside.ask(("EXPIRE", key, 20))
+    own.hot.conversation(KEY).user("And?")
+    own.request()
+    answers = own.beside.ask(("HLEN", key), ("TTL", key))
+    assert answers is not None
+    assert answers[0] == 2
+    assert 0 < answers[1] <= 20
+
+
 def test_of_a_conversation_few_requests_are_kept(own: Stores) -> None:
     talk = own.hot.conversation(KEY)
     for number in range(3 * hot_windows.MOST):

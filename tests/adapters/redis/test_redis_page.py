@@ -22,7 +22,7 @@ def test_the_page_does_what_it_says(
 @pytest.mark.parametrize(
     "told",
     [
-        f"{hot_windows.KEPT_SECONDS // 60} minutes after the conversation's last one was kept",
+        f"{hot_windows.KEPT_SECONDS // 60} minutes after the conversation's first one was kept",
         f"{relay.KEPT_SECONDS // 60} minutes after the last relay was at work",
         f"the last {relay.LENGTH:,} events of each shard",
         f"Requests beyond {hot_windows.LARGEST >> 20} MiB",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -75,6 +77,15 @@ def test_a_relay_outlives_a_log_that_cannot_be_read(
             until(lambda: "nothing is relayed" in caplog.text)
         own_log.say("one")
         until(lambda: own_log.ids() == [2])
+
+
+def test_a_relay_ends_when_the_log_is_closed(own_log: Followers) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(own_log.relay.run, threading.Event())
+        until(own_log.is_relayed)
+        own_log.backend.close()
+        running.result(timeout=60)
+    assert not own_log.is_relayed()
 
 
 def test_a_log_of_another_incarnation_is_relayed_anew(
