@@ -10,10 +10,12 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
+import psycopg
 from psycopg import Connection, Cursor
 from psycopg.rows import TupleRow
 
 from hansard.adapters.storage.postgres_connections import QUERIES
+from hansard.adapters.storage.postgres_errors import translated
 from hansard.projections.views.rows_json import rows_json
 from hansard.projections.views.view import Changes, Feed, Row
 
@@ -49,7 +51,10 @@ class SwiftRows:
             self.ask(feed, keys)
         assert self._asked is not None
         (_, cursor), self._asked = self._asked, None
-        return [row for (row,) in cursor.fetchall()]
+        try:
+            return [row for (row,) in cursor.fetchall()]
+        except psycopg.Error as exc:
+            raise translated(exc) from exc
 
     def write(self, feed: Feed, changes: Changes) -> None:
         """Send changes; whether they were written shows later."""
@@ -65,4 +70,7 @@ class SwiftRows:
 
     def _send(self, feed: Feed, verb: str, *parameters: object) -> Cursor[TupleRow]:
         query = QUERIES[f"{feed.view.name}_{verb}"]
-        return self._connection.execute(query, (feed.generation, *parameters), binary=True)
+        try:
+            return self._connection.execute(query, (feed.generation, *parameters), binary=True)
+        except psycopg.Error as exc:
+            raise translated(exc) from exc

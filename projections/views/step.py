@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
-from hansard.domain.errors import HansardError, StorageError
+from hansard.domain.errors import HansardError
 from hansard.domain.log import RecordedEvent
 from hansard.projections.views.view import Changes, Feed, Passage, Row
 
@@ -119,15 +119,30 @@ def _wanted(feed: Feed, passage: Passage) -> list[Row]:
 
 def _one_by_one(feed: Feed, passage: Passage, rows: Rows) -> Failure | None:
     for event in passage.events:
-        alone = replace(passage, events=(event,))
-        try:
-            keys = feed.view.wanted(alone)
-            changes = feed.view.fold(alone, rows.known(feed, keys) if keys else ())
-            rows.write(feed, changes)
-        except StorageError:
-            raise
-        except Exception as exc:  # noqa: BLE001 - whatever a fold raises is told, and parked
-            return Failure(passage.tenant, event, type(exc).__name__, _told(exc))
+        why = _why_not(feed, replace(passage, events=(event,)), rows)
+        if why is not None:
+            return Failure(passage.tenant, event, type(why).__name__, _told(why))
+    return None
+
+
+def _why_not(feed: Feed, alone: Passage, rows: Rows) -> Exception | None:
+    """Fold one event; return what the view raised, or that the database refuses what it made.
+
+    An event whose bytes lie is a CorruptRecord, a StorageError too, but not the database's.
+    """
+    try:
+        keys = feed.view.wanted(alone)
+    except Exception as exc:  # noqa: BLE001 - whatever a view raises is told, and parked
+        return exc
+    known = rows.known(feed, keys) if keys else ()
+    try:
+        changes = feed.view.fold(alone, known)
+    except Exception as exc:  # noqa: BLE001 - whatever a view raises is told, and parked
+        return exc
+    try:
+        rows.write(feed, changes)
+    except Unwritable as exc:
+        return exc
     return None
 
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from hansard.adapters.storage.memory import Memory
-from hansard.domain.errors import StorageUnavailable
+from hansard.domain.errors import CorruptRecord, StorageUnavailable
 from hansard.domain.events import AnnotationAdded
 from hansard.projections.views.passages import part_of, passages
 from hansard.projections.views.rows_json import rows_json
@@ -28,13 +28,14 @@ class Versions:
     revision: int = 1
     strict: bool = False
     types: frozenset[str] = frozenset()
+    error: Exception = field(default_factory=lambda: ZeroDivisionError("the text of a message"))
 
     def wanted(self, passage: Passage) -> list[Row]:
         return [{"conversation_id": str(passage.conversation_id)}]
 
     def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
         if any(b"poison" in (event.body or b"") for event in passage.events):
-            raise ZeroDivisionError("the text of a message")
+            raise self.error
         name = str(passage.conversation_id)
         noted = [version for row in known for version in row["versions"]]
         seen = [event.version for event in passage.events]
@@ -71,8 +72,8 @@ class Noted:
 FEED = Feed(Versions(), 1)
 
 
-def stepped(log: Memory, rows: Noted) -> list[Failure]:
-    return step(FEED, passages(everything(log), FEED.view), rows)
+def stepped(log: Memory, rows: Noted, feed: Feed = FEED) -> list[Failure]:
+    return step(feed, passages(everything(log), feed.view), rows)
 
 
 def log_of(*poisoned: UUID, well: Sequence[UUID] = ()) -> Memory:
@@ -118,6 +119,30 @@ def test_what_waits_behind_a_parked_event_is_left_out() -> None:
     rows = Noted(parked=frozenset([waiting]))
     assert stepped(log_of(well=[waiting, free]), rows) == []
     assert (rows.versions(waiting), rows.versions(free)) == ([], [1, 2, 3])
+
+
+def test_an_event_whose_bytes_lie_fails_as_any_other() -> None:
+    ill, well = uuid4(), uuid4()
+    rows = Noted()
+    feed = Feed(Versions(error=CorruptRecord("it does not have its shape")), 1)
+    (failure,) = stepped(log_of(ill, well=[well]), rows, feed)
+    assert (failure.kind, failure.event.version) == ("CorruptRecord", 3)
+    assert (rows.versions(ill), rows.versions(well)) == ([1, 2], [1, 2, 3])
+
+
+def test_a_database_that_fails_while_a_failure_is_looked_for_is_not_the_events_fault() -> None:
+    @dataclass
+    class Going(Noted):
+        asked: int = 0
+
+        def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
+            self.asked += 1
+            if self.asked > 1:
+                raise StorageUnavailable("gone")
+            return super().known(feed, keys)
+
+    with pytest.raises(StorageUnavailable):
+        stepped(log_of(uuid4()), Going())
 
 
 def test_a_database_that_fails_parks_nothing() -> None:

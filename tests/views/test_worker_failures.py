@@ -13,7 +13,7 @@ from hansard.adapters.views.postgres_keeper import PostgresKeeper
 from hansard.projections.views.parking import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
 from hansard.projections.views.view import Changes, Passage, View
 from tests.postgres_server import VERSIONS, server
-from tests.views.workers import Changed, Failing, Stepping, asked, folded, talk
+from tests.views.workers import Changed, Failing, Stepping, Unfoldable, asked, folded, talk
 
 
 @pytest.fixture
@@ -209,6 +209,30 @@ def test_a_value_that_the_database_refuses_parks_only_its_conversation(
     worker.finish()
     assert folded(url) == {good: [1, 2, 3], bad: [1]}
     assert _parked(url) == [(bad, 2, 1, retry_after(1))]
+    worker.close()
+
+
+def test_a_refused_value_beside_an_event_that_cannot_be_folded_parks_each_for_its_own_reason(
+    url: str, log: Postgres
+) -> None:
+    refused, unfoldable, good = uuid4(), uuid4(), uuid4()
+
+    def spoil(passage: Passage, changes: Changes) -> Changes:
+        if passage.conversation_id == unfoldable:
+            raise Unfoldable
+        if passage.conversation_id == refused:
+            return Changes(tuple({**row, "shard": 10**9} for row in changes.put))
+        return changes
+
+    talk(log, [refused, unfoldable, good])
+    # It asks for rows again while the failure is looked for, and then hears of the refusal.
+    worker = _stepping(url, Changed(spoil, asks=True))
+    worker.finish()
+    assert folded(url) == {good: [1]}
+    kinds = dict(asked(url, "SELECT conversation_id, kind FROM hansard.parked"))
+    assert kinds[unfoldable] == "Unfoldable"
+    assert kinds[refused] != "Unfoldable"
+    assert len(kinds) == 2
     worker.close()
 
 

@@ -62,8 +62,11 @@ class Changed:
     revision: int = AUDIT.revision
     name: str = "audit"
     types: frozenset[str] = frozenset()
+    asks: bool = False
 
     def wanted(self, passage: Passage) -> list[Row]:
+        if self.asks:
+            return [{"conversation_id": str(passage.conversation_id), "version": 1}]
         return AUDIT.wanted(passage)
 
     def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
