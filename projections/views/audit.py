@@ -6,7 +6,7 @@ erased event keeps its row, without the model and the tool.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -42,7 +42,6 @@ class Audit:
         for event in passage.events:
             put[event.version] = {**_row(passage, event), **_told(event)}
             for version in _redacted((event,)):
-                # One that is still to come is not redacted, whenever it is folded.
                 if version in put:
                     put[version] |= _NOT_TOLD
         return Changes(put=tuple(put.values()))
@@ -88,9 +87,12 @@ _TELLING: Final = frozenset(
 _NOT_TOLD: Final[Row] = {"api": None, "model": None, "tool": None}
 
 
-def _redacted(events: Iterable[RecordedEvent]) -> list[int]:
-    happened = (event.event() for event in events if event.type == "content.redacted")
-    return [event.version for event in happened if isinstance(event, ContentRedacted)]
+def _redacted(events: Iterable[RecordedEvent]) -> Iterator[int]:
+    """Yield the versions of events that are redacted; what is still to come never is."""
+    for event in events:
+        happened = event.event() if event.type == "content.redacted" else None
+        if isinstance(happened, ContentRedacted) and 0 < happened.version < event.version:
+            yield happened.version
 
 
 def _key(passage: Passage, version: int) -> Row:

@@ -52,7 +52,7 @@ class LedgerCalls:
     def answered(self, told: JsonObject) -> Row | None:
         """Return the call that a result of the caller's tools is of."""
         if "call" in told:
-            return self._rows.get(told["call"])
+            return None if told["call"] == NAMES else self._rows.get(told["call"])
         line = told.get("line")
         calls = [self._rows[version] for version in self._of_id.get(indexed(told["call_id"]), ())]
         last = _last(row for row in calls if row["line"] == line) or _last(calls)

@@ -90,7 +90,9 @@ class Search:
             if event.type not in _POINTING or (told := members_of(event)) is None:
                 continue
             if event.type == _REDACTED:
-                keys.append({"conversation_id": of, "version": told["version"]})
+                # What is still to come is not redacted, and no database has a version of any size.
+                if 0 < told["version"] < event.version:
+                    keys.append({"conversation_id": of, "version": told["version"]})
             elif event.type in _CALLS:
                 called.add(told["call_id"])
             elif told["call_id"] not in called:
@@ -134,14 +136,14 @@ class _Rows:
         self._calls = {row["call_id"]: row["version"] for row in known if row["type"] in _CALLS}
 
     def tell(self, event: RecordedEvent, told: JsonObject) -> None:
-        """Add the row of an event, if it says anything."""
+        """Add the row of an event that says anything, and of a call even if it has no words."""
         read = _READ[event.type](told)
         call_id = indexed(told["call_id"]) if "call_id" in told else None
         answers = self._calls.get(call_id) if event.type in _RESULTS else None
         words = words_of(read.text)
         if call_id is not None and event.type in _CALLS:
             self._calls[call_id] = event.version
-        if not words:
+        elif not words:
             return
         tool = read.tool if answers is None else self._rows[answers]["tool"]
         self._put(

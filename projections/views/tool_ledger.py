@@ -14,6 +14,8 @@ from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 
 from hansard.domain.jsontext import JsonObject
+from hansard.domain.log import RecordedEvent
+from hansard.projections.views.ledger_calls import NAMES
 from hansard.projections.views.ledger_rows import LedgerRows
 from hansard.projections.views.texts import indexed, members_of
 from hansard.projections.views.view import Changes, Passage, Row
@@ -99,7 +101,7 @@ class ToolLedger:
         for event in passage.events:
             told = members_of(event)
             if told is not None:
-                keys.of_event(event.type, told)
+                keys.of_event(event, told)
         return list(keys.found.values())
 
     def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
@@ -120,13 +122,15 @@ class _Keys:
         self.found: dict[tuple[object, ...], Row] = {}
         self._of = conversation_id
 
-    def of_event(self, name: str, told: JsonObject) -> None:
-        """Want what an event of this name has to know."""
-        match name:
+    def of_event(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Want what an event has to know; a version that it names may be any number."""
+        match event.type:
             case "content.redacted":
-                self._want(version=told["version"])
+                if NAMES < told["version"] < event.version:
+                    self._want(version=told["version"])
             case "tool_result.recorded" if "call" in told:
-                self._want(at=told["call"])
+                if NAMES < told["call"] < event.version:
+                    self._want(at=told["call"])
             case "tool_result.recorded":
                 self._want(call_id=indexed(told["call_id"]), line=told.get("line"))
             case "server_tool_result.recorded":
@@ -134,7 +138,7 @@ class _Keys:
             case "response.completed" | "response.interrupted":
                 self._want(response=told["response"])
             case "tools.declared" | "tool_call.recorded":
-                self._want(at=0)
+                self._want(at=NAMES)
             case _:
                 pass
 

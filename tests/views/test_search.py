@@ -177,6 +177,11 @@ def test_what_is_redacted_is_found_no_more(told: Told) -> None:
     assert told.versions("secret") == []
 
 
+def test_a_call_without_words_names_what_gave_its_result(told: Told) -> None:
+    told.happen(tool_call("c1", "_"), tool_result("c1", "found"))
+    assert [(each.version, each.tool) for each in told.find("found")] == [(2, "_")]
+
+
 def test_a_redacted_call_takes_its_name_from_what_it_gave(told: Told) -> None:
     told.happen(tool_call("c1", "look_up"), tool_result("c1", "found"))
     assert told.find("found")[0].tool == "look_up"
