@@ -160,9 +160,10 @@ def _document(page: Page[EntryT], listing: Listing[EntryT], names: Names) -> dic
 
 def _say_what_it_is_not(store: Store, page: Page[Any]) -> None:
     if not len(page):
-        output.told("nothing is there that this asks for")
+        output.told("nothing was found")
     if page.stopped is not None:
-        output.told(f"the view stands still: {page.stopped}")
+        behind = f" {counted(page.behind, 'event')} behind" if page.behind else ""
+        output.told(f"the view stands still{behind}: {page.stopped}")
     elif page.behind:
         output.told(f"{counted(page.behind, 'event')} not folded yet: {_advice(store)}")
     if page.parked:

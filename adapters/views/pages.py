@@ -26,6 +26,13 @@ class Found:
     stopped: str | None = None
 
 
+def standstill(view: str, stopped: str | None, *, paused: bool) -> str | None:
+    """Return why a view stands still, if it does: what stopped it, else that it was paused."""
+    if stopped is None and paused:
+        return f"it was paused; `hansard resume {view}` lets it go on"
+    return stopped
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A page that is asked for: `query` is its name, `after` the key that it goes on behind.

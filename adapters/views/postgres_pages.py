@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 
 from hansard.adapters.storage.postgres import Postgres
 from hansard.adapters.storage.postgres_connections import QUERIES, fetched
-from hansard.adapters.views.pages import Asked, Found
+from hansard.adapters.views.pages import Asked, Found, standstill
 from hansard.domain.errors import StorageUnavailable
 
 _NO_GENERATION: Final = 0
@@ -46,14 +46,15 @@ class PostgresPages:
                 _sent(connection, "begin_snapshot")
                 standing = _sent(connection, "view_read", name, asked.tenant)
                 page = _sent(connection, asked.query, guessed, asked.tenant, *asked.parameters())
-                [(generation, stopped, position, last, parked)] = standing.fetchall()
+                [(generation, stopped, paused, position, last, parked)] = standing.fetchall()
                 rows = page.fetchall()
             if generation not in (None, guessed):
                 self._generations[name] = generation
                 of = (generation, asked.tenant, *asked.parameters())
                 rows = fetched(connection, asked.query, of)
         found = tuple(row for (row,) in rows)
-        return Found(found, position, max(0, last - position), parked, stopped)
+        why = standstill(name, stopped, paused=bool(paused))
+        return Found(found, position, max(0, last - position), parked, why)
 
 
 def _sent(connection: Connection[TupleRow], name: str, *parameters: object) -> Cursor[TupleRow]:

@@ -15,7 +15,7 @@ from hansard.adapters.arguments import id_given
 from hansard.adapters.storage.sqlite_connection import Row as DatabaseRow
 from hansard.adapters.storage.sqlite_connection import Session
 from hansard.adapters.views.keeping import Parked, Progress, Standing, view_of
-from hansard.adapters.views.pages import Asked, Found
+from hansard.adapters.views.pages import Asked, Found, standstill
 from hansard.adapters.views.sqlite_catching_up import build, catch_up, sweep_retired
 from hansard.adapters.views.sqlite_feeding import Feeding, Stopped
 from hansard.adapters.views.sqlite_generations import (
@@ -153,13 +153,15 @@ class SqliteViews:
             state = state_of(session, name)
             live = state.live
             if live is None:
-                return Found((), 0, last, 0, state.stopped)
+                why = standstill(name, state.stopped, paused=state.paused)
+                return Found((), 0, last, 0, why)
             tenant = str(asked.tenant)
             texts = session.all(asked.query, live.number, tenant, *asked.parameters())
             (parked,) = session.one("count_parked", name, live.number, tenant) or (0,)
         rows = tuple(cast("Row", from_json(text)) for (text,) in texts)
         behind = max(0, last - live.position)
-        return Found(rows, live.position, behind, parked, state.standstill(asked.view))
+        why = standstill(name, state.standstill(asked.view), paused=state.paused)
+        return Found(rows, live.position, behind, parked, why)
 
     def _catch_up(self, view: View) -> None:
         try:

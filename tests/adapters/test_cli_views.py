@@ -121,7 +121,7 @@ def test_what_cannot_be_asked_is_told(
 
 def test_nothing_found_is_told_beside_the_output(command: Command) -> None:
     done = command("search", "zeppelin")
-    assert (done.code, done.out, done.err) == (0, "", "nothing is there that this asks for\n")
+    assert (done.code, done.out, done.err) == (0, "", "nothing was found\n")
 
 
 def test_a_paused_view_is_seen_to_stand_still(command: Command, url: str) -> None:
@@ -129,7 +129,9 @@ def test_a_paused_view_is_seen_to_stand_still(command: Command, url: str) -> Non
     assert command("pause", "audit").out == "audit: paused.\n"
     with hansard.connect(url) as store:
         store.conversation("support/4711").user("And now?")
-    assert command("audit").err == "1 event not folded yet: ask again\n"
+    assert command("audit").err == (
+        "the view stands still 1 event behind: it was paused; `hansard resume audit` lets it go on\n"
+    )
     (row,) = [row for row in command("views").columns if row[0] == "audit"]
     assert row == ["audit", "1", "7", "1", "0", "paused"]
     assert command("resume", "audit").out == "audit: resumed.\n"

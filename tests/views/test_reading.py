@@ -94,15 +94,17 @@ def test_a_page_says_how_far_the_view_is(place: Place) -> None:
     assert (page.position, page.behind, page.parked, page.stopped) == (3, 0, 0, None)
 
 
-def test_a_view_that_is_paused_says_how_far_behind_it_is(place: Place) -> None:
+def test_a_view_that_is_paused_says_so_and_how_far_behind_it_is(place: Place) -> None:
     said(place.store, "support/4711", "Hello")
     place.views.audit()
     place.store.views.keeper.pause("audit")
     said(place.store, "support/4711", "Are you there?")
     page = place.views.audit()
     assert (page.position, page.behind, len(page)) == (2, 1, 2)
+    assert page.stopped == "it was paused; `hansard resume audit` lets it go on"
     place.store.views.keeper.resume("audit")
-    assert place.views.audit().behind == 0
+    page = place.views.audit()
+    assert (page.behind, page.stopped) == (0, None)
 
 
 def test_a_cursor_goes_with_the_view_and_the_filters_that_it_came_of(place: Place) -> None:

@@ -6,7 +6,7 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 
 -- name: view_read
 -- $1 view, $2 tenant: which generation is read, and how it stands in the shard of the tenant.
-SELECT g.number, v.stopped,
+SELECT g.number, v.stopped, v.paused,
     coalesce((SELECT min(c.position) FROM hansard.checkpoint AS c
         WHERE c.view = g.view AND c.generation = g.number AND c.shard = t.shard), 0),
     coalesce((SELECT e.position FROM hansard.event AS e
