@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, cast
 from uuid import UUID
 
 import psycopg
-from psycopg import Connection, RawCursor
+from psycopg import Connection, IsolationLevel, RawCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -163,6 +163,8 @@ class Connections:
 
     def _introduce(self, connection: Connection[TupleRow]) -> None:
         connection.prepare_threshold = self._threshold
+        # A snapshot from before a lock was waited for would show what is erased by then.
+        connection.isolation_level = IsolationLevel.READ_COMMITTED
         connection.adapters.register_dumper(Requests, RequestsDumper)
         [(incarnation, key)] = fetched(connection, "identity")
         self._digest_key, self._incarnation = key, incarnation

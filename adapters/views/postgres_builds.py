@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
-from psycopg import Connection
+from psycopg import Connection, errors
 from psycopg.rows import TupleRow
 
 from hansard.adapters.storage.postgres_connections import QUERIES, Connections, fetched
-from hansard.projections.views.builds import Build, Feeding, feeding
+from hansard.domain.errors import StorageReadOnly
+from hansard.projections.views.builds import Build, Feeding, Status, feeding
 from hansard.projections.views.planning import Part
 from hansard.projections.views.view import Feed, View
+
+_NOT_ADMITTED: Final = (
+    "the role may not keep views: their owner lets it with SELECT hansard.admit_worker('role')"
+)
 
 _DUE: Final = 16
 """How many parked conversations are tried in one go."""
@@ -29,7 +34,21 @@ class PostgresBuilds:
         self._connections, self._views = connections, views
 
     def begin(self) -> None:
-        """Give each view its first build where it has none."""
+        """Give each view its first build where it has none.
+
+        Raises StorageReadOnly for a role that may not keep views, or that sees one tenant only: it
+        would pass over the events of all others.
+        """
+        try:
+            if self._connections.ask("bound_tenant") != [(None,)]:
+                raise StorageReadOnly(_NOT_ADMITTED)
+            self._begin()
+        except StorageReadOnly as exc:
+            if not isinstance(exc.__cause__, errors.InsufficientPrivilege):
+                raise
+            raise StorageReadOnly(_NOT_ADMITTED) from exc.__cause__
+
+    def _begin(self) -> None:
         names = list(self._views)
         with self._connections.transaction() as connection:
             fetched(connection, "views_named", (names,))
@@ -71,17 +90,22 @@ class PostgresBuilds:
 
     def switch(self, view: str, building: int, live: int) -> bool:
         """Make a build the live one if it has come as far; return whether it is."""
+        both = (view, building, live)
+        if self._connections.ask("generations_caught_up", both) != [(True,)]:
+            return False  # Without a lock, for this is asked again and again.
         with self._connections.transaction() as connection:
-            [(caught_up,)] = fetched(connection, "generations_caught_up", (view, building, live))
-            if not caught_up:
+            if len(fetched(connection, "generations_held", both)) < len((building, live)):
                 return False
-            _retire(connection, view, live)
+            fetched(connection, "checkpoints_held", both)
+            if fetched(connection, "generations_caught_up", both) != [(True,)]:
+                return False
+            _retire(connection, view, live, "live")
             return bool(fetched(connection, "generation_live", (view, building)))
 
-    def abandon(self, view: str, building: int) -> None:
-        """Give up a build that is not live."""
+    def abandon(self, view: str, building: int) -> bool:
+        """Give up a build; return whether it was still being made, for a live one stays."""
         with self._connections.transaction() as connection:
-            _retire(connection, view, building)
+            return _retire(connection, view, building, "building")
 
     def sweep(self, view: str, retired: int) -> bool:
         """Delete some rows of a retired build; return whether all are gone, and the build too."""
@@ -114,6 +138,8 @@ class PostgresBuilds:
         self._connections.ask("view_stopped", (view, why))
 
 
-def _retire(connection: Connection[TupleRow], view: str, number: int) -> None:
-    fetched(connection, "generation_retired", (view, number))
+def _retire(connection: Connection[TupleRow], view: str, number: int, status: Status) -> bool:
+    if not fetched(connection, "generation_retired", (view, number, status)):
+        return False
     fetched(connection, "checkpoints_ended", (view, number))
+    return True

@@ -100,9 +100,8 @@ class PostgresKeeper:
     def abandon(self, view: str) -> bool:
         """Drop what an unfinished rebuild has made; return whether there was one."""
         building = self._build(self._named(view).name, "building")
-        if building is None:
+        if building is None or not self._builds.abandon(view, building.number):
             return False
-        self._builds.abandon(view, building.number)
         self._sweep(view)
         return True
 

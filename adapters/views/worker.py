@@ -23,7 +23,7 @@ from hansard.adapters.views.postgres_advance import PostgresAdvance
 from hansard.adapters.views.postgres_builds import PostgresBuilds
 from hansard.adapters.views.postgres_parts import BEAT_SECONDS, Parts
 from hansard.adapters.views.tally import Tally
-from hansard.domain.errors import StorageError, StorageReadOnly
+from hansard.domain.errors import StorageError
 from hansard.projections.views.builds import Feeding
 from hansard.projections.views.pace import wait_after
 from hansard.projections.views.planning import Part
@@ -110,13 +110,7 @@ class Worker:
         return self._feeding
 
     def _begin(self) -> None:
-        try:
-            self._builds.begin()
-        except StorageReadOnly as exc:
-            raise StorageReadOnly(
-                "the role may not keep views: their owner lets it with "
-                "SELECT hansard.admit_worker('role')"
-            ) from exc
+        self._builds.begin()
         self._look()
         self._begun.set()
 

@@ -9,9 +9,12 @@ import pytest
 
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.adapters.views.postgres_advance import Overtaken
+from hansard.domain.errors import StorageReadOnly
 from hansard.projections.views.audit import AUDIT
 from hansard.projections.views.planning import Batch, Stretch
 from hansard.projections.views.view import Feed
+from tests.adapters.test_postgres import as_role
+from tests.factories import TENANT
 from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Stepping, asked, caught_up, folded, talk, until, working
 
@@ -125,3 +128,17 @@ def test_a_conversation_of_another_part_is_not_folded(url: str, log: Postgres) -
     worker.finish()
     assert set(folded(url)) == set(conversations)
     worker.close()
+
+
+def test_a_role_that_sees_one_tenant_only_is_no_worker(url: str, log: Postgres) -> None:
+    role = "hansard_bound_worker"
+    server(VERSIONS[-1]).execute("CREATE ROLE {} LOGIN", role)
+    try:
+        asked(url, "SELECT hansard.admit_worker(%s)", role)
+        caught_up(as_role(url, role), VIEWS)
+        asked(url, "SELECT hansard.admit(%s, %s)", role, TENANT)
+        with pytest.raises(StorageReadOnly, match="admit_worker"):
+            Stepping(as_role(url, role), VIEWS)
+    finally:
+        asked(url, "DROP OWNED BY hansard_bound_worker")
+        server(VERSIONS[-1]).execute("DROP ROLE {}", role)

@@ -6,11 +6,13 @@ import threading
 from collections.abc import Iterator
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.projections.views.audit import AUDIT
 from hansard.projections.views.view import Changes, Passage
+from tests.adapters.test_postgres import setting
 from tests.factories import appending, prompt, started, tool_call
 from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Changed, Stepping, asked, until
@@ -65,6 +67,26 @@ def test_an_erasure_before_a_batch_is_read_erased(url: str, log: Postgres) -> No
     worker.claim()
     log.forget(conversation)
     worker.turn()
+    assert asked(url, TOOLS, conversation) == [(None,), (None,), (None,)]
+    worker.close()
+
+
+def test_a_batch_that_waited_for_an_erasure_reads_erased_at_any_default_of_isolation(
+    url: str, log: Postgres
+) -> None:
+    conversation = _calling(log)
+    setting(url, "default_transaction_isolation", "'repeatable read'")
+    worker = Stepping(url, {"audit": AUDIT})
+    worker.claim()
+    folding = threading.Thread(target=worker.turn)
+    with psycopg.connect(url) as erasing:
+        erasing.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        erasing.execute("SELECT hansard.forget(%s)", (conversation,))
+        folding.start()
+        waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        until(lambda: asked(url, waits) == [(1,)], "the batch")
+    folding.join()
+    worker.finish()
     assert asked(url, TOOLS, conversation) == [(None,), (None,), (None,)]
     worker.close()
 

@@ -191,6 +191,31 @@ def test_a_build_is_not_switched_before_it_has_come_as_far(url: str, log: Postgr
     worker.close()
 
 
+def test_a_build_that_became_live_meanwhile_is_not_abandoned(url: str, log: Postgres) -> None:
+    conversation = uuid4()
+    talk(log, [conversation])
+    worker = Stepping(url, VIEWS)
+    worker.claim()
+    building = worker.builds.begin_building(AUDIT)
+    worker.finish()
+    assert worker.builds.switch("audit", building, 1)
+    assert not worker.builds.abandon("audit", building)
+    assert folded(url) == {conversation: [1]}
+    talk(log, [conversation])
+    worker.finish()
+    assert folded(url) == {conversation: [1, 2]}
+    worker.close()
+
+
+def test_a_build_that_was_abandoned_meanwhile_is_not_switched(url: str, log: Postgres) -> None:
+    worker = Stepping(url, VIEWS)
+    building = worker.builds.begin_building(AUDIT)
+    assert worker.builds.abandon("audit", building)
+    assert not worker.builds.switch("audit", building, 1)
+    assert asked(url, "SELECT status FROM hansard.generation WHERE number = 1") == [("live",)]
+    worker.close()
+
+
 def test_a_paused_view_stands_still_until_it_is_resumed(
     url: str, log: Postgres, connections: Connections
 ) -> None:

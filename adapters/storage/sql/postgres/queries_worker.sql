@@ -45,6 +45,10 @@ UPDATE hansard.part AS p SET owner = NULL, leased_until = 0
 FROM unnest($2::smallint[], $3::smallint[]) AS r (shard, part)
 WHERE p.owner = $1 AND p.shard = r.shard AND p.part = r.part
 
+-- name: bound_tenant
+-- Null for who sees all tenants.
+SELECT hansard.bound_tenant()
+
 -- name: views_named
 -- $1 names.
 INSERT INTO hansard.view (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
@@ -57,10 +61,10 @@ WHERE NOT EXISTS (SELECT FROM hansard.generation AS g WHERE g.view = n.view)
 ON CONFLICT DO NOTHING
 
 -- name: checkpoints_begun
--- A generation without checkpoints begins at the first event.
+-- A generation without checkpoints begins at the first event. FOR SHARE waits for who retires it.
 INSERT INTO hansard.checkpoint (view, generation, shard, part)
 SELECT g.view, g.number, p.shard, p.part FROM hansard.generation AS g CROSS JOIN hansard.part AS p
-WHERE g.view = ANY ($1::text[]) AND g.status <> 'retired'
+WHERE g.view = ANY ($1::text[]) AND g.status <> 'retired' FOR SHARE OF g
 ON CONFLICT DO NOTHING
 
 -- name: generations
@@ -168,19 +172,27 @@ ORDER BY version LIMIT $5
 
 -- name: generations_caught_up
 -- $1 view, $2 the generation that is built, $3 the live one: whether it has come as far everywhere.
--- Their checkpoints are locked, so that this stays so until they are switched.
-WITH held AS (
-    SELECT c.generation, c.shard, c.part, c.position FROM hansard.checkpoint AS c
-    WHERE c.view = $1 AND c.generation IN ($2, $3) FOR UPDATE
-)
-SELECT coalesce(bool_and(b.position >= l.position), false)
-FROM held AS l LEFT JOIN held AS b
-    ON b.generation = $2 AND b.shard = l.shard AND b.part = l.part
-WHERE l.generation = $3
+SELECT coalesce(bool_and(coalesce(b.position >= l.position, false)), false)
+FROM hansard.checkpoint AS l LEFT JOIN hansard.checkpoint AS b
+    ON b.view = l.view AND b.generation = $2 AND b.shard = l.shard AND b.part = l.part
+WHERE l.view = $1 AND l.generation = $3
+
+-- name: generations_held
+-- $1 view, $2 the generation that is built, $3 the live one, where they still are that. Who switches
+-- and who abandons locks generations before checkpoints, so that only one of them does it.
+SELECT g.number FROM hansard.generation AS g
+WHERE g.view = $1 AND ((g.number = $2 AND g.status = 'building')
+    OR (g.number = $3 AND g.status = 'live'))
+ORDER BY g.number FOR NO KEY UPDATE
+
+-- name: checkpoints_held
+-- Of view $1, generations $2 and $3: they stay where they are until these are switched.
+SELECT 1 FROM hansard.checkpoint AS c WHERE c.view = $1 AND c.generation IN ($2, $3) FOR UPDATE
 
 -- name: generation_retired
--- From now on its rows are only swept.
-UPDATE hansard.generation SET status = 'retired' WHERE view = $1 AND number = $2
+-- $3 is what it has to be yet. From now on its rows are only swept.
+UPDATE hansard.generation SET status = 'retired' WHERE view = $1 AND number = $2 AND status = $3
+RETURNING number
 
 -- name: generation_live
 -- It is read from now on.
