@@ -73,6 +73,7 @@ class GroupCommit:
         # The leader is among those that wait until it takes its batch, itself at the head.
         self._waiting: deque[_Caller] = deque()
         self._leader: _Caller | None = None
+        self._inside: set[int] = set()
 
     def commit(self, requests: Sequence[bytes]) -> list[Row]:
         """Return the rows of a caller's requests, once they are committed.
@@ -80,17 +81,25 @@ class GroupCommit:
         A batch that fails for one of its requests is asked again, each caller's requests alone. Of
         what `ask` raises for all of them each caller gets an error of its own. A caller that is
         interrupted does not disturb the others; whether its requests are committed is not known.
+        What a signal's handler commits, amid a commit of its own thread, goes by itself: it would
+        wait for the thread that waits for it.
         """
-        if is_large(requests):
+        thread = threading.get_ident()
+        if is_large(requests) or thread in self._inside:
             return self._ask(requests)
         caller = _Caller(requests)
         try:
+            self._inside.add(thread)
             if not self._leads_at_once(caller):
                 caller.wait()
             return self._outcome(caller)
         except BaseException:
             self._leave(caller)
             raise
+        finally:
+            self._inside.discard(thread)
+            # A leader is of its own batch: what was committed would stay until the cycle is found.
+            caller.batch = ()
 
     @property
     def waiting(self) -> int:
@@ -99,12 +108,13 @@ class GroupCommit:
 
     def _leads_at_once(self, caller: _Caller) -> bool:
         with self._lock:
+            leads = self._leader is None
+            # First, for an interrupt amid this: who waits while nobody leads would be led by another.
+            if leads:
+                self._leader = caller
+                caller.told = _Turn.LEAD
             self._waiting.append(caller)
-            if self._leader is not None:
-                return False
-            self._leader = caller
-            caller.told = _Turn.LEAD
-            return True
+            return leads
 
     def _outcome(self, caller: _Caller) -> list[Row]:
         match caller.told:

@@ -1,8 +1,10 @@
 """Appends that share a commit: each caller gets its own answer, whatever befalls the others."""
 
+import gc
 import random
 import signal
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -255,6 +257,50 @@ def test_an_interrupt_at_any_time_leaves_nobody_waiting() -> None:
     interrupts.end()
     assert interrupted > 0
     assert group.commit([b"after"]) == [(b"after",)]
+
+
+@pytest.mark.parametrize("other", [None, b"other"])
+def test_what_a_signals_handler_commits_does_not_wait_for_its_own_thread(
+    other: bytes | None, pool: ThreadPoolExecutor
+) -> None:
+    """The main thread is interrupted where it leads, and where it waits for one that does."""
+    log, told = Log(), list[list[Row]]()
+    group = GroupCommit(log.ask)
+    leading = queued(log, group, pool, [[other]]) if other else []
+    log.hold()
+
+    def handle(*_: object) -> None:
+        told.append(group.commit([b"handler"]))
+
+    before = signal.signal(signal.SIGUSR1, handle)
+
+    def interrupt() -> None:
+        until(lambda: group.waiting == 1 if other else log.held.is_set())
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        until(lambda: [b"handler"] in log.calls)
+        log.goes_on.set()
+
+    interrupting = pool.submit(interrupt)
+    assert group.commit([b"main"]) == [(b"main",)]
+    interrupting.result(SOON)
+    signal.signal(signal.SIGUSR1, before)
+    assert told == [[(b"handler",)]]
+    assert [each.result(SOON) for each in leading] == [[(other,)] for _ in leading]
+
+
+def test_what_was_committed_is_not_kept_in_memory() -> None:
+    class Own(list[bytes]):
+        """A list that can be watched."""
+
+    group, own = GroupCommit(slowly), Own([b"large"])
+    watched = weakref.ref(own)
+    gc.disable()
+    try:
+        group.commit(own)
+        del own
+        assert watched() is None
+    finally:
+        gc.enable()
 
 
 def slowly(requests: Sequence[bytes]) -> list[Row]:
