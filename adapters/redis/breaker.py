@@ -12,13 +12,17 @@ from weakref import WeakSet
 logger = logging.getLogger("hansard")
 
 BACK_OFF: Final = 5.0
-"""Seconds for which a Redis that failed is left alone: what asking it may cost is then rare."""
+"""Seconds for which a Redis that failed is left alone: what asking it may cost is then rare.
+
+And for which it has to answer until it is said to be back: one that is full, or may only be read,
+does some of what it is asked."""
 
 
 class Breaker:
     """Lets nobody ask a Redis that failed, but one caller every BACK_OFF seconds, to see.
 
-    Safe to share between threads. Says so in the log once when it fails, once when it is back.
+    Where that one is answered, the others may ask again. Safe to share between threads. Says so in
+    the log once when it fails, once when it is back.
     """
 
     def __init__(self, shown: str) -> None:
@@ -27,11 +31,12 @@ class Breaker:
         self._lock = threading.Lock()
         self._has_failed = False
         self._rests_until = 0.0
+        self._answers_since: float | None = None
         _all.add(self)
 
     def lets_ask(self) -> bool:
         """Whether the caller may ask; then it is to say what became of it."""
-        if not self._has_failed:
+        if not self._has_failed or self._answers_since is not None:
             return True
         with self._lock:
             now = time.monotonic()
@@ -42,12 +47,12 @@ class Breaker:
 
     def answered(self) -> None:
         """Take note that it answered."""
-        if self._has_failed and self._turned(has_failed=False):
+        if self._has_failed and self._is_back():
             logger.warning("Redis at %s answers again", self._shown)
 
     def failed(self, error: Exception) -> None:
         """Take note that it did not do what it was asked."""
-        if self._turned(has_failed=True):
+        if self._fails_first():
             why = type(error).__name__
             logger.warning(
                 "Redis at %s is of no use now (%s: %s): going on without it",
@@ -60,11 +65,20 @@ class Breaker:
         """Forget the parent's threads, one of which may have held the lock."""
         self._lock = threading.Lock()
 
-    def _turned(self, *, has_failed: bool) -> bool:
+    def _is_back(self) -> bool:
         with self._lock:
-            turned, self._has_failed = self._has_failed is not has_failed, has_failed
+            now = time.monotonic()
+            since = self._answers_since = self._answers_since or now
+            is_back = self._has_failed and now - since >= BACK_OFF
+            self._has_failed = self._has_failed and not is_back
+            return is_back
+
+    def _fails_first(self) -> bool:
+        with self._lock:
+            was_well, self._has_failed = not self._has_failed, True
+            self._answers_since = None
             self._rests_until = time.monotonic() + BACK_OFF
-            return turned
+            return was_well
 
 
 _all: Final[WeakSet[Breaker]] = WeakSet()

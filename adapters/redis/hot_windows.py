@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
+from hansard import __version__
 from hansard.adapters.asking import Asked, ask, recipe_of, sources_of
 from hansard.adapters.lineage import Stretch
 from hansard.adapters.redis.connection import Command, Connection
 from hansard.adapters.redis.kept_requests import FORMAT, read, written
+from hansard.adapters.redis.pace import Pace
 from hansard.adapters.redis.sealed import opened, seal
 from hansard.domain import jsontext
 from hansard.domain.errors import MalformedJson
@@ -51,6 +54,7 @@ class HotWindows:
         self._connection = connection
         self._backend = backend
         self._tenant = tenant
+        self._pace = Pace(connection.shown)
 
     def ask(
         self,
@@ -66,7 +70,7 @@ class HotWindows:
         recipe = recipe_of(options, version)
         key = window_key(self._backend.incarnation(), conversation_id)
         field = self._field(recipe)
-        answers = self._connection.ask(("HGET", key, field))
+        answers = self._asked(("HGET", key, field))
         if answers is None:
             return ask(self._backend, lineage(), options)
         erasures = self._backend.erasures()
@@ -78,6 +82,16 @@ class HotWindows:
         if all(stretch.conversation_id == conversation_id for stretch in stretches):
             self._keep(key, field, asked.request, erasures)
         return asked
+
+    def _asked(self, command: Command) -> list[Any] | None:
+        """Return the answer, unless the Redis is of no use now, or of late was slow."""
+        if not self._pace.lets_ask():
+            return None
+        began = time.monotonic()
+        answers = self._connection.ask(command)
+        if answers is not None:
+            self._pace.took(time.monotonic() - began)
+        return answers
 
     def _keep(self, key: str, field: str, request: Request, erasures: int) -> None:
         try:
@@ -106,5 +120,5 @@ class HotWindows:
         return read(value[_ERASURES.size :], options)
 
     def _field(self, recipe: Recipe) -> str:
-        told = [FORMAT, str(self._tenant), recipe.model_dump(mode="json")]
+        told = [FORMAT, __version__, str(self._tenant), recipe.model_dump(mode="json")]
         return hashlib.sha256(jsontext.write_canonical(told)).hexdigest()

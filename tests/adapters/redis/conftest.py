@@ -10,10 +10,11 @@ from typing import Any, cast
 import pytest
 import redis
 
-from hansard.adapters.redis import breaker, connection, hints
+from hansard.adapters.redis import breaker, connection, hints, pace
 from hansard.adapters.redis.connection import Connection
 from hansard.domain.log import Backend
 from tests import redis_server
+from tests.adapters.redis.clock import Clock
 from tests.adapters.redis.followers import Followers
 from tests.adapters.redis.stores import KEY, Rendered, Stores, followed, said, store_on
 from tests.contract.places import PLACES
@@ -30,8 +31,18 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait long for what must come, and not long until a Redis that failed is asked again."""
     monkeypatch.setattr(connection, "ANSWER_SECONDS", LONG)
     monkeypatch.setattr(connection, "CONNECT_SECONDS", LONG)
+    monkeypatch.setattr(pace, "LATE_SECONDS", LONG)
     for module in (breaker, hints):
         monkeypatch.setattr(module, "BACK_OFF", SHORT)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands still, for who backs off."""
+    stopped = Clock()
+    monkeypatch.setattr(breaker, "time", stopped)
+    monkeypatch.setattr(breaker, "BACK_OFF", 5.0)
+    return stopped
 
 
 @pytest.fixture

@@ -6,24 +6,8 @@ import logging
 
 import pytest
 
-from hansard.adapters.redis import breaker
 from hansard.adapters.redis.breaker import Breaker
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    stopped = Clock()
-    monkeypatch.setattr(breaker, "time", stopped)
-    monkeypatch.setattr(breaker, "BACK_OFF", 5.0)
-    return stopped
+from tests.adapters.redis.clock import Clock
 
 
 @pytest.fixture
@@ -71,10 +55,38 @@ def test_it_is_said_once_that_it_fails_and_once_that_it_is_back(
         guarding.failed(ConnectionError("gone"))
     for _ in range(3):
         guarding.answered()
+        clock.now += 5
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
         (
             logging.WARNING,
             "Redis at redis://there is of no use now (ConnectionError: gone): going on without it",
         ),
         (logging.WARNING, "Redis at redis://there answers again"),
+    ]
+
+
+def test_one_that_fails_at_some_of_what_it_is_asked_is_not_said_to_be_back(
+    failing: Breaker, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        clock.now += 5
+        assert failing.lets_ask()
+        failing.answered()
+        clock.now += 4.9
+        assert failing.lets_ask()
+        failing.failed(ConnectionError("only to be read"))
+        assert not failing.lets_ask()
+    assert caplog.records == []  # It was said once that it failed.
+
+
+def test_one_that_fails_after_it_was_back_is_talked_about_again(
+    failing: Breaker, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing.answered()
+    clock.now += 5
+    failing.answered()
+    failing.failed(ConnectionError("gone"))
+    assert [record.getMessage().split(" (")[0] for record in caplog.records] == [
+        "Redis at redis://there answers again",
+        "Redis at redis://there is of no use now",
     ]

@@ -71,11 +71,18 @@ def test_a_request_by_another_recipe_is_another(own: Stores, wishes: dict[str, A
     assert own.renders(lambda: own.request(**wishes)) == 0
 
 
-def test_a_request_by_another_renderer_is_another(
-    own: Stores, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("hansard.adapters.asking.renderer_digest", lambda: "of another release"),
+        ("hansard.adapters.redis.hot_windows.__version__", "of another release"),
+    ],
+)
+def test_a_request_by_another_release_is_another(
+    own: Stores, name: str, other: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own.request()
-    monkeypatch.setattr("hansard.adapters.asking.renderer_digest", lambda: "of another release")
+    monkeypatch.setattr(name, other)
     assert own.renders(own.request) == 1
 
 

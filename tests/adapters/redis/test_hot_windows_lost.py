@@ -10,6 +10,7 @@ from secrets import token_hex
 import pytest
 
 import hansard
+from hansard.adapters.redis import breaker, pace
 from hansard.adapters.redis.connection import Connection
 from tests.adapters.redis.stores import API, KEY, Stores, kept, store_on
 from tests.redis_server import Server, until
@@ -46,6 +47,18 @@ def test_a_redis_that_says_nothing_is_not_waited_for(own: Stores, own_server: Se
     with own_server.paused():
         assert not own.is_hot()
     until(own.is_hot)
+
+
+def test_a_redis_whose_answers_are_late_is_left_alone_for_a_while(
+    own: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.request()
+    with monkeypatch.context() as late:
+        late.setattr(pace, "LATE_SECONDS", 0.0)
+        assert [own.is_hot() for _ in range(pace.LATE_IN_A_ROW)] == [True] * pace.LATE_IN_A_ROW
+        late.setattr(breaker, "BACK_OFF", 3600.0)
+        own.request()
+        assert not own.is_hot()
 
 
 def test_a_redis_that_was_flushed_is_filled_again(own: Stores, own_server: Server) -> None:

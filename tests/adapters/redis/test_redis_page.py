@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.redis import breaker, connection, hot_windows, relay, tails
+from hansard.adapters.redis import breaker, connection, hot_windows, pace, relay, tails
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
@@ -29,6 +29,8 @@ def test_the_page_does_what_it_says(
         f"events beyond {relay.LARGEST >> 10} KiB",
         f"waited for {connection.ANSWER_SECONDS} seconds",
         f"waited for {connection.CONNECT_SECONDS} seconds",
+        f"in a row took over {pace.LATE_SECONDS} seconds",
+        f"has answered for {breaker.BACK_OFF:.0f} seconds again",
         f"left alone for {breaker.BACK_OFF:.0f} seconds",
         f"after {relay.LEASE_MILLISECONDS // 1000} seconds readers",
         f"believed for {tails.LOOK_SECONDS:.0f} seconds",
