@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hansard.adapters.storage.postgres import Postgres
     from hansard.adapters.views.worker import Worker
 
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 _LOOK: Final = 0.1
 _SECOND: Final = 1.0
 _SAYS_SO: Final = 60.0
@@ -173,11 +174,12 @@ def _relaying(store: Store) -> Generator[None]:
 def _ending(worker: Worker) -> Generator[None]:
     """Let Ctrl-C or SIGTERM end the worker gracefully, and a second one end the process at once."""
 
-    def end(number: int, _: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
+    def end(_number: int, _: FrameType | None) -> None:
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_DFL)
         worker.stop()
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, end) for number in _ENDING}
     try:
         yield
     finally:

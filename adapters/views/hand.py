@@ -27,7 +27,7 @@ from hansard.projections.views.view import Feed
 _LOG: Final = logging.getLogger("hansard.worker")
 
 CHORES_SECONDS: Final = 0.5
-"""How often a thread looks for parked events that are due."""
+"""How often a thread looks for parked events that are due, where there were none."""
 
 
 class Advance(Protocol):
@@ -95,6 +95,7 @@ class Hand:
         Raises StorageError where the database fails: nothing is lost, the next turn looks again.
         """
         if not lease.epochs or not feeds:
+            self._tally.stands(self, {})
             return False
         self._look_again_if_changed(lease, feeds)
         ends = self._builds.ends()
@@ -103,8 +104,9 @@ class Hand:
         busy = self._fold(foremost(self._ready(), ends, room), lease)
         busy |= self._fold(trailing(self._ready(), room), lease)
         if self._clock() >= self._chores_at:
-            self._chores_at = self._clock() + CHORES_SECONDS
-            busy |= self._retry(lease, feeds)
+            has_tried = self._retry(lease, feeds)
+            self._chores_at = self._clock() + (0 if has_tried else CHORES_SECONDS)
+            busy |= has_tried
         return busy
 
     def forget_positions(self) -> None:
@@ -174,8 +176,9 @@ class Hand:
         self._troubles[feed] = _Trouble(failure, attempts, self._clock() + wait)
 
     def _retry(self, lease: Lease, feeds: frozenset[Feed]) -> bool:
-        due = self._builds.due(feeds, list(lease.epochs))
-        for feed, place, conversation in due:
+        """Try some of what is due; whether there was any, and so may be more."""
+        has_tried = False
+        for feed, place, conversation in self._builds.due(feeds, list(lease.epochs)):
             at = self._positions.get(place, {}).get(feed)
             if at is None:
                 continue
@@ -184,16 +187,18 @@ class Hand:
             except Overtaken:
                 self.forget_positions()
                 return False
+            has_tried = True
             for _, failure in came_to.parked:
                 _tell_parked(feed, failure)
-        return bool(due)
+        return has_tried
 
     def _tell_how_far(self, ends: Mapping[int, int]) -> None:
         self._tally.stands(
+            self,
             {
                 place: {feed: max(0, ends[place.shard] - at) for feed, at in of.items()}
                 for place, of in self._positions.items()
-            }
+            },
         )
 
 

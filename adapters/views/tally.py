@@ -26,7 +26,9 @@ class Tally:
     overtaken: int = 0
     folded: Counter[str] = field(default_factory=Counter[str])
     parked: Counter[str] = field(default_factory=Counter[str])
-    _behind: dict[Part, dict[Feed, int]] = field(default_factory=dict[Part, dict[Feed, int]])
+    _behind: dict[object, dict[Part, dict[Feed, int]]] = field(
+        default_factory=dict[object, dict[Part, dict[Feed, int]]]
+    )
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def took(self, batch: Batch, came_to: Folded, seconds: float) -> None:
@@ -43,22 +45,18 @@ class Tally:
         with self._lock:
             self.overtaken += 1
 
-    def stands(self, behind: dict[Part, dict[Feed, int]]) -> None:
-        """Keep how far behind the parts of a thread are."""
+    def stands(self, hand: object, behind: dict[Part, dict[Feed, int]]) -> None:
+        """Keep how far behind the parts of a thread are, in the place of what it told before."""
         with self._lock:
-            self._behind.update(behind)
-
-    def holds(self, places: frozenset[Part]) -> None:
-        """Forget the parts that are not held any more."""
-        with self._lock:
-            self._behind = {at: of for at, of in self._behind.items() if at in places}
+            self._behind[hand] = behind
 
     def behind(self) -> dict[tuple[str, int], int]:
         """Return by view and shard how many positions are still to be folded."""
         found: dict[tuple[str, int], int] = {}
         with self._lock:
-            for place, of in self._behind.items():
-                for feed, missing in of.items():
-                    key = (feed.view.name, place.shard)
-                    found[key] = max(found.get(key, 0), missing)
+            told = [at for behind in self._behind.values() for at in behind.items()]
+        for place, of in told:
+            for feed, missing in of.items():
+                key = (feed.view.name, place.shard)
+                found[key] = max(found.get(key, 0), missing)
         return found

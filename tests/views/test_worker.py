@@ -71,7 +71,8 @@ def test_the_parts_of_a_worker_that_is_gone_are_claimed_when_its_lease_runs_out(
 ) -> None:
     gone, other = Stepping(url, VIEWS, "gone"), Stepping(url, VIEWS, "other")
     before = gone.claim()
-    asked(url, "UPDATE hansard.part SET leased_until = hansard.clock() + 3600000000")
+    # Nearly two leases: enough for a machine that is slow, and no longer than a lease may be.
+    asked(url, "UPDATE hansard.part SET leased_until = hansard.clock() + 9900000")
     assert other.claim().epochs == {}
     asked(url, "UPDATE hansard.part SET leased_until = 0")
     asked(url, "UPDATE hansard.worker SET seen_at = 0 WHERE name = 'gone'")
@@ -79,6 +80,34 @@ def test_the_parts_of_a_worker_that_is_gone_are_claimed_when_its_lease_runs_out(
     assert taken.epochs == {place: epoch + 1 for place, epoch in before.epochs.items()}
     gone.close()
     other.close()
+
+
+def test_parts_leased_before_the_clock_was_set_back_are_not_kept_from_others(
+    url: str, log: Postgres
+) -> None:
+    gone, other = Stepping(url, VIEWS, "gone"), Stepping(url, VIEWS, "other")
+    whole = gone.claim().epochs
+    asked(url, "UPDATE hansard.part SET leased_until = hansard.clock() + 3600000000")
+    asked(url, "UPDATE hansard.worker SET seen_at = hansard.clock() + 3600000000")
+    assert other.claim().epochs.keys() == whole.keys()
+    assert asked(url, "SELECT name FROM hansard.worker") == [("other",)]
+    gone.close()
+    other.close()
+
+
+def test_how_far_behind_parts_are_is_told_of_those_that_are_held(url: str, log: Postgres) -> None:
+    talk(log, [uuid4() for _ in range(8)])
+    worker = Stepping(url, VIEWS)
+    lease = worker.claim()
+    [end] = [cursor for cursor in log.cursors() if cursor.position]
+    worker.turn()
+    assert ("audit", end.shard) in worker.tally.behind()
+    others = {at: epoch for at, epoch in lease.epochs.items() if at.shard != end.shard}
+    worker.turn(type(lease)(lease.owner, others))
+    assert ("audit", end.shard) not in worker.tally.behind()
+    worker.turn(type(lease)(lease.owner))
+    assert worker.tally.behind() == {}
+    worker.close()
 
 
 def test_a_worker_that_stalled_past_its_lease_writes_nothing(url: str, log: Postgres) -> None:

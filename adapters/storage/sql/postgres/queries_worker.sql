@@ -7,7 +7,8 @@ ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at
 
 -- name: workers_gone
 -- Those that ended without a word leave no row for ever.
-DELETE FROM hansard.worker WHERE seen_at < hansard.clock() - 10 * $1::bigint
+DELETE FROM hansard.worker
+WHERE seen_at NOT BETWEEN hansard.clock() - 10 * $1::bigint AND hansard.clock() + 10 * $1::bigint
 
 -- name: worker_left
 -- So that the others take their share of its parts at once.
@@ -18,9 +19,11 @@ DELETE FROM hansard.worker WHERE name = $1
 SELECT parts FROM hansard.meta
 
 -- name: parts_shared
--- How many parts there are, and how many workers were seen within a lease.
+-- How many parts there are, and how many workers were seen within a lease. Who was seen in times to
+-- come was seen before the clock was set back.
 SELECT (SELECT count(*) FROM hansard.part),
-    (SELECT count(*) FROM hansard.worker WHERE seen_at > hansard.clock() - $1::bigint)
+    (SELECT count(*) FROM hansard.worker
+        WHERE seen_at > hansard.clock() - $1::bigint AND seen_at < hansard.clock() + $1::bigint)
 
 -- name: parts_renewed
 -- A lease that has run out is still good where nobody has taken the part since.
@@ -29,11 +32,13 @@ RETURNING shard, part, epoch
 
 -- name: parts_claimed
 -- SKIP LOCKED: two workers that claim at once take different parts. The epoch fences the one before.
+-- A lease longer than any is of before the clock was set back: who lives has renewed it since.
 UPDATE hansard.part AS p SET owner = $1, epoch = p.epoch + 1,
     leased_until = hansard.clock() + $2::bigint
 FROM (
     SELECT f.shard, f.part FROM hansard.part AS f
     WHERE f.owner IS NULL OR f.leased_until < hansard.clock()
+        OR f.leased_until > hansard.clock() + 2 * $2::bigint
     ORDER BY f.part, f.shard LIMIT $3 FOR UPDATE SKIP LOCKED
 ) AS free
 WHERE p.shard = free.shard AND p.part = free.part
