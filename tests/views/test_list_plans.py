@@ -114,6 +114,7 @@ def test_postgres_reads_by_an_index_and_sorts_nothing(
     assert plan("conversations_page") == {"Limit", "view_conversations_last"}
     assert plan("usage_page") == {"Limit", "Aggregate", "view_usage_day"}
     assert "view_conversations_last" in plan("conversations_sweep")
+    assert "view_usage_day" in plan("usage_sweep")
     # A hundred keys are expected: all rows of so small a table are read as quickly.
     for way in ("seqscan", "hashjoin", "mergejoin"):
         filled.execute(f"SET enable_{way} = off".encode())

@@ -29,9 +29,10 @@ CREATE TABLE hansard.view_tool_ledger (
     PRIMARY KEY (generation, conversation_id, version)
 );
 CREATE INDEX view_tool_ledger_position ON hansard.view_tool_ledger (generation, tenant, position);
--- Which call a result is of, and which calls a response made.
+-- Which call a result is of, and which calls a response made. Were it not partial, a row would be looked
+-- for by its version in the first one, among all calls of its conversation.
 CREATE INDEX view_tool_ledger_call
-    ON hansard.view_tool_ledger (generation, conversation_id, call_id, version);
+    ON hansard.view_tool_ledger (generation, conversation_id, call_id, version) WHERE kind = 'tool';
 CREATE INDEX view_tool_ledger_response
     ON hansard.view_tool_ledger (generation, conversation_id, response) WHERE response IS NOT NULL;
 CREATE INDEX view_tool_ledger_result

@@ -77,9 +77,11 @@ DELETE FROM hansard.view_tool_ledger AS v USING jsonb_to_recordset($2::jsonb) AS
 WHERE v.generation = $1 AND v.conversation_id = k.conversation_id AND v.version = k.version
 
 -- name: tool_ledger_sweep
--- Rows of a retired generation, $2 at most: it is done when none went.
+-- Rows of a retired generation, $2 at most: it is done when none went. In the order of an index, since a
+-- scan of the table would go over all those that went before.
 DELETE FROM hansard.view_tool_ledger AS v WHERE v.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM hansard.view_tool_ledger AS w WHERE w.generation = $1 LIMIT $2))
+    SELECT w.ctid FROM hansard.view_tool_ledger AS w WHERE w.generation = $1
+    ORDER BY w.tenant, w.position LIMIT $2))
 
 -- name: tool_ledger_page
 -- $1 generation, $2 tenant, $3 the filters and $4 the key after which it goes on, JSON objects, $5 limit.

@@ -63,9 +63,11 @@ DELETE FROM hansard.view_window AS v USING jsonb_to_recordset($2::jsonb) AS k (
 WHERE v.generation = $1 AND v.conversation_id = k.conversation_id AND v.version = k.version
 
 -- name: window_sweep
--- Rows of a retired generation, $2 at most: it is done when none went.
+-- Rows of a retired generation, $2 at most: it is done when none went. In the order of an index, since a
+-- scan of the table would go over all those that went before.
 DELETE FROM hansard.view_window AS v WHERE v.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM hansard.view_window AS w WHERE w.generation = $1 LIMIT $2))
+    SELECT w.ctid FROM hansard.view_window AS w WHERE w.generation = $1
+    ORDER BY w.conversation_id, w.version LIMIT $2))
 
 -- name: window_page
 -- $1 generation, $2 tenant, $3 the filters (the conversation) and $4 the key after which it goes on, JSON

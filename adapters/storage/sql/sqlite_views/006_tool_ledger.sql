@@ -31,7 +31,7 @@ CREATE TABLE view_tool_ledger (
 CREATE INDEX view_tool_ledger_position ON view_tool_ledger (generation, tenant, position);
 -- Which call a result is of, and which calls a response made.
 CREATE INDEX view_tool_ledger_call
-  ON view_tool_ledger (generation, conversation_id, call_id, version);
+  ON view_tool_ledger (generation, conversation_id, call_id, version) WHERE kind = 'tool';
 CREATE INDEX view_tool_ledger_response ON view_tool_ledger (generation, conversation_id, response)
   WHERE response IS NOT NULL;
 CREATE INDEX view_tool_ledger_result
