@@ -6,12 +6,15 @@ import secrets
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from hansard.adapters.redis.breaker import BACK_OFF
 from hansard.adapters.redis.connection import FAILURES, PATIENT_SECONDS, Connection
 from hansard.adapters.storage.hints import Telling
+
+_IN_TIME: Final = 1.0
+"""Seconds in which who listens has ended, but for a network that holds it up."""
 
 
 class RedisHints:
@@ -41,7 +44,8 @@ class RedisHints:
             yield
         finally:
             ended.set()
-            ear.join()
+            # It may be looking for the server by its name; then it ends by itself when that is over.
+            ear.join(_IN_TIME)
 
     def close(self) -> None:
         """Tell what is still to be told, and end the thread."""
@@ -55,14 +59,16 @@ class RedisHints:
         while not ended.is_set():
             try:
                 with self._connection.listening() as ear:
-                    ear.subscribe(self._channel())
                     self._hear(ear, heard, ended)
             except FAILURES as error:
                 self._connection.breaker.failed(error)
                 ended.wait(BACK_OFF)
 
     def _hear(self, ear: Any, heard: Callable[[], None], ended: threading.Event) -> None:
-        while not ended.is_set():
+        channel = self._channel()
+        ear.subscribe(channel)
+        # A log that was restored has another incarnation, hence another channel.
+        while not ended.is_set() and channel == self._channel():
             message = ear.get_message(timeout=PATIENT_SECONDS)
             match message:
                 case {"type": "subscribe"}:

@@ -90,6 +90,19 @@ def test_a_hint_of_another_log_is_not_heard(url: str, asked: Connection) -> None
         until(lambda: ear.times == 2)
 
 
+def test_who_listens_to_a_log_that_was_restored_hears_the_hints_of_its_new_incarnation(
+    asked: Connection,
+) -> None:
+    was, restored = [uuid4()], uuid4()
+    teller, listener = RedisHints(asked, lambda: restored), RedisHints(asked, lambda: was[-1])
+    ear = Ear()
+    with closing(teller), closing(listener), listener.listen(ear):
+        until(lambda: ear.times == 1)
+        was.append(restored)
+        until(lambda: ear.times == 2)  # hints may have been missed
+        until(lambda: is_heard(teller, ear))
+
+
 def test_the_last_hint_is_told_before_it_is_closed(url: str) -> None:
     ear = Ear()
     with telling(url) as listener, listener.listen(ear):
