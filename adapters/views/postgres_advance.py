@@ -22,6 +22,7 @@ from hansard.adapters.views.postgres_rows import PostgresRows
 from hansard.adapters.views.postgres_swift_rows import SwiftRows
 from hansard.domain.errors import HansardError
 from hansard.domain.log import RecordedEvent
+from hansard.projections.views.pace import size_of
 from hansard.projections.views.parking import (
     circuit_opens,
     retry_after,
@@ -134,7 +135,7 @@ class PostgresAdvance:
             if feed.view.strict:
                 raise StandsStill(feed, failure)
         stopped = self._parked(connection, failed)
-        return Folded(len(found), sum(map(_size, found)), tuple(failed), stopped)
+        return Folded(len(found), size_of(found), tuple(failed), stopped)
 
     def _parked(
         self, connection: Connection[TupleRow], failed: Sequence[tuple[Feed, Failure]]
@@ -247,10 +248,6 @@ def _places(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
 
 def _spans(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
     return [at.after for at in stretches], [at.until for at in stretches]
-
-
-def _size(event: RecordedEvent) -> int:
-    return len(event.header) + len(event.body or b"")
 
 
 def _send(connection: Connection[TupleRow], name: str, *parameters: object) -> Cursor[TupleRow]:

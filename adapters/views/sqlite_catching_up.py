@@ -5,13 +5,14 @@ Whoever calls has the turn of the views' file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
 
+from hansard.adapters.views.sqlite_erasing import erase
 from hansard.adapters.views.sqlite_feeding import (
-    ErasedMeanwhile,
     Feeding,
+    Overtaken,
     StandsStill,
     Stopped,
 )
@@ -38,11 +39,11 @@ MOST_SECONDS: Final = 0.5
 """How long it does so: more is felt by who waits for a page."""
 
 
-def catch_up(feeding: Feeding, view: View, clock: Callable[[], float]) -> None:
-    """Fold what is new, a bounded step of it; `clock` tells seconds."""
-    feeding.erase()
-    until, left = clock() + MOST_SECONDS, MOST_EVENTS
-    while left > 0 and clock() < until and (done := _work(feeding, view)):
+def catch_up(feeding: Feeding, view: View) -> None:
+    """Fold what is new, a bounded step of it."""
+    erase(feeding.log, feeding.file)
+    until, left = feeding.clock() + MOST_SECONDS, MOST_EVENTS
+    while left > 0 and feeding.clock() < until and (done := _work(feeding, view)):
         left -= done
 
 
@@ -52,12 +53,12 @@ def build(feeding: Feeding, view: View, number: int) -> State:
     When the generation has caught up with the log it is switched, and what stopped the view before
     stops it no more. Stopped says why it cannot be.
     """
-    feeding.erase()
+    erase(feeding.log, feeding.file)
     state = _state(feeding, view)
     building = state.of(number)
     if building is None or building.status != "building":
         return state
-    with suppress(ErasedMeanwhile):
+    with suppress(Overtaken):
         if not _fed(feeding, view, building, state.resumed_at):
             _switch(feeding, view, building)
     return _state(feeding, view)
@@ -81,8 +82,8 @@ def _work(feeding: Feeding, view: View) -> int:
         for generation in state.fed(view):
             if done := _fed(feeding, view, generation, state.resumed_at):
                 return done
-    except ErasedMeanwhile:
-        feeding.erase()
+    except Overtaken:
+        erase(feeding.log, feeding.file)
         return 1
     except Stopped:
         return 0

@@ -6,7 +6,7 @@ log counts its erasures, and a transaction goes back where the views have not do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
 from uuid import UUID
@@ -15,24 +15,27 @@ from hansard.adapters.storage.sqlite_connection import Session
 from hansard.adapters.views.sqlite_rows import SqliteRows
 from hansard.adapters.views.sqlite_views_file import ViewsFile
 from hansard.domain.log import Backend, Cursor, RecordedEvent
+from hansard.projections.views.pace import Room, size_of
 from hansard.projections.views.parking import (
     circuit_opens,
     retry_after,
     why_the_circuit_opened,
 )
 from hansard.projections.views.passages import passages
-from hansard.projections.views.registry import VIEWS
 from hansard.projections.views.step import Failure, step
 from hansard.projections.views.view import Feed, Passage, View
 
 SHARD: Final = 0
 PAGE: Final = 2_000
-"""How many events one transaction folds: enough that its flush costs little of it, and few enough
-that memory stays small and others have their turn some times a second."""
+"""How many events one transaction folds at most: enough that its flush costs little of it, and few
+enough that others have their turn some times a second; of large ones it folds fewer."""
+
+FIRST_PAGE: Final = 64
+"""How many it folds at first, for they may be large."""
 
 
-class ErasedMeanwhile(Exception):
-    """Something was erased that may have been read already; nothing was written."""
+class Overtaken(Exception):
+    """Something was erased, or folded by another, since it was read; nothing was written."""
 
 
 class StandsStill(Exception):
@@ -50,40 +53,27 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Feeding:
-    """A log and the file of its views, and `now`, in microseconds, by which retries are due."""
+    """A log and the file of its views, and `now`, in microseconds, by which retries are due.
+
+    `room` is how much is folded at once; `clock` tells the seconds that it took.
+    """
 
     log: Backend
     file: ViewsFile
     now: int
-
-    def erase(self) -> bool:
-        """Take out of all views what the log has erased since.
-
-        Returns whether no file holds it any more: a reader may still need the write-ahead log.
-        """
-        with self.file.borrowed() as session:
-            done, unemptied = session.one("erasing") or (0, 0)
-        if (due := self.log.erasures()) > done:
-            with self.file.transaction() as session:
-                for conversation in self.log.erased(done)[: due - done]:
-                    _erase(session, str(conversation))
-                session.run("set_erasures", due)
-        if due == done and not unemptied:
-            return True
-        if emptied := self.file.empty_wal():
-            with self.file.transaction() as session:
-                session.run("unmark_unemptied")
-        return emptied
+    room: Room
+    clock: Callable[[], float]
 
     def page(self, position: int) -> list[RecordedEvent]:
         """Return the next events after a position."""
-        return self.log.read_log(Cursor(self.log.incarnation(), SHARD, position), PAGE)
+        return self.log.read_log(Cursor(self.log.incarnation(), SHARD, position), self._page)
 
     def fold(self, feed: Feed, events: Sequence[RecordedEvent], position: int) -> list[Failure]:
         """Fold events that come after a position, move the checkpoint, and park what fails.
 
-        Returns what failed. Raises ErasedMeanwhile, and StandsStill where a strict view fails.
+        Returns what failed. Raises Overtaken, and StandsStill where a strict view fails.
         """
+        began = self.clock()
         with self.file.transaction() as session:
             self._must_be_as_read(session)
             failures = step(feed, passages(events, feed.view), SqliteRows(session))
@@ -91,8 +81,12 @@ class Feeding:
                 raise StandsStill(min(failures, key=lambda failed: failed.event.position))
             last = events[-1].position
             session.run("move_checkpoint", feed.view.name, feed.generation, last, position)
+            if not session.changed():
+                # Whoever deletes a lock file gives the turn to two.
+                raise Overtaken
             for failure in failures:
                 self._park(session, feed, failure, 1)
+        self.room.took(len(events), size_of(events), self.clock() - began)
         return failures
 
     def stop(self, view: View, why: str) -> NoReturn:
@@ -121,7 +115,8 @@ class Feeding:
         if due is None:
             return None
         conversation, tenant, version, attempts = due
-        found = list(self.log.read(UUID(conversation), after=version - 1, limit=PAGE))
+        most = self._page
+        found = list(self.log.read(UUID(conversation), after=version - 1, limit=most))
         events = tuple(event for event in found if event.position <= until)
         with self.file.transaction() as session:
             self._must_be_as_read(session)
@@ -131,9 +126,13 @@ class Feeding:
             for failure in failures:
                 again = attempts + 1 if failure.event.version == version else 1
                 self._park(session, feed, failure, again)
-            if not failures and len(events) == PAGE:
+            if not failures and len(events) == most:
                 self._go_on(session, feed, passage, events[-1])
         return failures
+
+    @property
+    def _page(self) -> int:
+        return min(self.room.positions, PAGE)
 
     def _go_on(self, session: Session, feed: Feed, passage: Passage, last: RecordedEvent) -> None:
         """Have a conversation wait behind the event that comes next, which is due at once."""
@@ -152,7 +151,7 @@ class Feeding:
     def _must_be_as_read(self, session: Session) -> None:
         done, _ = session.one("erasing") or (0, 0)
         if self.log.erasures() != done:
-            raise ErasedMeanwhile
+            raise Overtaken
 
 
 def _passage(
@@ -160,9 +159,3 @@ def _passage(
 ) -> Passage:
     found = passages(events, view)
     return found[0] if found else Passage(tenant, conversation, ())
-
-
-def _erase(session: Session, conversation: str) -> None:
-    for name in VIEWS:
-        session.run(f"{name}_forget", conversation)
-    session.run("retry_erased", conversation)

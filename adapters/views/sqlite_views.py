@@ -17,7 +17,8 @@ from hansard.adapters.storage.sqlite_connection import Session
 from hansard.adapters.views.keeping import Parked, Progress, Standing, view_of
 from hansard.adapters.views.pages import Asked, Found, standstill
 from hansard.adapters.views.sqlite_catching_up import build, catch_up, sweep_retired
-from hansard.adapters.views.sqlite_feeding import Feeding, Stopped
+from hansard.adapters.views.sqlite_erasing import erase
+from hansard.adapters.views.sqlite_feeding import FIRST_PAGE, Feeding, Stopped
 from hansard.adapters.views.sqlite_generations import (
     abandon,
     begin,
@@ -29,6 +30,7 @@ from hansard.adapters.views.sqlite_generations import (
 from hansard.adapters.views.sqlite_views_file import ViewsFile
 from hansard.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
 from hansard.domain.log import Backend
+from hansard.projections.views.pace import Room
 from hansard.projections.views.registry import VIEWS
 from hansard.projections.views.view import Row, View
 
@@ -64,6 +66,7 @@ class SqliteViews:
         place = None if path is None else path.with_name(f"{path.name}-views")
         self._log = log
         self._file = ViewsFile(place, wait)
+        self._rooms = {name: Room(FIRST_PAGE) for name in VIEWS}
         self._clock = clock
         self._now = now
 
@@ -166,11 +169,11 @@ class SqliteViews:
     def _catch_up(self, view: View) -> None:
         try:
             with self._turn(BRIEFLY):
-                catch_up(self._feeding(), view, self._clock)
+                catch_up(self._feeding(view), view)
         except StorageBusy:
             if not self._may_answer():
                 with self._turn():
-                    catch_up(self._feeding(), view, self._clock)
+                    catch_up(self._feeding(view), view)
 
     def _may_answer(self) -> bool:
         """Whether what is there holds nothing that was erased, and can be read."""
@@ -182,7 +185,7 @@ class SqliteViews:
 
     def _erase(self) -> None:
         with self._turn():
-            if not self._feeding().erase():
+            if not erase(self._log, self._file, patiently=True):
                 raise StorageBusy(
                     "it is erased, but a program reads from the views, whose write-ahead log still "
                     "holds it: end that program, then forget the conversation again"
@@ -212,7 +215,7 @@ class SqliteViews:
 
     def _built(self, view: View, number: int, progress: Progress | None) -> bool:
         with self._turn():
-            feeding = self._feeding()
+            feeding = self._feeding(view)
             before = state_read(feeding.file, view.name)
             try:
                 state = build(feeding, view, number)
@@ -233,7 +236,7 @@ class SqliteViews:
     def _sweep(self, view: View) -> None:
         while True:
             with self._turn():
-                if not sweep_retired(self._feeding(), view):
+                if not sweep_retired(self._feeding(view), view):
                     return
 
     @contextmanager
@@ -256,8 +259,8 @@ class SqliteViews:
             finally:
                 session.abandon()
 
-    def _feeding(self) -> Feeding:
-        return Feeding(self._log, self._file, self._now())
+    def _feeding(self, view: View) -> Feeding:
+        return Feeding(self._log, self._file, self._now(), self._rooms[view.name], self._clock)
 
 
 def _parked(row: DatabaseRow) -> Parked:

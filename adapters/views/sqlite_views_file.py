@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 from uuid import UUID, uuid4
@@ -104,13 +104,14 @@ class ViewsFile:
         """Empty the file, whatever is in it, and make it again, while having the turn."""
         self._reset()
         self._prepare(incarnation)
-        self.empty_wal()
+        self.empty_wal(patiently=True)
 
-    def empty_wal(self) -> bool:
-        """Empty the write-ahead log; False if a reader still needs it."""
-        with self.borrowed() as session:
-            busy, _, _ = session.one("empty_wal") or (1, 0, 0)
-        return not busy
+    def empty_wal(self, *, patiently: bool) -> bool:
+        """Empty the write-ahead log; False if a reader still needs it, and does for long."""
+        if patiently:
+            return _emptied_wal(self._connections)
+        with closing(Connections(self._place, 0.0, _DIALECT)) as impatient:
+            return _emptied_wal(impatient)
 
     def close(self) -> None:
         """Close every connection."""
@@ -200,6 +201,12 @@ class _Threads:
             yield
         finally:
             self._lock.release()
+
+
+def _emptied_wal(connections: Connections) -> bool:
+    with connections.borrowed() as session:
+        busy, _, _ = session.one("empty_wal") or (1, 0, 0)
+    return not busy
 
 
 def _made_of(session: Session) -> tuple[int, str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+from hansard.domain.log import RecordedEvent
 
 SHORTEST_WAIT: Final = 0.002
 """Seconds until the log is looked at again right after there was something new."""
@@ -20,6 +23,11 @@ def wait_after(idle: int) -> float:
     return min(SHORTEST_WAIT * 2.0 ** min(idle, 16), LONGEST_WAIT)
 
 
+def size_of(events: Iterable[RecordedEvent]) -> int:
+    """Return how many bytes of headers and bodies events have."""
+    return sum(len(event.header) + len(event.body or b"") for event in events)
+
+
 class Room:
     """How many positions the next batch may span, so that it fits in memory and is soon done.
 
@@ -27,9 +35,9 @@ class Room:
     erasure waits for a batch, and so does what is new.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, positions: int = 512) -> None:
         """Begin carefully, for nothing is known yet."""
-        self._positions = 512
+        self._positions = positions
 
     @property
     def positions(self) -> int:

@@ -18,6 +18,7 @@ from hansard.adapters.storage.sqlite import open_sqlite
 from hansard.adapters.store import Store
 from hansard.adapters.views.pages import Asked
 from hansard.adapters.views.sqlite_views import SqliteViews
+from hansard.adapters.views.sqlite_views_file import ViewsFile
 from hansard.domain.errors import StorageBusy
 from hansard.domain.log import Backend, Cursor, RecordedEvent
 from hansard.projections.views.search import SEARCH
@@ -138,6 +139,50 @@ def test_a_reader_in_the_way_is_told_and_the_next_try_finishes(
         store.forget(conversation)
         assert holding(tmp_path) == set()
     log.close()
+
+
+def test_who_reads_does_not_wait_until_a_reader_in_the_way_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[bool] = []
+    empty_wal = ViewsFile.empty_wal
+
+    def watched(file: ViewsFile, *, patiently: bool) -> bool:
+        waited.append(patiently)
+        return empty_wal(file, patiently=patiently)
+
+    with connected(tmp_path) as store:
+        said(store)
+        read(store)
+        conversation = store.existing(KEY).conversation_id
+        monkeypatch.setattr(ViewsFile, "empty_wal", watched)
+        with closing(apsw.Connection(str(tmp_path / "talks.db-views"))) as reader:
+            reading = cast("Any", reader).execute("SELECT * FROM generation")
+            next(reading)
+            store.backend.forget(conversation)
+            assert len(store.views.search("marmalade")) == 0
+            reading.close()
+        assert waited == [False]
+        assert {name for name, _ in holding(tmp_path)} == {"talks.db-views-wal"}
+        store.views.usage()
+        assert waited == [False, False]
+        assert holding(tmp_path) == set()
+
+
+def test_an_older_file_put_in_the_logs_place_is_read_anew(tmp_path: Path) -> None:
+    with connected(tmp_path) as store:
+        said(store)
+        store.forget("other")
+    backup = (tmp_path / "talks.db").read_bytes()
+    with connected(tmp_path) as store:
+        read(store)
+        store.forget(KEY)
+    # Into the same file, so that nothing but its content says that it is another.
+    (tmp_path / "talks.db").write_bytes(backup)
+    with connected(tmp_path) as store:
+        assert store.backend.erasures() == 1
+        assert read(store) == 4
+        assert store.views.search("marmalade").behind == 0
 
 
 def test_what_is_erased_between_reading_and_writing_is_not_written(

@@ -74,6 +74,15 @@ def test_a_page_is_answered_after_so_long(store: Opened, monkeypatch: pytest.Mon
     assert store.page().behind == 0
 
 
+def test_few_events_are_folded_at_once_until_it_is_known_how_long_that_takes(
+    store: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 1)
+    for _ in range(4):
+        store.said(*("Hello",) * 99)
+    assert [store.page().position for _ in range(3)] == [64, 192, 400]
+
+
 def test_a_page_and_how_far_it_goes_are_of_one_moment(store: Opened) -> None:
     store.said("Hello")
     found = store.page(limit=1)

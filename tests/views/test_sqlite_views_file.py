@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -23,7 +24,11 @@ from hansard.domain.errors import (
     StorageError,
     StorageReadOnly,
 )
+from hansard.domain.log import Cursor, RecordedEvent
+from hansard.projections.views.usage import USAGE
+from tests.factories import appending, prompt, started
 from tests.views.sqlite_places import Opened, opened
+from tests.views.used import ended
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,6 +112,28 @@ def test_a_file_that_was_deleted_is_made_again(store: Opened, tmp_path: Path) ->
     views_file(tmp_path).unlink()
     assert store.page() == before
     assert views_file(tmp_path).exists()
+
+
+def test_two_that_have_the_turn_fold_an_event_once(
+    store: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.log.append([appending(uuid4(), started(), prompt("Hello"), ended())])
+    read_log, other = store.log.read_log, opened(tmp_path)
+
+    def read_then_overtaken(after: Cursor, limit: int) -> list[RecordedEvent]:
+        events = read_log(after, limit)
+        lock = tmp_path / "log.db-views-lock"
+        if lock.exists() and len(overtaken) < 2:
+            lock.unlink()
+            overtaken.append(other.page(USAGE).position)
+        return events
+
+    overtaken: list[int] = []
+    monkeypatch.setattr(store.log, "read_log", read_then_overtaken)
+    found = store.page(USAGE)
+    assert overtaken[0] == found.position == 3
+    assert [row["responses"] for row in found.rows] == [1]
+    other.close()
 
 
 def test_a_file_that_was_deleted_while_another_program_reads_it_is_made_again_for_both(
