@@ -16,7 +16,10 @@ from urllib.request import urlopen
 from uuid import UUID, uuid4
 
 import pytest
+from typer.testing import CliRunner
 
+from hansard.adapters.cli import working
+from hansard.adapters.cli.commands import app
 from hansard.adapters.redis.tail_entries import tail_key
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.projections.views.audit import AUDIT
@@ -116,6 +119,20 @@ def test_once_catches_up_and_ends(url: str, log: Postgres, processes: ExitStack)
     assert worker.returncode == 0, said
     assert "ended, 3 events folded" in said
     assert folded(url) == {conversation: [1, 2, 3]}
+
+
+def test_a_worker_goes_past_a_pooler(
+    url: str, log: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks: list[working.Task] = []
+    monkeypatch.setattr(working, "work", lambda _store, task: tasks.append(task))
+    monkeypatch.setenv("HANSARD_URL", url)
+    own = f"{url}{'&' if '?' in url else '?'}application_name=own"
+    monkeypatch.setenv("HANSARD_LISTEN_URL", own)
+    for options in ([], ["--url", url]):
+        result = CliRunner().invoke(app, ["worker", *options])
+        assert result.exit_code == 0, result.output
+    assert [task.url for task in tasks] == [own, url]
 
 
 def test_a_store_in_a_file_needs_no_worker(tmp_path: Path, processes: ExitStack) -> None:
