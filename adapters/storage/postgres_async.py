@@ -138,7 +138,8 @@ class _Caller:
     rows: Future[list[Row]]
 
     def fail(self, error: Exception) -> None:
-        if not self.rows.done():
+        # In a loop that was closed nobody waits any more, and nobody can be told.
+        if not self.rows.done() and not self.rows.get_loop().is_closed():
             self.rows.set_exception(error)
 
 
@@ -163,7 +164,7 @@ class _LoopAppends:
         caller = _Caller(requests, loop.create_future())
         self._waiting.append(caller)
         if self._task is None:
-            self._task = loop.create_task(self._run(), name="hansard-append")
+            self._begin(loop)
         return await caller.rows
 
     def close(self) -> None:
@@ -171,7 +172,7 @@ class _LoopAppends:
         self.closed = True
         while self._waiting:
             self._waiting.popleft().fail(StorageUnavailable(_CLOSED))
-        if self._task is None:
+        if self._task is None or self._task.get_loop().is_closed():
             self._disconnect()
 
     async def _until_the_loop_ends(self) -> AsyncGenerator[None]:
@@ -180,6 +181,18 @@ class _LoopAppends:
             yield
         finally:
             self.close()
+
+    def _begin(self, loop: AbstractEventLoop) -> None:
+        self._task = loop.create_task(self._run(), name="hansard-append")
+        self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        # Not in the task: one that is cancelled before it begins does not run at all.
+        self._task = None
+        if self._waiting:
+            self._begin(task.get_loop())
+        elif self.closed:
+            self._disconnect()
 
     async def _run(self) -> None:
         batch: list[_Caller] = []
@@ -190,10 +203,7 @@ class _LoopAppends:
             self._disconnect()
             raise
         finally:
-            self._task = None
-            if self.closed:
-                self._disconnect()
-            for caller in (*batch, *self._waiting):
+            for caller in batch:
                 caller.fail(StorageUnavailable(_ENDED))
 
     def _next_batch(self) -> list[_Caller]:
@@ -227,7 +237,7 @@ class _LoopAppends:
         try:
             return await self._asked(requests)
         except psycopg.Error as error:
-            if not is_lost(error):
+            if self._connection is None or not is_lost(error):
                 raise translated(error) from error
         try:
             return await self._asked(requests)
@@ -236,6 +246,7 @@ class _LoopAppends:
 
     async def _asked(self, requests: Sequence[bytes]) -> list[TupleRow]:
         if self._connection is None or self._connection.closed:
+            self._connection = None  # If there is no other, nothing was asked.
             self._connection = await self._connecting.connected()
         append = QUERIES["append"]
         cursor = await self._connection.execute(append, parameters_of(requests), binary=True)

@@ -21,6 +21,7 @@ from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.postgres_sessions import (
     COMMITS,
+    END_OTHER_SESSIONS,
     END_WAITING_SESSIONS,
     OTHER_SESSIONS,
     WAITING_SESSIONS,
@@ -66,6 +67,13 @@ async def queued(
     tasks += [asyncio.create_task(log.append_async([append])) for append in appends[1:]]
     await asyncio.sleep(0)
     return tasks
+
+
+def cancel_what_commits() -> None:
+    """What a program does that cancels all tasks, and those who wait are still to append."""
+    for task in asyncio.all_tasks():
+        if task.get_name() == "hansard-append":
+            task.cancel()
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -252,3 +260,71 @@ def test_a_server_that_stays_away_is_unavailable_to_each_who_waits(url: str) -> 
     run(write())
     log.close()
     line.close()
+
+
+def test_a_server_that_was_away_before_an_append_is_not_said_to_have_lost_it(url: str) -> None:
+    line = LossyLine(url)
+    log = open_postgres(line.url, Limits(wait=0.3), NoHints)
+
+    async def write() -> None:
+        await log.append_async([new()])
+        line.go_down()
+        assert await asyncio.to_thread(counted, url, END_OTHER_SESSIONS) > 0
+        with pytest.raises(StorageUnavailable, match="append the same events again"):
+            await log.append_async([new()])
+        with pytest.raises(StorageUnavailable, match="cannot be reached"):
+            await log.append_async([new()])
+        line.come_up()
+        await log.append_async([new()])
+
+    run(write())
+    log.close()
+    line.close()
+
+
+def test_nobody_waits_for_a_task_that_was_cancelled_before_it_began(log: Postgres) -> None:
+    async def write() -> None:
+        await log.append_async([new()])
+        first = asyncio.create_task(log.append_async([new()]))
+        await asyncio.sleep(0)  # What commits it is a task now that has not begun.
+        cancel_what_commits()
+        (verdict,) = await log.append_async([new()])
+        assert answer_of(verdict) == (1, 1)
+        assert [answer_of(verdict) for verdict in await first] == [(1, 1)]
+
+    run(write())
+
+
+def test_who_waits_goes_on_though_the_task_that_commits_was_cancelled(
+    url: str, log: Postgres
+) -> None:
+    shard = shard_of(log)
+
+    async def write() -> None:
+        with stuck(url, shard):
+            lost, waiting = await queued(log, url, [new() for _ in range(2)])
+            cancel_what_commits()
+            with pytest.raises(StorageUnavailable, match="append the same events again"):
+                await lost
+        assert [answer_of(verdict) for verdict in await waiting] == [(1, 1)]
+
+    run(write())
+
+
+def test_a_loop_that_is_closed_amid_a_commit_disturbs_no_other(url: str) -> None:
+    log = open_postgres(url)
+    shard = shard_of(log)
+
+    async def write() -> None:
+        await log.append_async([new()])
+
+    with stuck(url, shard):
+        loop = asyncio.new_event_loop()
+        tasks = loop.run_until_complete(queued(log, url, [new() for _ in range(3)]))
+        loop.close()
+    run(write())
+    log.close()
+    run(until(lambda: counted(url, OTHER_SESSIONS) == 0))
+    assert [task.done() for task in tasks] == [False] * 3
+    del tasks
+    gc.collect()
