@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, cast
+from weakref import WeakSet
 
 import redis
 import redis.connection
@@ -48,13 +50,13 @@ class Connection:
 
     def __init__(self, url: str) -> None:
         """Connect when it is first asked; InvalidInput where the URL is none of a Redis."""
-        self._quick = client_of(url, ANSWER_SECONDS)
-        # Longer by as much as an answer may take, and some: it answers late, not never.
-        self._patient = client_of(url, PATIENT_SECONDS + 4 * ANSWER_SECONDS)
-        self.shown = _shown(url, self._quick)
-        self.breaker = Breaker(self.shown)
         self._url = url
         self._closed = False
+        self._inherited: list[object] = []
+        self._begin()
+        self.shown = _shown(url, self._quick)
+        self.breaker = Breaker(self.shown)
+        _all.add(self)
 
     @property
     def closed(self) -> bool:
@@ -100,6 +102,31 @@ class Connection:
         self._closed = True
         for client in (self._quick, self._patient):
             client.connection_pool.disconnect(inuse_connections=False)
+
+    def begin_anew(self) -> None:
+        """Leave the connections to the process that opened them: what a forked child does first.
+
+        The driver would see to it, but waits for locks that a thread of the parent may have held.
+        """
+        self._inherited += (self._quick, self._patient)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._quick = client_of(self._url, ANSWER_SECONDS)
+        # Longer by as much as an answer may take, and some: it answers late, not never.
+        self._patient = client_of(self._url, PATIENT_SECONDS + 4 * ANSWER_SECONDS)
+
+
+_all: Final[WeakSet[Connection]] = WeakSet()
+
+
+def _begin_anew() -> None:
+    for connection in list(_all):
+        connection.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def client_of(url: str, seconds: float) -> Any:

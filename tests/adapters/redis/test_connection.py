@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import socketserver
 import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,6 +160,31 @@ def test_a_forked_child_has_connections_of_its_own(asked: Connection) -> None:
         os._exit(0 if is_there(asked) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert is_there(asked)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_does_not_wait_for_what_a_thread_of_its_parent_held(
+    asked: Connection,
+) -> None:
+    held, may_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        quick: Any = vars(asked)["_quick"]
+        with vars(quick.connection_pool)["_lock"]:
+            held.set()
+            may_go.wait()
+
+    assert is_there(asked)
+    holding = threading.Thread(target=hold)
+    holding.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(LONG))
+        os._exit(0 if is_there(asked) else 1)
+    may_go.set()
+    holding.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_wrong_password_is_as_good_as_no_redis_and_stands_in_no_log(
