@@ -39,6 +39,7 @@ def worker(
     from hansard.adapters.settings import settings
 
     chosen = None if views is None else [name.strip() for name in views.split(",")]
-    place = url or context.obj or settings().url
+    # By the database's own URL where a pooler stands before it: a worker prepares its statements.
+    place = url or context.obj or settings().listen or settings().url
     with opened(context, url, made=not place.startswith("sqlite:")) as store:
         work(store, Task(place, chosen, threads, metrics_port, once))
