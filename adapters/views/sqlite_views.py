@@ -90,8 +90,7 @@ class SqliteViews:
     def parked(self, view: str | None = None) -> list[Parked]:
         """Return the parked events of a view, or of all."""
         name = None if view is None else view_of(view).name
-        with self._turn(), self._file.borrowed() as session:
-            return [_parked(row) for row in session.all("parked_of", name)]
+        return self._whole(lambda: self._parked(name))
 
     def pause(self, view: str) -> None:
         """Let a view stand still until it is resumed."""
@@ -107,35 +106,17 @@ class SqliteViews:
         """Try the parked events of a view, or of one conversation, again; return how many."""
         known = view_of(view)
         which = None if conversation is None else str(id_given("a conversation", conversation))
-        with self._changing(known) as session:
-            session.run("retry_parked", view, which)
-            marked = session.changed()
-        self._catch_up(known)
-        return marked
+        return self._whole(lambda: self._retry(known, which))
 
     def rebuild(self, view: str, progress: Progress | None = None) -> None:
         """Make a view anew beside the one that is read, and return when they are switched."""
         known = view_of(view)
-        with self._changing(known) as session:
-            state = state_of(session, view)
-            building = state.building
-            if state.paused:
-                raise InvalidInput(f"{view} is paused: resume it, then rebuild it")
-            if building is None or building.revision != known.revision:
-                begin_building(session, known, self._now())
-                building = state_of(session, view).building
-        assert building is not None
-        while not self._built(known, building.number, progress):
-            pass
-        self._sweep(known)
+        self._whole(lambda: self._rebuild(known, progress))
 
     def abandon(self, view: str) -> bool:
         """Drop what an unfinished rebuild has made; return whether there was one."""
         known = view_of(view)
-        with self._changing(known) as session:
-            dropped = abandon(session, view)
-        self._sweep(known)
-        return dropped
+        return self._whole(lambda: self._abandon(known))
 
     def _whole(self, work: Callable[[], T]) -> T:
         """Do what is to be done; once more, on a file made anew, where this one is damaged."""
@@ -212,6 +193,39 @@ class SqliteViews:
             building=None if building is None else building.number,
             built=None if building is None else building.position,
         )
+
+    def _parked(self, name: str | None) -> list[Parked]:
+        if not self._file.is_there():
+            return []
+        with self._turn(), self._file.borrowed() as session:
+            return [_parked(row) for row in session.all("parked_of", name)]
+
+    def _retry(self, view: View, which: str | None) -> int:
+        with self._changing(view) as session:
+            session.run("retry_parked", view.name, which)
+            marked = session.changed()
+        self._catch_up(view)
+        return marked
+
+    def _rebuild(self, view: View, progress: Progress | None) -> None:
+        with self._changing(view) as session:
+            state = state_of(session, view.name)
+            building = state.building
+            if state.paused:
+                raise InvalidInput(f"{view.name} is paused: resume it, then rebuild it")
+            if building is None or building.revision != view.revision:
+                begin_building(session, view, self._now())
+                building = state_of(session, view.name).building
+        assert building is not None
+        while not self._built(view, building.number, progress):
+            pass
+        self._sweep(view)
+
+    def _abandon(self, view: View) -> bool:
+        with self._changing(view) as session:
+            dropped = abandon(session, view.name)
+        self._sweep(view)
+        return dropped
 
     def _built(self, view: View, number: int, progress: Progress | None) -> bool:
         with self._turn():

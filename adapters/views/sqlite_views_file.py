@@ -172,13 +172,14 @@ class ViewsFile:
             self._migrate(migrations, incarnation)
 
     def _migrate(self, migrations: int, incarnation: UUID) -> None:
+        with self.borrowed() as session:
+            # First, so that no file is made whose writers and readers wait for one another.
+            session.run("enter_wal")
         with self._connections.transaction() as session:
             steps = load_migrations(_DIALECT)
             for step in steps[migrations:]:
                 session.migrate(step.sql)
             session.run("set_made", len(steps), str(incarnation), 0)
-        with self.borrowed() as session:
-            session.run("enter_wal")
 
     def _reset(self) -> None:
         try:

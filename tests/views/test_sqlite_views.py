@@ -385,5 +385,6 @@ def test_looking_how_views_stand_makes_no_file(tmp_path: Path) -> None:
     store = opened(tmp_path)
     store.said("Hello")
     assert {(found.generation, found.behind) for found in store.views.status()} == {(None, 2)}
+    assert store.views.parked() == []
     assert not (tmp_path / "log.db-views").exists()
     store.close()
