@@ -178,7 +178,15 @@ def searched(url: str) -> tuple[int, int, int]:
             ["SCAN w VIRTUAL TABLE", "SEARCH v USING INTEGER PRIMARY KEY"],
         ),
         ("search_known", (2, keys("search")), ["SEARCH v USING INTEGER PRIMARY KEY"]),
-        ("tool_ledger_known", (2, keys("tool_ledger")), ["SEARCH v USING PRIMARY KEY"]),
+        (
+            "tool_ledger_known",
+            (2, keys("tool_ledger")),
+            [
+                "SEARCH v USING PRIMARY KEY",
+                # Of a response with thousands of calls only those of the id are read.
+                "view_tool_ledger_response (generation=? AND conversation_id=? AND response=? AND call",
+            ],
+        ),
         ("window_known", (2, keys("window")), ["SEARCH v USING PRIMARY KEY"]),
         ("search_forget", (LONG,), ["USING COVERING INDEX view_search_version"]),
         ("tool_ledger_forget", (LONG,), ["USING PRIMARY KEY (generation=? AND conversation_id=?"]),

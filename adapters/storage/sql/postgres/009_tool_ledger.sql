@@ -34,7 +34,8 @@ CREATE INDEX view_tool_ledger_position ON hansard.view_tool_ledger (generation, 
 CREATE INDEX view_tool_ledger_call
     ON hansard.view_tool_ledger (generation, conversation_id, call_id, version) WHERE kind = 'tool';
 CREATE INDEX view_tool_ledger_response
-    ON hansard.view_tool_ledger (generation, conversation_id, response) WHERE response IS NOT NULL;
+    ON hansard.view_tool_ledger (generation, conversation_id, response, call_id)
+    WHERE response IS NOT NULL;
 CREATE INDEX view_tool_ledger_result
     ON hansard.view_tool_ledger (generation, conversation_id, result_version)
     WHERE result_version IS NOT NULL;

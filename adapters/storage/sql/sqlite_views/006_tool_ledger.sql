@@ -32,8 +32,8 @@ CREATE INDEX view_tool_ledger_position ON view_tool_ledger (generation, tenant, 
 -- Which call a result is of, and which calls a response made.
 CREATE INDEX view_tool_ledger_call
   ON view_tool_ledger (generation, conversation_id, call_id, version) WHERE kind = 'tool';
-CREATE INDEX view_tool_ledger_response ON view_tool_ledger (generation, conversation_id, response)
-  WHERE response IS NOT NULL;
+CREATE INDEX view_tool_ledger_response
+  ON view_tool_ledger (generation, conversation_id, response, call_id) WHERE response IS NOT NULL;
 CREATE INDEX view_tool_ledger_result
   ON view_tool_ledger (generation, conversation_id, result_version)
   WHERE result_version IS NOT NULL;

@@ -38,11 +38,13 @@ WITH key AS (
   SELECT d.conversation_id, d.version FROM last AS l
   CROSS JOIN view_tool_ledger AS c ON c.generation = ?1
     AND c.conversation_id = l.conversation_id AND c.version = l.version
-  CROSS JOIN view_tool_ledger AS d ON d.generation = ?1 AND d.conversation_id = l.conversation_id
+  CROSS JOIN view_tool_ledger AS d INDEXED BY view_tool_ledger_response
+    ON d.generation = ?1 AND d.conversation_id = l.conversation_id
     AND d.response = c.response AND d.call_id = l.call_id
   UNION
   SELECT e.conversation_id, e.version FROM key AS k CROSS JOIN view_tool_ledger AS e
-    INDEXED BY view_tool_ledger_response ON e.generation = ?1 AND e.conversation_id = k.conversation_id AND e.response = k.response
+    INDEXED BY view_tool_ledger_response ON e.generation = ?1
+    AND e.conversation_id = k.conversation_id AND e.response = k.response
   UNION
   SELECT f.conversation_id, f.version FROM key AS k CROSS JOIN view_tool_ledger AS f
     ON k.waits AND f.generation = ?1 AND f.conversation_id = k.conversation_id
