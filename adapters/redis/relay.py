@@ -101,10 +101,13 @@ class Relay:
 
     def _leads(self) -> bool:
         lease = self._lease()
-        answers = self._connection.ask(
+        taken, holder = self._connection.ask(
             ("SET", lease, self.name, "NX", "PX", LEASE_MILLISECONDS), ("GET", lease)
-        )
-        return answers is not None and answers[1] == self.name.encode()
+        ) or (None, None)
+        if taken:
+            # It was free: another relay may have come and gone, or the Redis, with what it had saved.
+            self._relayed.clear()
+        return holder == self.name.encode()
 
     def _relay(self, end: Cursor) -> bool:
         """Relay a shard up to where it ended; False if the Redis is of no use."""

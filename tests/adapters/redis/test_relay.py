@@ -88,6 +88,23 @@ def test_a_relay_ends_when_the_log_is_closed(own_log: Followers) -> None:
     assert not own_log.is_relayed()
 
 
+def test_what_a_redis_had_saved_before_an_erasure_is_not_read_when_it_is_back(
+    own_log: Followers,
+) -> None:
+    assert own_log.relay.step()
+    own_log.say("a secret")
+    assert own_log.relay.step()
+    answers = own_log.beside.ask(("DUMP", own_log.key))
+    assert answers is not None
+    own_log.backend.forget(own_log.conversation)
+    assert own_log.relay.step()
+    own_log.lose_lease()
+    own_log.beside.ask(("RESTORE", own_log.key, 0, answers[0], "REPLACE"))
+    assert own_log.ids() == [2]
+    assert own_log.relay.step()
+    assert own_log.ids() == []
+
+
 def test_a_log_of_another_incarnation_is_relayed_anew(
     own_log: Followers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
