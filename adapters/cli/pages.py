@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from hansard.adapters.cli import output
+from hansard.adapters.cli.catching_up import is_folded_by_reading
 from hansard.adapters.cli.naming import key_of
 from hansard.adapters.cli.quantities import ago, counted
 from hansard.adapters.store import Store
@@ -173,9 +174,7 @@ def _say_what_it_is_not(store: Store, page: Page[Any]) -> None:
 
 
 def _advice(store: Store) -> str:
-    if store.url.startswith("postgres"):
-        return "`hansard worker` folds them"
-    return "ask again"
+    return "ask again" if is_folded_by_reading(store) else "`hansard worker` folds them"
 
 
 def _drawn(column: Column, cell: Cell, now: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from hansard.adapters.cli.catching_up import whole
 from hansard.adapters.cli.pages import Cell, Column, Kind, Listing, show
 from hansard.adapters.store import Store
 from hansard.adapters.views.page import Page
@@ -28,7 +29,8 @@ def shown(
     as_json: bool,
 ) -> None:
     """Show the page that is asked for."""
-    show(store, listing, ask(store.views), as_json=as_json)
+    page = whole(store, lambda: ask(store.views))
+    show(store, listing, page, as_json=as_json)
 
 
 def _overview(entry: Overview, _: str) -> tuple[Cell, ...]:

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 import hansard
+from hansard.adapters.views import sqlite_catching_up, sqlite_feeding
 from hansard.domain.events import ResponseCompleted
 from tests.adapters.command import Command, Done, in_process, on_a_terminal, url_of
 from tests.adapters.test_cli_json import LISTED
@@ -122,6 +123,25 @@ def test_what_cannot_be_asked_is_told(
 def test_nothing_found_is_told_beside_the_output(command: Command) -> None:
     done = command("search", "zeppelin")
     assert (done.code, done.out, done.err) == (0, "", "nothing was found\n")
+
+
+def test_a_command_reads_on_until_the_view_has_caught_up(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_feeding, "PAGE", 2)
+    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 2)
+    done = command("audit")
+    assert (len(done.columns), done.err) == (7, "")
+    document = command("search", "depot", "--json").document
+    assert (len(document["entries"]), document["behind"]) == (3, 0)
+
+
+def test_a_view_that_does_not_come_on_is_shown_as_it_stands(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 0)
+    done = command("audit")
+    assert (done.columns, done.err.splitlines()[-1]) == ([], "7 events not folded yet: ask again")
 
 
 def test_a_paused_view_is_seen_to_stand_still(command: Command, url: str) -> None:
