@@ -104,7 +104,9 @@ def _state(standing: Standing) -> str:
     if standing.stopped is not None:
         said.append(f"stopped: {standing.stopped}")
     if standing.built is not None:
-        said.append(f"rebuilding, {standing.built:,} of {standing.events:,}")
+        stopped = standing.build_stopped
+        went = "rebuilding" if stopped is None else f"its rebuild is stopped: {stopped}"
+        said.append(f"{went}, {standing.built:,} of {standing.events:,}")
     return "; ".join(said)
 
 
@@ -121,6 +123,7 @@ def _standing_document(standing: Standing) -> dict[str, Any]:
         "stopped": standing.stopped,
         "building": standing.building,
         "built": standing.built,
+        "build_stopped": standing.build_stopped,
     }
 
 

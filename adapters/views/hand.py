@@ -57,8 +57,8 @@ class Builds(Protocol):
         """Return the parked conversations that are to be tried again now."""
         ...
 
-    def stop(self, view: str, why: str) -> None:
-        """Let a view stand still until somebody resumes it."""
+    def stop(self, feed: Feed, why: str) -> None:
+        """Let a build stand still until somebody resumes its view."""
         ...
 
 
@@ -162,16 +162,16 @@ class Hand:
             self._troubles.pop(feed, None)
         for feed, failure in came_to.parked:
             _tell_parked(feed, failure)
-        for view in came_to.stopped:
-            _LOG.error("%s is stopped: too many of its events fail alike", view)
+        for feed in came_to.stopped:
+            _tell_stopped(feed, "too many of its events fail alike")
 
     def _stand_still(self, feed: Feed, failure: Failure) -> None:
         before = self._troubles.get(feed)
         attempts = before.attempts + 1 if before else 1
         if stands_still(feed.view, attempts):
             why = why_it_stands_still(failure)
-            self._builds.stop(feed.view.name, why)
-            _LOG.error("%s is stopped: %s", feed.view.name, why)
+            self._builds.stop(feed, why)
+            _tell_stopped(feed, why)
         wait = (retry_after(attempts) or SECOND) / SECOND
         self._troubles[feed] = _Trouble(failure, attempts, self._clock() + wait)
 
@@ -200,6 +200,10 @@ class Hand:
                 for place, of in self._positions.items()
             },
         )
+
+
+def _tell_stopped(feed: Feed, why: str) -> None:
+    _LOG.error("generation %d of %s is stopped: %s", feed.generation, feed.view.name, why)
 
 
 def _tell_parked(feed: Feed, failure: Failure) -> None:

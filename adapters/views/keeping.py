@@ -18,7 +18,8 @@ class Standing:
 
     Both are counted over all shards, and of the parts of a shard the one that is behind counts.
     `generation` is None before it was begun. `building` is the one that is made beside it, and
-    `built` how far that has come. `stopped` says what made it stand still, in our own words.
+    `built` how far that has come. `stopped` says what made it stand still, in our own words, and
+    `build_stopped` the same of what is made beside it.
     """
 
     view: str
@@ -31,6 +32,7 @@ class Standing:
     stopped: str | None = None
     building: int | None = None
     built: int | None = None
+    build_stopped: str | None = None
 
     @property
     def behind(self) -> int:

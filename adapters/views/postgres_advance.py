@@ -57,12 +57,12 @@ class StandsStill(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What a batch came to: events and their bytes, what was parked, and views that stopped."""
+    """What a batch came to: events and their bytes, what was parked, and builds that stopped."""
 
     events: int = 0
     size: int = 0
     parked: tuple[tuple[Feed, Failure], ...] = ()
-    stopped: frozenset[str] = frozenset()
+    stopped: frozenset[Feed] = frozenset()
 
 
 class PostgresAdvance:
@@ -97,19 +97,22 @@ class PostgresAdvance:
             parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
             if not parked:
                 return Folded()
-            [(version, attempts, kind, error)] = parked
+            [(version, attempts, kind, error, since)] = parked
             behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
             found = _events(_asked(connection, "events_behind", *behind))
             rows = PostgresRows(connection, *place)
             failures = step(feed, passages(found, feed.view), rows)
             for failure in failures:
-                again = attempts if failure.event.version == version else 0
-                self._park(connection, feed, failure, again + 1, retry_after(again + 1))
+                if failure.event.version == version:
+                    wait = retry_after(attempts + 1)
+                    self._park(connection, feed, failure, attempts + 1, wait, since)
+                else:
+                    self._park(connection, feed, failure, 1, retry_after(1))
             if len(found) == _BEHIND and not failures:
                 # The rest is for the next time, which is now.
                 rest = found[-1]._replace(version=found[-1].version + 1)
                 failure = Failure(found[-1].client_header().tenant, rest, kind, error)
-                self._park(connection, feed, failure, attempts, 0)
+                self._park(connection, feed, failure, attempts, 0, since)
         return Folded(len(found), parked=tuple((feed, failure) for failure in failures))
 
     def _folded(self, batch: Batch, lease: Lease | None, *, is_swift: bool) -> Folded:
@@ -139,17 +142,17 @@ class PostgresAdvance:
 
     def _parked(
         self, connection: Connection[TupleRow], failed: Sequence[tuple[Feed, Failure]]
-    ) -> frozenset[str]:
-        """Park what failed; return the views that stop, since too much of them fails alike."""
+    ) -> frozenset[Feed]:
+        """Park what failed; return the builds that stop, since too much of them fails alike."""
         for feed, failure in failed:
             self._park(connection, feed, failure, 1, retry_after(1))
-        stopped: set[str] = set()
+        stopped: set[Feed] = set()
         for feed in {feed for feed, _ in failed}:
             for kind, count in _asked(connection, "parked_alike", feed.view.name, feed.generation):
                 if circuit_opens(count):
                     why = why_the_circuit_opened(kind, count)
-                    _send(connection, "view_stopped", feed.view.name, why)
-                    stopped.add(feed.view.name)
+                    _send(connection, "view_stopped", feed.view.name, feed.generation, why)
+                    stopped.add(feed)
         return frozenset(stopped)
 
     def _park(
@@ -159,6 +162,7 @@ class PostgresAdvance:
         failure: Failure,
         attempts: int,
         wait: int | None,
+        since: int | None = None,
     ) -> None:
         event = failure.event
         part = part_of(event.conversation_id, self._parts)
@@ -167,7 +171,7 @@ class PostgresAdvance:
             "park",
             *(feed.view.name, feed.generation, event.conversation_id, failure.tenant),
             *(event.shard, part, event.position, event.version, event.type),
-            *(failure.kind, failure.error, attempts, wait),
+            *(failure.kind, failure.error, attempts, wait, since),
         )
 
 

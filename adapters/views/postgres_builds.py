@@ -100,6 +100,7 @@ class PostgresBuilds:
             if fetched(connection, "generations_caught_up", both) != [(True,)]:
                 return False
             _retire(connection, view, live, "live")
+            fetched(connection, "view_switched", (view,))
             return bool(fetched(connection, "generation_live", (view, building)))
 
     def abandon(self, view: str, building: int) -> bool:
@@ -133,9 +134,9 @@ class PostgresBuilds:
         """Return how many conversations wait behind a parked event of a build."""
         return int(self._connections.ask("parked_count", (view, number))[0][0])
 
-    def stop(self, view: str, why: str) -> None:
-        """Let a view stand still until somebody resumes it."""
-        self._connections.ask("view_stopped", (view, why))
+    def stop(self, feed: Feed, why: str) -> None:
+        """Let a build stand still until somebody resumes its view."""
+        self._connections.ask("view_stopped", (feed.view.name, feed.generation, why))
 
 
 def _retire(connection: Connection[TupleRow], view: str, number: int, status: Status) -> bool:

@@ -122,14 +122,14 @@ class PostgresKeeper:
         return next((build for build in found if build.status == status), None)
 
     def _building(self, name: str) -> Feed:
-        """Return the build that is made, begun now if there is none of this revision."""
+        """Return the build that is made, begun now if there is none that can be gone on with."""
         view = self._begun(name)
         live, building = self._build(name, "live"), self._build(name, "building")
         if live is not None and live.paused:
             raise InvalidInput(f"{name} is paused: resume it, then rebuild it")
-        if building is not None and building.revision != view.revision:
+        if building is not None and _is_spoilt(building, view):
             self._builds.abandon(name, building.number)
-        self._connections.ask("view_resumed", (name,))
+        self._connections.ask("build_resumed", (name,))
         return Feed(view, self._builds.begin_building(view))
 
     def _is_building(self, feed: Feed) -> bool:
@@ -167,6 +167,11 @@ class PostgresKeeper:
             if build.view == view and build.status == "retired":
                 while not self._builds.sweep(view, build.number):
                     pass
+
+
+def _is_spoilt(building: Build, view: View) -> bool:
+    """Whether a build is begun anew: another fold made it, or too much of it is parked."""
+    return building.revision != view.revision or building.stopped is not None
 
 
 def _somewhere(

@@ -13,7 +13,7 @@ Status = Literal["building", "live", "retired"]
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A generation of a view as the database has it; `stopped` says why the view stands still."""
+    """A generation of a view as the database has it; `stopped` says why it stands still."""
 
     view: str
     number: int
@@ -59,7 +59,8 @@ def _is_fed(build: Build, view: View) -> bool:
 
 def _why_not(build: Build, view: View) -> str | None:
     if build.stopped is not None:
-        return f"{build.view} is stopped: {build.stopped}"
+        which = "the rebuild of " if build.status == "building" else ""
+        return f"{which}{build.view} is stopped: {build.stopped}"
     if build.paused:
         return f"{build.view} is paused"
     if build.revision != view.revision:

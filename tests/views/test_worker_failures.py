@@ -74,9 +74,36 @@ def test_a_parked_event_is_tried_again_when_due_and_later_each_time(
         worker.turn()
         assert _parked(url)[0][2] == attempts - 1, "it was tried before it was due"
         asked(url, "UPDATE hansard.parked SET retry_at = 0")
+        [(before,)] = asked(url, "SELECT hansard.clock()")
         worker.turn()
-        assert _parked(url) == [(bad, 1, attempts, retry_after(attempts))]
+        [(after,)] = asked(url, "SELECT hansard.clock()")
+        [(version, attempted, due)] = asked(
+            url, "SELECT version, attempts, retry_at FROM hansard.parked"
+        )
+        assert (version, attempted) == (1, attempts)
+        wait = retry_after(attempts)
+        assert due is None if wait is None else before <= due - wait <= after
     assert retry_after(LAST_ATTEMPT) is None
+    worker.close()
+
+
+def test_what_was_parked_before_a_view_was_resumed_no_longer_counts_however_often_it_fails(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    conversations = [uuid4() for _ in range(CIRCUIT + 1)]
+    view = Failing(set(conversations))
+    talk(log, conversations[1:])
+    worker = _stepping(url, view)
+    worker.finish()
+    keeper = PostgresKeeper(connections, {view.name: view})
+    keeper.resume("audit")
+    assert keeper.retry("audit") == CIRCUIT
+    worker.finish()
+    assert {attempts for _, _, attempts, _ in _parked(url)} == {2}
+    talk(log, conversations[:1])
+    worker.finish()
+    [standing] = keeper.status()
+    assert (standing.stopped, standing.parked) == (None, CIRCUIT + 1)
     worker.close()
 
 

@@ -14,7 +14,7 @@ from hansard.adapters.storage.postgres_connections import Connections, conninfo
 from hansard.adapters.views.postgres_keeper import PostgresKeeper
 from hansard.domain.errors import InvalidInput, ViewStopped
 from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.parking import CIRCUIT
+from hansard.projections.views.parking import CIRCUIT, STRICT_ATTEMPTS
 from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Failing, Stepping, asked, caught_up, folded, talk, until, working
 
@@ -246,7 +246,16 @@ def test_a_rebuild_that_fails_too_often_says_so_and_what_is_read_stays(
     failing = {"audit": Failing(set(conversations))}
     with pytest.raises(ViewStopped, match="fail alike"):
         PostgresKeeper(connections, failing).rebuild("audit")
-    assert set(folded(url)) == set(conversations)
+    [standing] = PostgresKeeper(connections, VIEWS).status()
+    assert (standing.generation, standing.stopped) == (1, None)
+    assert standing.build_stopped is not None
+    talk(log, conversations)
+    caught_up(url, VIEWS)
+    assert folded(url) == {one: [1, 2] for one in conversations}
+    PostgresKeeper(connections, VIEWS).rebuild("audit")
+    [standing] = PostgresKeeper(connections, VIEWS).status()
+    assert (standing.generation, standing.stopped, standing.build_stopped) == (3, None, None)
+    assert (standing.parked, set(folded(url))) == (0, set(conversations))
 
 
 def test_a_strict_rebuild_stops_at_the_first_event_that_fails(
@@ -257,6 +266,26 @@ def test_a_strict_rebuild_stops_at_the_first_event_that_fails(
     failing = {"audit": Failing({bad}, strict=True)}
     with pytest.raises(ViewStopped, match=str(bad)):
         PostgresKeeper(connections, failing).rebuild("audit")
+
+
+def test_a_strict_build_that_workers_cannot_go_on_with_does_not_stop_what_is_read(
+    url: str, log: Postgres, connections: Connections
+) -> None:
+    bad = uuid4()
+    talk(log, [bad])
+    caught_up(url, VIEWS)
+    worker = Stepping(url, {"audit": Failing({bad}, strict=True)})
+    worker.builds.begin_building(AUDIT)
+    worker.claim()
+    for _ in range(STRICT_ATTEMPTS):
+        worker.turn()
+        worker.now += 3600
+    [standing] = PostgresKeeper(connections, VIEWS).status()
+    assert standing.stopped is None
+    assert standing.build_stopped is not None
+    assert str(bad) in standing.build_stopped
+    assert [feed.generation for feed in worker.builds.feeding().feeds] == [1]
+    worker.close()
 
 
 def test_names_that_no_view_bears_are_refused(connections: Connections) -> None:

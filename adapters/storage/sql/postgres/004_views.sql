@@ -15,11 +15,13 @@
 
 ALTER TABLE hansard.meta ADD COLUMN parts smallint NOT NULL DEFAULT 4 CHECK (parts > 0);
 
--- Whom the worker feeds and why not: `stopped` says what made a view stand still, in our own words.
+-- Whom the worker feeds and why not: `stopped` says what made a view stand still, in our own words,
+-- and `build_stopped` the same of what is made beside it, which costs the one that is read nothing.
 CREATE TABLE hansard.view (
     name text PRIMARY KEY,
     paused boolean NOT NULL DEFAULT false,
     stopped text,
+    build_stopped text,
     resumed_at bigint NOT NULL DEFAULT 0
 );
 

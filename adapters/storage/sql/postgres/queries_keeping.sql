@@ -10,7 +10,7 @@ WITH reached AS (
 )
 SELECT v.name, l.number, l.revision, coalesce(r.position, 0),
     (SELECT count(*) FROM hansard.parked AS p WHERE p.view = v.name AND p.generation = l.number),
-    v.paused, v.stopped, b.number, q.position
+    v.paused, v.stopped, b.number, q.position, v.build_stopped
 FROM hansard.view AS v
 LEFT JOIN hansard.generation AS l ON l.view = v.name AND l.status = 'live'
 LEFT JOIN reached AS r ON r.view = v.name AND r.generation = l.number
@@ -32,8 +32,13 @@ UPDATE hansard.view SET paused = true WHERE name = $1
 
 -- name: view_resumed
 -- The parked events of before no longer count towards its stopping.
-UPDATE hansard.view SET paused = false, stopped = NULL, resumed_at = hansard.clock()
+UPDATE hansard.view SET paused = false, stopped = NULL, build_stopped = NULL,
+    resumed_at = hansard.clock()
 WHERE name = $1
+
+-- name: build_resumed
+-- What is made beside goes on; what is read stays as it is.
+UPDATE hansard.view SET build_stopped = NULL, resumed_at = hansard.clock() WHERE name = $1
 
 -- name: parked_retried
 -- $1 view, $2 conversation, null means all: due at once, and how many.

@@ -73,8 +73,9 @@ WHERE g.view = ANY ($1::text[]) AND g.status <> 'retired' FOR SHARE OF g
 ON CONFLICT DO NOTHING
 
 -- name: generations
--- Each build of each view, and whether the view is fed.
-SELECT g.view, g.number, g.revision, g.status, v.paused, v.stopped
+-- Each build of each view, and whether it is fed.
+SELECT g.view, g.number, g.revision, g.status, v.paused,
+    CASE g.status WHEN 'building' THEN v.build_stopped ELSE v.stopped END
 FROM hansard.generation AS g JOIN hansard.view AS v ON v.name = g.view ORDER BY g.view, g.number
 
 -- name: checkpoints
@@ -137,10 +138,12 @@ JOIN unnest($3::smallint[], $4::smallint[]) AS s (shard, part)
     ON p.shard = s.shard AND p.part = s.part
 
 -- name: park
--- $13 is how long until it is tried again, in microseconds; null waits for a person.
+-- $13 is how long until it is tried again, in microseconds; null waits for a person. $14 is since when
+-- it is parked; null is now.
 INSERT INTO hansard.parked (view, generation, conversation_id, tenant, shard, part, position,
     version, type, kind, error, attempts, parked_at, retry_at)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, n.now, n.now + $13::bigint
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, coalesce($14, n.now),
+    n.now + $13::bigint
 FROM (SELECT hansard.clock() AS now OFFSET 0) AS n
 
 -- name: parked_alike
@@ -149,8 +152,12 @@ SELECT p.kind, count(*) FROM hansard.parked AS p JOIN hansard.view AS v ON v.nam
 WHERE p.view = $1 AND p.generation = $2 AND p.parked_at > v.resumed_at GROUP BY p.kind
 
 -- name: view_stopped
--- The first reason stays.
-UPDATE hansard.view SET stopped = $2 WHERE name = $1 AND stopped IS NULL
+-- $3 is why generation $2 of view $1 stands still; the first reason stays.
+UPDATE hansard.view AS v SET
+    stopped = CASE g.status WHEN 'live' THEN coalesce(v.stopped, $3) ELSE v.stopped END,
+    build_stopped =
+        CASE g.status WHEN 'building' THEN coalesce(v.build_stopped, $3) ELSE v.build_stopped END
+FROM hansard.generation AS g WHERE v.name = $1 AND g.view = $1 AND g.number = $2
 
 -- name: parked_due
 -- $1 views and $2 generations, in $3 shards and $4 parts: what is to be tried again, $5 at most.
@@ -164,7 +171,7 @@ WHERE p.retry_at <= hansard.clock() ORDER BY p.retry_at LIMIT $5
 -- name: unpark
 -- What is tried again is parked again where it fails.
 DELETE FROM hansard.parked WHERE view = $1 AND generation = $2 AND conversation_id = $3
-RETURNING version, attempts, kind, error
+RETURNING version, attempts, kind, error, parked_at
 
 -- name: events_behind
 -- A conversation's events from the parked one on, as far as its part is folded; $6 types.
@@ -203,6 +210,10 @@ RETURNING number
 -- It is read from now on.
 UPDATE hansard.generation SET status = 'live', switched_at = hansard.clock()
 WHERE view = $1 AND number = $2 AND status = 'building' RETURNING number
+
+-- name: view_switched
+-- What stopped the one before is past.
+UPDATE hansard.view SET stopped = NULL, build_stopped = NULL WHERE name = $1
 
 -- name: checkpoints_ended
 -- No worker that is still at it can write rows after this.
