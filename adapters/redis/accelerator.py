@@ -34,7 +34,7 @@ class Accelerator:
     def subscribe(self, after: Cursor, tenant: UUID | None) -> Subscription:
         """Return a tenant's events after a cursor, those to come included; StaleCursor as the log."""
         self._backend.read_log(after, 1)
-        tail = Tail(self._connection, self._backend.digest, after.incarnation, after.shard)
+        tail = Tail(self._connection, self._backend.proof, after.incarnation, after.shard)
         return TailSubscription(tail, self._backend, after, tenant)
 
     def forget(self, conversation_id: UUID) -> None:

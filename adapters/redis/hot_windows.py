@@ -22,9 +22,9 @@ from hansard.adapters.redis.connection import Command, Connection
 from hansard.adapters.redis.kept_requests import FORMAT, read, written
 from hansard.adapters.redis.pace import Pace
 from hansard.adapters.redis.sealed import opened, seal
+from hansard.adapters.redis.tails import Followed
 from hansard.domain import jsontext
 from hansard.domain.errors import MalformedJson
-from hansard.domain.log import Backend
 from hansard.domain.request_template import Recipe
 from hansard.projections.requests.request import Options, Request
 
@@ -49,7 +49,7 @@ def window_key(incarnation: UUID, conversation_id: UUID) -> str:
 class HotWindows:
     """The requests of one tenant's conversations. Safe to share between threads."""
 
-    def __init__(self, connection: Connection, backend: Backend, tenant: UUID) -> None:
+    def __init__(self, connection: Connection, backend: Followed, tenant: UUID) -> None:
         """Keep them in a Redis; all that is not found there comes from the backend."""
         self._connection = connection
         self._backend = backend
@@ -98,7 +98,7 @@ class HotWindows:
             value = _ERASURES.pack(erasures) + written(request)
         except MalformedJson:
             return
-        sealed = seal(self._backend.digest, f"{key} {field}", value)
+        sealed = seal(self._backend.proof, f"{key} {field}", value)
         if len(sealed) > LARGEST:
             return
         held, left = self._connection.ask(("HLEN", key), ("TTL", key)) or (0, 0)
@@ -114,7 +114,7 @@ class HotWindows:
     def _opened(
         self, key: str, field: str, kept: bytes | None, erasures: int, options: Options
     ) -> Request | None:
-        value = None if kept is None else opened(self._backend.digest, f"{key} {field}", kept)
+        value = None if kept is None else opened(self._backend.proof, f"{key} {field}", kept)
         if value is None or _ERASURES.unpack_from(value) != (erasures,):
             return None
         return read(value[_ERASURES.size :], options)

@@ -137,7 +137,7 @@ class Relay:
             entry = Entry(event.client_header().tenant, event)
         except CorruptRecord:
             return b""
-        sealed = sealed_entry(self._backend.digest, key, entry)
+        sealed = sealed_entry(self._backend.proof, key, entry)
         return sealed if len(sealed) <= LARGEST else b""
 
     def _emptied(self) -> Iterable[Command]:

@@ -8,10 +8,10 @@ import zlib
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-Digest: TypeAlias = Callable[[str], bytes]
-"""The log's keyed digest of a text: 16 bytes."""
+Proof: TypeAlias = Callable[[bytes], bytes]
+"""What proves that who has the log told something: 16 bytes."""
 
-_PROOF: Final = 16
+_SIZE: Final = 16
 _PLAIN: Final = b"\x00"
 _PACKED: Final = b"\x01"
 
@@ -19,20 +19,20 @@ _WORTH_PACKING: Final = 1 << 17
 """Shorter values are kept as they are: to unpack 64 KB took as long as all else of a hit."""
 
 
-def seal(digest: Digest, place: str, value: bytes) -> bytes:
+def seal(prove: Proof, place: str, value: bytes) -> bytes:
     """Return a value as it is kept at a place, with the proof that it belongs there."""
     is_long = len(value) >= _WORTH_PACKING
     kept = _PACKED + zlib.compress(value, 1) if is_long else _PLAIN + value
-    return _proof(digest, place, kept) + kept
+    return prove(_told(place, kept)) + kept
 
 
-def opened(digest: Digest, place: str, sealed: bytes) -> bytes | None:
+def opened(prove: Proof, place: str, sealed: bytes) -> bytes | None:
     """Return the value that was sealed for a place; None for anything else."""
-    proof, kept = sealed[:_PROOF], sealed[_PROOF:]
-    if not hmac.compare_digest(proof, _proof(digest, place, kept)):
+    proof, kept = sealed[:_SIZE], sealed[_SIZE:]
+    if not hmac.compare_digest(proof, prove(_told(place, kept))):
         return None
     return zlib.decompress(kept[1:]) if kept[:1] == _PACKED else kept[1:]
 
 
-def _proof(digest: Digest, place: str, kept: bytes) -> bytes:
-    return digest(f"redis {place} {hashlib.sha256(kept).hexdigest()}")
+def _told(place: str, kept: bytes) -> bytes:
+    return f"redis {place} ".encode() + hashlib.sha256(kept).digest()

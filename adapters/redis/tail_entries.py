@@ -6,7 +6,7 @@ import struct
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
-from hansard.adapters.redis.sealed import Digest, opened, seal
+from hansard.adapters.redis.sealed import Proof, opened, seal
 from hansard.domain.log import RecordedEvent
 
 FIELD: Final = b"event"
@@ -31,7 +31,7 @@ def tail_key(incarnation: UUID, shard: int) -> str:
     return f"hansard:{incarnation}:tail:{shard}"
 
 
-def sealed_entry(digest: Digest, key: str, entry: Entry) -> bytes:
+def sealed_entry(prove: Proof, key: str, entry: Entry) -> bytes:
     """Return an entry as the tail of that key has it."""
     event = entry.event
     parts = (event.type.encode(), event.header, event.digest, event.leaf, event.salt, event.body)
@@ -46,10 +46,10 @@ def sealed_entry(digest: Digest, key: str, entry: Entry) -> bytes:
         *(_NONE if part is None else len(part) for part in parts),
     )
     packed = fixed + b"".join(part for part in parts if part is not None)
-    return seal(digest, f"{key} {event.position}", packed)
+    return seal(prove, f"{key} {event.position}", packed)
 
 
-def entries_in(digest: Digest, key: str, shard: int, answer: Any) -> list[Entry]:
+def entries_in(prove: Proof, key: str, shard: int, answer: Any) -> list[Entry]:
     """Return the entries of an answer to XREAD, up to the first that is not of this log's making.
 
     `answer` is as the driver has it; None where nothing came.
@@ -57,7 +57,7 @@ def entries_in(digest: Digest, key: str, shard: int, answer: Any) -> list[Entry]
     found: list[Entry] = []
     for place, fields in _rows(answer):
         position = int(place.partition(b"-")[0])
-        packed = opened(digest, f"{key} {position}", fields.get(FIELD, b""))
+        packed = opened(prove, f"{key} {position}", fields.get(FIELD, b""))
         if packed is None:
             break
         found.append(_entry(shard, position, packed))

@@ -19,6 +19,7 @@ from typing import Final, Protocol, Self
 from uuid import UUID
 
 from hansard.adapters.redis.connection import PATIENT_SECONDS, Connection
+from hansard.adapters.redis.sealed import Proof
 from hansard.adapters.redis.tail_entries import AT_ONCE, Entry, entries_in, tail_key
 from hansard.adapters.storage.subscription import PAGE, Wakeups, owned_by
 from hansard.domain.errors import StorageUnavailable
@@ -31,9 +32,13 @@ _WAIT: Final = ("BLOCK", round(PATIENT_SECONDS * 1000))
 
 
 class Followed(Backend, Protocol):
-    """A backend, and what wakes up those who follow it in this process."""
+    """A backend, what wakes up those who follow it in this process, and what proves its word."""
 
     wakeups: Wakeups
+
+    def proof(self, told: bytes) -> bytes:
+        """Return 16 bytes that show that who has this log told something, and no other."""
+        ...
 
 
 def mark_key(incarnation: UUID) -> str:
@@ -43,10 +48,10 @@ def mark_key(incarnation: UUID) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The tail of one shard, as a Redis has it; `digest` is the log's."""
+    """The tail of one shard, as a Redis has it; `prove` is the log's."""
 
     connection: Connection
-    digest: Callable[[str], bytes]
+    prove: Proof
     incarnation: UUID
     shard: int
 
@@ -66,7 +71,7 @@ class Tail:
         # Without a relay nobody takes out what is erased by those who have no Redis.
         if mark is None:
             return None
-        entries = entries_in(self.digest, key, self.shard, came)
+        entries = entries_in(self.prove, key, self.shard, came)
         following = list(takewhile(_follow(position), entries))
         # A log that was set back is behind its readers, and has to tell them.
         has_all = mark == b"%d" % position and not came

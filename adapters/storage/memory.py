@@ -16,7 +16,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid4, uuid7
 
-from hansard.adapters.storage.keyed_digest import keyed_digest, new_digest_key
+from hansard.adapters.storage.keyed_digest import keyed_digest, new_digest_key, proof_of
 from hansard.adapters.storage.memory_blobs import MemoryBlobs
 from hansard.adapters.storage.pieces import pieces, verified
 from hansard.adapters.storage.recording import (
@@ -282,6 +282,10 @@ class Memory:
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
         return keyed_digest(self._digest_key, text)
+
+    def proof(self, told: bytes) -> bytes:
+        """Return 16 bytes that show that who has this log told something, and no other."""
+        return proof_of(self._digest_key, told)
 
     def close(self) -> None:
         """End all subscriptions; using the backend afterwards is an error."""

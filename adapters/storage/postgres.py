@@ -18,7 +18,7 @@ from uuid_utils.compat import uuid7
 from hansard.adapters.storage import postgres_schema
 from hansard.adapters.storage.group_commit import GroupCommit
 from hansard.adapters.storage.hints import Hints
-from hansard.adapters.storage.keyed_digest import keyed_digest
+from hansard.adapters.storage.keyed_digest import keyed_digest, proof_of
 from hansard.adapters.storage.pieces import pieces, verified
 from hansard.adapters.storage.postgres_async import AsyncAppends
 from hansard.adapters.storage.postgres_batch import call_id, packed, parameters_of, verdict_of
@@ -294,6 +294,10 @@ class Postgres:
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
         return keyed_digest(self.connections.digest_key(), text)
+
+    def proof(self, told: bytes) -> bytes:
+        """Return 16 bytes that show that who has this log told something, and no other."""
+        return proof_of(self.connections.digest_key(), told)
 
     def close(self) -> None:
         """End all subscriptions and close the connections; using it afterwards is an error."""

@@ -15,7 +15,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from hansard.adapters.storage import sqlite_blobs
-from hansard.adapters.storage.keyed_digest import keyed_digest
+from hansard.adapters.storage.keyed_digest import keyed_digest, proof_of
 from hansard.adapters.storage.sqlite_append import append_all, must_take, read_head
 from hansard.adapters.storage.sqlite_connection import Row, Value
 from hansard.adapters.storage.sqlite_file import SqliteFile, migrate_sqlite, open_file
@@ -216,6 +216,10 @@ class Sqlite:
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
         return keyed_digest(self.file.digest_key, text)
+
+    def proof(self, told: bytes) -> bytes:
+        """Return 16 bytes that show that who has this log told something, and no other."""
+        return proof_of(self.file.digest_key, told)
 
     def close(self) -> None:
         """End all subscriptions and close the file; using the store afterwards is an error."""
