@@ -15,6 +15,7 @@ from hansard.domain.errors import (
     CorruptRecord,
     ForeignDatabase,
     HansardError,
+    InvalidInput,
     StorageBusy,
     StorageFull,
     StorageReadOnly,
@@ -63,6 +64,9 @@ _POOLED: Final = _Meaning(
 # By SQLSTATE, or by its class (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 _BY_STATE: Final = {
     "08": _UNREACHABLE,
+    "22": _Meaning(
+        InvalidInput, "PostgreSQL cannot hold a text with a zero byte, or a number so large"
+    ),
     "26": _POOLED,
     "28": _REFUSED,
     "3D": _NO_DATABASE,

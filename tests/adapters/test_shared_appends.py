@@ -5,13 +5,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
 from psycopg.rows import TupleRow
 
 from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
-from hansard.domain.errors import StorageBusy, StorageReadOnly, StorageUnavailable
+from hansard.domain.errors import InvalidInput, StorageBusy, StorageReadOnly, StorageUnavailable
 from hansard.domain.log import Append, Conflict, Duplicate, Mismatch, Recorded, Verdict
 from tests.factories import OTHER_TENANT, appending, raw_event
 from tests.ledger import verified_log
@@ -135,6 +136,21 @@ def test_what_is_not_for_the_tenant_is_refused_and_the_rest_of_the_batch_is_reco
     with pytest.raises(StorageReadOnly, match="another tenant"):
         refused.result(SOON)
     assert len(verified_log(log)) == 6
+
+
+def test_what_the_server_cannot_hold_is_an_error_of_its_caller_alone(
+    url: str, log: Postgres, pool: ThreadPoolExecutor
+) -> None:
+    shard, spy = shard_of(log), Spy(log)
+    with stuck(url, shard):
+        good = [appending(uuid4(), raw_event()) for _ in range(3)]
+        bad = appending(uuid4(), replace(raw_event(), type="zero\0"))
+        first, second, refused, last = queued(log, spy, pool, [*good[:2], bad, good[2]])
+    for future in (first, second, last):
+        (verdict,) = future.result(SOON)
+        assert answer_of(verdict) == (1, 1)
+    with pytest.raises(InvalidInput, match="zero byte"):
+        refused.result(SOON)
 
 
 def test_what_cannot_be_packed_is_an_error_of_its_caller_alone(log: Postgres) -> None:
