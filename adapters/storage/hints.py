@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
 HEARD_PACE: Final = 0.05
@@ -96,9 +96,12 @@ class Telling:
 
     def _begin(self) -> None:
         thread = threading.Thread(target=self._run, name="hansard-hints", daemon=True)
-        # At the end of the interpreter no thread begins any more, and nobody needs a hint.
-        with suppress(RuntimeError):
+        try:
             thread.start()
+        except RuntimeError:
+            # At the interpreter's end nobody needs a hint; among too many threads the next may go.
+            self._pending = False
+        else:
             self._thread = thread
 
     def _run(self) -> None:

@@ -3,6 +3,8 @@
 import threading
 from queue import Empty, SimpleQueue
 
+import pytest
+
 from hansard.adapters.storage.hints import NoHints, Telling
 
 SOON = 30
@@ -61,6 +63,23 @@ def test_telling_does_nothing_once_it_is_closed() -> None:
     telling.close()
     telling.tell()
     assert line.is_quiet()
+
+
+def test_a_thread_that_could_not_begin_costs_one_hint_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    line = Line()
+    line.goes_on.release(100)
+    telling = Telling(line.send)
+    with monkeypatch.context() as crowded:
+        crowded.setattr(threading.Thread, "start", refuse)
+        telling.tell()
+    telling.tell()
+    assert line.began.get(timeout=SOON) == 1
+    telling.close()
 
 
 def test_a_process_that_appends_nothing_has_no_thread_for_hints() -> None:
