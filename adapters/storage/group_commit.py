@@ -132,6 +132,8 @@ class GroupCommit:
         try:
             rows = self._ask([request for caller in leader.batch for request in caller.requests])
         except SHARED_FATE as error:
+            if isinstance(error, StorageUnavailable):
+                self._take_all(leader)
             self._end(leader, error)
             raise
         except Exception:
@@ -153,6 +155,12 @@ class GroupCommit:
             leader.batch = tuple(islice(self._waiting, count))
             for _ in leader.batch:
                 self._waiting.popleft()
+
+    def _take_all(self, leader: _Caller) -> None:
+        # Each batch would look for the server for as long as this one did, one behind the other.
+        with self._lock:
+            leader.batch = (*leader.batch, *self._waiting)
+            self._waiting.clear()
 
     def _end(self, leader: _Caller, told: _Turn | HansardError) -> None:
         self._hand_on(leader)

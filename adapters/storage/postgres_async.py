@@ -25,7 +25,7 @@ from hansard.adapters.storage.group_commit import SHARED_FATE, Row, fitting, own
 from hansard.adapters.storage.postgres_batch import Requests, RequestsDumper, parameters_of
 from hansard.adapters.storage.postgres_connections import QUERIES
 from hansard.adapters.storage.postgres_errors import is_lost, translated, translated_again
-from hansard.domain.errors import StorageUnavailable
+from hansard.domain.errors import HansardError, StorageUnavailable
 
 _Connection: TypeAlias = AsyncConnection[TupleRow]
 
@@ -221,7 +221,7 @@ class _LoopAppends:
         try:
             rows = await self._ask([each for caller in batch for each in caller.requests])
         except SHARED_FATE as error:
-            for caller in batch:
+            for caller in (*batch, *self._hopeless(error)):
                 caller.fail(own_error(error))
         except Exception as error:  # noqa: BLE001 - the caller that it is about gets it
             if len(batch) == 1:
@@ -231,6 +231,13 @@ class _LoopAppends:
                 await self._commit((caller,))
         else:
             _hand_out(batch, rows)
+
+    def _hopeless(self, error: HansardError) -> list[_Caller]:
+        """Return who waits and need not look for a server that was looked for until now."""
+        waiting = list(self._waiting) if isinstance(error, StorageUnavailable) else []
+        for _ in waiting:
+            self._waiting.popleft()
+        return waiting
 
     async def _ask(self, requests: Sequence[bytes]) -> list[TupleRow]:
         # Once more on another connection, as Connections.ask does, for the same reason.

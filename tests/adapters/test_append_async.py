@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from hansard.adapters.storage.group_commit import MOST_REQUESTS
 from hansard.adapters.storage.hints import NoHints
 from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
 from hansard.domain.errors import StorageReadOnly, StorageUnavailable
@@ -244,18 +245,20 @@ def test_an_append_whose_answer_was_lost_is_recorded_once(url: str) -> None:
 
 
 def test_a_server_that_stays_away_is_unavailable_to_each_who_waits(url: str) -> None:
-    line = LossyLine(url)
+    line, waiting = LossyLine(url), MOST_REQUESTS + 3
     log = open_postgres(line.url, Limits(wait=0.3))
     shard = shard_of(log)
 
     async def write() -> None:
         with stuck(url, shard):
-            tasks = await queued(log, url, [new() for _ in range(3)])
+            tasks = await queued(log, url, [new() for _ in range(waiting)])
             line.go_down()
             await asyncio.to_thread(counted, url, END_WAITING_SESSIONS)
             found = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [type(each) for each in found] == [StorageUnavailable] * 3
-        assert len({id(each) for each in found}) == 3
+        assert [type(each) for each in found] == [StorageUnavailable] * waiting
+        assert len({id(each) for each in found}) == waiting
+        # Who looked for it once more would say that it cannot be reached.
+        assert len({str(each) for each in found}) == 1
 
     run(write())
     log.close()

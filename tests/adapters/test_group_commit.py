@@ -192,6 +192,22 @@ def test_where_the_store_cannot_each_of_a_batch_gets_an_error_of_its_own(
     assert len(log.calls) == 2
 
 
+def test_where_the_store_is_away_all_who_wait_are_told_and_none_looks_for_it_again(
+    pool: ThreadPoolExecutor,
+) -> None:
+    log = Log()
+    log.refuses = lambda _: StorageUnavailable("come back later")
+    group = GroupCommit(log.ask)
+    futures = queued(log, group, pool, [[b"a"]] * (MOST_REQUESTS + 3))
+    log.goes_on.set()
+    errors = [each.exception(SOON) for each in futures]
+    assert [type(error) for error in errors] == [StorageUnavailable] * len(futures)
+    assert len({id(error) for error in errors}) == len(futures)
+    assert len(log.calls) == 1
+    log.refuses = lambda _: None
+    assert group.commit([b"later"]) == [(b"later",)]
+
+
 def test_a_leader_that_is_interrupted_takes_nobody_along(pool: ThreadPoolExecutor) -> None:
     log = Log()
     interrupt = iter([SystemExit("enough")])
