@@ -46,10 +46,12 @@ class Room:
 
     def took(self, positions: int, size: int, seconds: float) -> None:
         """Learn from a batch that spanned so many positions, held so many bytes and took so long."""
-        fitting = positions * min(_BYTES / max(size, 1), _SECONDS / max(seconds, 1e-6))
+        in_bytes = positions * _BYTES / max(size, 1)
+        # What takes long whatever it holds is not sooner done in small pieces.
+        in_time = max(positions * _SECONDS / max(seconds, 1e-6), _FEWEST)
         # It may shrink at once, and grows step by step, for one small batch proves little.
-        self._positions = int(max(_FEWEST, min(fitting, self._positions * 2, _MOST)))
+        self._positions = int(max(1, min(in_bytes, in_time, self._positions * 2, _MOST)))
 
     def failed(self) -> None:
         """Take less next time: a batch that takes too long is given up by the server, again and again."""
-        self._positions = max(self._positions // 4, _FEWEST)
+        self._positions = max(self._positions // 4, 1)

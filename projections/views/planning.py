@@ -48,13 +48,17 @@ class Batch:
 
 
 LEAST_SHARE: Final = 16
-"""Positions that a shard may take in a batch of many: fewer are not worth their transaction."""
+"""Positions that a shard may take in a batch of many: fewer are not worth their transaction.
+
+A room that is smaller than that, for events are huge, is one shard's.
+"""
 
 
 def foremost(positions: Positions, ends: Mapping[int, int], room: int) -> Batch | None:
     """Return what is new to the builds that are foremost, in all parts where these are the same.
 
-    Where they are not, the part that is furthest behind decides, so that none waits for ever. `ends` are the last positions of the shards, `room` is how many positions a batch may span.
+    Where they are not, the part that is furthest behind decides, so that none waits for ever. `ends`
+    are the last positions of the shards, `room` is how many positions a batch may span.
     """
     fronts = [
         _Front(part, _at(of, max(of.values())), max(of.values()), ends[part.shard])
@@ -91,8 +95,11 @@ def _batch(fronts: Sequence[_Front], chosen: _Front | None, room: int) -> Batch 
     """Return a batch for the builds of the chosen front, each shard with its share of the room."""
     if chosen is None:
         return None
-    taken = sorted((front for front in fronts if front.feeds == chosen.feeds), key=_place)
-    share = max(room // len({front.place.shard for front in taken}), LEAST_SHARE)
+    abreast = [front for front in fronts if front.feeds == chosen.feeds]
+    if room < LEAST_SHARE:
+        abreast = [front for front in abreast if front.place.shard == chosen.place.shard]
+    taken = sorted(abreast, key=_place)
+    share = max(room // len({front.place.shard for front in taken}), min(room, LEAST_SHARE))
     return Batch(
         tuple(sorted(chosen.feeds, key=lambda feed: (feed.view.name, feed.generation))),
         tuple(Stretch(at.place, at.at, min(at.end, at.at + share)) for at in taken),
