@@ -70,30 +70,34 @@ class HotWindows:
         recipe = recipe_of(options, version)
         key = window_key(self._backend.incarnation(), conversation_id)
         field = self._field(recipe)
-        answers = self._asked(("HGET", key, field))
+        answers = self._asked(("HGET", key, field), ("HLEN", key), ("PTTL", key))
         if answers is None:
             return ask(self._backend, lineage(), options)
         erasures = self._backend.erasures()
-        request = self._opened(key, field, answers[0], erasures, options)
+        kept, *rest = answers
+        request = self._opened(key, field, kept, erasures, options)
         if request is not None:
             return Asked(request, recipe, sources_of(self._backend, lineage, options))
         stretches = lineage()
         asked = ask(self._backend, stretches, options)
         if all(stretch.conversation_id == conversation_id for stretch in stretches):
-            self._keep(key, field, asked.request, erasures)
+            self._keep(key, field, asked.request, erasures, *rest)
         return asked
 
-    def _asked(self, command: Command) -> list[Any] | None:
-        """Return the answer, unless the Redis is of no use now, or of late was slow."""
+    def _asked(self, *commands: Command) -> list[Any] | None:
+        """Return the answers, unless the Redis is of no use now, or of late was slow."""
         if not self._pace.lets_ask():
             return None
         began = time.monotonic()
-        answers = self._connection.ask(command)
+        answers = self._connection.ask(*commands)
         if answers is not None:
             self._pace.took(time.monotonic() - began)
         return answers
 
-    def _keep(self, key: str, field: str, request: Request, erasures: int) -> None:
+    def _keep(
+        self, key: str, field: str, request: Request, erasures: int, held: int, left: int
+    ) -> None:
+        """Keep a request beside as many that are `held` for the milliseconds `left`."""
         try:
             value = _ERASURES.pack(erasures) + written(request)
         except MalformedJson:
@@ -101,11 +105,10 @@ class HotWindows:
         sealed = seal(self._backend.proof, f"{key} {field}", value)
         if len(sealed) > LARGEST:
             return
-        held, left = self._connection.ask(("HLEN", key), ("TTL", key)) or (0, 0)
         keeps_more = held < MOST and left > 0
         empty: list[Command] = [] if keeps_more else [("UNLINK", key)]
         # Not for longer than the others: an erasure that could not reach them reaches none.
-        ends = ("EXPIRE", key, left if keeps_more else KEPT_SECONDS)
+        ends = ("PEXPIRE", key, left if keeps_more else KEPT_SECONDS * 1000)
         self._connection.ask(*empty, ("HSET", key, field, sealed), ends)
         # Who erased it meanwhile deleted what was kept before.
         if self._backend.erasures() != erasures:
