@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -25,16 +25,16 @@ class Settings:
     `capabilities` a file that says what models take (`HANSARD_CAPABILITIES`), `redis` where a Redis
     is that makes things quick (`HANSARD_REDIS`), `prices` a file that says what tokens cost
     (`HANSARD_PRICES`), `listen` the database's own URL where `url` is a pooler's
-    (`HANSARD_LISTEN_URL`).
+    (`HANSARD_LISTEN_URL`). URLs hold passwords: `repr` does not show them.
     """
 
-    url: str = DEFAULT_URL
+    url: str = field(default=DEFAULT_URL, repr=False)
     actor: str | None = None
     tenant: UUID = NO_TENANT
     capabilities: Path | None = None
-    redis: str | None = None
+    redis: str | None = field(default=None, repr=False)
     prices: Path | None = None
-    listen: str | None = None
+    listen: str | None = field(default=None, repr=False)
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -49,6 +49,11 @@ def test_without_a_redis_there_is_none() -> None:
     assert settings({"HANSARD_REDIS": ""}).redis is None
 
 
+def test_settings_are_shown_without_the_passwords_that_urls_hold() -> None:
+    names = ("HANSARD_URL", "HANSARD_LISTEN_URL", "HANSARD_REDIS")
+    assert "swordfish" not in repr(settings(dict.fromkeys(names, NOBODY)))
+
+
 def test_a_store_that_finds_no_redis_does_all_that_it_does(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
