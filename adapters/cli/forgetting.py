@@ -14,8 +14,9 @@ from hansard.adapters.store import Store
 from hansard.domain.errors import InvalidInput
 
 _PAGES: Final = (
-    "until PostgreSQL has vacuumed, pages on its disk hold what was erased: "
-    "VACUUM hansard.event, hansard.blob, hansard.blob_chunk, hansard.snapshot, "
+    "pages on PostgreSQL's disk hold what was erased until they are written over, which VACUUM "
+    "lets happen in time. At once, though nobody can use these tables meanwhile: "
+    "VACUUM FULL hansard.event, hansard.blob, hansard.blob_chunk, hansard.snapshot, "
     "hansard.view_conversations, hansard.view_search, hansard.view_tool_ledger, hansard.view_window"
 )
 
