@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 from psycopg.rows import TupleRow
 
@@ -29,6 +30,11 @@ from tests.postgres_sessions import (
 
 SOON = 60
 WRITERS = 16
+BRING_TENANT = "SELECT hansard.shard_of(%s)"
+WAITING_FOR_ANOTHER = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event = 'transactionid'
+"""
 
 
 @pytest.fixture(params=VERSIONS)
@@ -136,6 +142,20 @@ def test_what_is_not_for_the_tenant_is_refused_and_the_rest_of_the_batch_is_reco
     with pytest.raises(StorageReadOnly, match="another tenant"):
         refused.result(SOON)
     assert len(verified_log(log)) == 6
+
+
+def test_batches_that_bring_the_same_new_tenants_do_not_wait_for_each_other(
+    url: str, log: Postgres, pool: ThreadPoolExecutor
+) -> None:
+    first, *later = (UUID(int=number) for number in range(1, 40))
+    batch = [appending(uuid4(), raw_event(), tenant=each) for each in (*later, first)]
+    with psycopg.connect(url) as other:
+        other.execute(BRING_TENANT, (first,))
+        appended = pool.submit(log.append, batch)
+        until(lambda: counted(url, WAITING_FOR_ANOTHER) == 1)
+        for tenant in later:
+            other.execute(BRING_TENANT, (tenant,))
+    assert {answer_of(verdict) for verdict in appended.result(SOON)} == {(1, 1)}
 
 
 def test_what_the_server_cannot_hold_is_an_error_of_its_caller_alone(

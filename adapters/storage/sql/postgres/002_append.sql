@@ -54,13 +54,15 @@ CREATE TYPE hansard.request AS (
     blobs bytea[]
 );
 
--- Take the locks of a batch in order, so that two callers never wait for each other.
+-- Take the locks of a batch in order, so that two callers never wait for each other: those of new
+-- tenants' rows first, then those of shards.
 CREATE FUNCTION hansard.lock_shards(requests hansard.request[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(1212239443, s.shard) FROM (
         SELECT DISTINCT hansard.shard_of(t.tenant) AS shard
-        FROM (SELECT DISTINCT r.tenant FROM unnest(requests) AS r) AS t ORDER BY shard
+        FROM (SELECT DISTINCT r.tenant FROM unnest(requests) AS r ORDER BY r.tenant) AS t
+        ORDER BY shard
     ) AS s;
 END $$;
 
