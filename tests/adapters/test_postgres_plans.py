@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg import RawCursor
 
+from hansard.adapters.storage.hints import NoHints
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.adapters.storage.queries import load_queries
 from hansard.domain.head import Effect
@@ -32,7 +33,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def log(url: str) -> Iterator[Postgres]:
-    opened = open_postgres(url)
+    opened = open_postgres(url, new_hints=NoHints)  # One session counts what it reads.
     yield opened
     opened.close()
 
