@@ -232,15 +232,28 @@ def test_a_conversation_that_is_not_there_is_told(place: Place) -> None:
     assert len(place.views.audit(conversation=uuid4())) == 0
 
 
-def test_another_tenants_conversations_are_on_no_page(place: Place, tmp_path: Path) -> None:
-    conversation = said(place.store, "support/4711", "Hello")
-    place.views.audit()
-    stranger = Views(
-        place.store.views.pages, lambda: place.store.views.keeper, place.store.backend, uuid4()
-    )
-    assert len(stranger.audit(conversation=conversation)) == 0
-    assert len(stranger.search("hello")) == 0
-    assert len(stranger.conversations()) == 0
+def test_another_tenants_conversations_are_on_no_page(place: Place) -> None:
+    answered(place.store, "support/4711", "model-1", 5)
+    conversation = place.store.existing("support/4711").conversation_id
+    ours = place.views
+    theirs = Views(ours.pages, lambda: ours.keeper, place.store.backend, uuid4())
+
+    def pages(views: Views) -> list[int]:
+        return [
+            len(views.audit(conversation=conversation)),
+            len(views.search("depot")),
+            len(views.conversations()),
+            len(views.tool_calls()),
+            len(views.usage()),
+            len(views.usage_total()),
+            len(views.window(conversation)),
+        ]
+
+    assert all(pages(ours))
+    assert not any(pages(theirs))
+    after = ours.audit(limit=1).after
+    with pytest.raises(InvalidInput, match="another view, or with other filters"):
+        theirs.audit(limit=1, after=after)
 
 
 def test_conversations_are_listed_by_their_last_activity(place: Place) -> None:
