@@ -71,6 +71,11 @@ def rebuilt(keeper: Keeper, view: str, *, as_json: bool) -> None:
         _rebuild_drawn(keeper, view)
     else:
         keeper.rebuild(view)
+    [parked] = [standing.parked for standing in keeper.status() if standing.view == view]
+    if parked:
+        output.told(
+            f"{counted(parked, 'conversation')} could not be folded: see `hansard parked {view}`"
+        )
     changed(view, "rebuilt", as_json=as_json)
 
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from hansard.adapters.cli.view_keeping import rebuilt
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.adapters.storage.postgres_connections import Connections, conninfo
 from hansard.adapters.views.postgres_keeper import PostgresKeeper
@@ -256,6 +257,17 @@ def test_a_rebuild_that_fails_too_often_says_so_and_what_is_read_stays(
     [standing] = PostgresKeeper(connections, VIEWS).status()
     assert (standing.generation, standing.stopped, standing.build_stopped) == (3, None, None)
     assert (standing.parked, set(folded(url))) == (0, set(conversations))
+
+
+def test_the_command_says_what_a_rebuild_could_not_fold(
+    url: str, log: Postgres, connections: Connections, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad, good = uuid4(), uuid4()
+    talk(log, [bad, good])
+    rebuilt(PostgresKeeper(connections, {"audit": Failing({bad})}), "audit", as_json=False)
+    said = capsys.readouterr()
+    assert said.out == "audit: rebuilt.\n"
+    assert said.err == "1 conversation could not be folded: see `hansard parked audit`\n"
 
 
 def test_a_strict_rebuild_stops_at_the_first_event_that_fails(

@@ -10,7 +10,8 @@ WITH reached AS (
 )
 SELECT v.name, l.number, l.revision, coalesce(r.position, 0),
     (SELECT count(*) FROM hansard.parked AS p WHERE p.view = v.name AND p.generation = l.number),
-    v.paused, v.stopped, b.number, q.position, v.build_stopped
+    v.paused, v.stopped, b.number, q.position,
+    CASE WHEN b.number IS NOT NULL THEN v.build_stopped END
 FROM hansard.view AS v
 LEFT JOIN hansard.generation AS l ON l.view = v.name AND l.status = 'live'
 LEFT JOIN reached AS r ON r.view = v.name AND r.generation = l.number
@@ -41,10 +42,12 @@ WHERE name = $1
 UPDATE hansard.view SET build_stopped = NULL, resumed_at = hansard.clock() WHERE name = $1
 
 -- name: parked_retried
--- $1 view, $2 conversation, null means all: due at once, and how many.
+-- $1 view, $2 conversation, null means all: due at once, and how many. Of what is swept nothing is.
 WITH due AS (
-    UPDATE hansard.parked AS p SET retry_at = 0
-    WHERE p.view = $1 AND ($2::uuid IS NULL OR p.conversation_id = $2) RETURNING 1
+    UPDATE hansard.parked AS p SET retry_at = 0 FROM hansard.generation AS g
+    WHERE p.view = $1 AND ($2::uuid IS NULL OR p.conversation_id = $2)
+        AND g.view = p.view AND g.number = p.generation AND g.status <> 'retired'
+    RETURNING 1
 )
 SELECT count(*) FROM due
 
