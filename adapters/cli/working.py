@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
@@ -41,7 +41,7 @@ class Task:
     `url` is where the store is, with its password.
     """
 
-    url: str
+    url: str = field(repr=False)
     views: list[str] | None
     threads: int
     metrics_port: int | None
