@@ -35,10 +35,10 @@ WITH retold AS (
     value ->> 'changed' AS changed, value -> 'stretches' AS stretches
   FROM json_each(?2) WHERE value ->> 'version' IS NULL
 ), place AS (
-  SELECT p.conversation_id, x.version FROM retold AS p CROSS JOIN view_window AS x
+  SELECT p.*, x.version FROM retold AS p CROSS JOIN view_window AS x
     ON x.generation = ?1 AND x.conversation_id = p.conversation_id AND x.version >= p.changed
   UNION
-  SELECT p.conversation_id, r.value FROM retold AS p CROSS JOIN json_each(p.redacted) AS r
+  SELECT p.*, r.value FROM retold AS p CROSS JOIN json_each(p.redacted) AS r
 )
 INSERT INTO view_window
 SELECT ?1, value ->> 'tenant', value ->> 'conversation_id', value ->> 'version', value ->> 'line',
@@ -59,9 +59,8 @@ SELECT w.generation, w.tenant, w.conversation_id, w.version, w.line, w.exchange,
   w.messages, w.tool_calls, w.documents, w.input_tokens, w.output_tokens, w.speech,
   CASE WHEN EXISTS (SELECT 1 FROM json_each(p.redacted) AS r WHERE r.value = w.version)
     THEN NULL ELSE w.text END, w.state
-FROM place AS t CROSS JOIN retold AS p ON p.conversation_id = t.conversation_id
-CROSS JOIN view_window AS w
-  ON w.generation = ?1 AND w.conversation_id = t.conversation_id AND w.version = t.version
+FROM place AS p CROSS JOIN view_window AS w
+  ON w.generation = ?1 AND w.conversation_id = p.conversation_id AND w.version = p.version
 WHERE true
 ON CONFLICT (generation, conversation_id, version) DO UPDATE
 SET shown = excluded.shown, text = excluded.text, state = excluded.state;
