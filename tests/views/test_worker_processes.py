@@ -22,6 +22,7 @@ from hansard.adapters.cli import working
 from hansard.adapters.cli.commands import app
 from hansard.adapters.redis.tail_entries import tail_key
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.adapters.store import Store
 from hansard.projections.views.audit import AUDIT
 from tests import redis_server
 from tests.postgres_server import VERSIONS, server
@@ -125,7 +126,11 @@ def test_a_worker_goes_past_a_pooler(
     url: str, log: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks: list[working.Task] = []
-    monkeypatch.setattr(working, "work", lambda _store, task: tasks.append(task))
+
+    def noted(_store: Store, task: working.Task) -> None:
+        tasks.append(task)
+
+    monkeypatch.setattr(working, "work", noted)
     monkeypatch.setenv("HANSARD_URL", url)
     own = f"{url}{'&' if '?' in url else '?'}application_name=own"
     monkeypatch.setenv("HANSARD_LISTEN_URL", own)
