@@ -196,15 +196,26 @@ def searched(url: str) -> tuple[int, int, int]:
 def test_sqlite_reads_by_an_index(
     tmp_path: Path, query: str, asked: tuple[int | str, ...], expected: list[str]
 ) -> None:
-    store = ROW_STORES["sqlite"](tmp_path)
+    steps = steps_on_sqlite(tmp_path, query, asked)
+    for step in expected:
+        assert any(step in each for each in steps)
+    tables = ("SCAN view_", "SCAN v", "SCAN d", "SCAN e", "SCAN f")
+    assert [each for each in steps if each.startswith(tables)] == []
+
+
+def test_what_becomes_of_many_windows_is_not_read_anew_for_each(tmp_path: Path) -> None:
+    steps = steps_on_sqlite(tmp_path, "window_put", (2, "[]", 0, 0))
+    behind = steps[steps.index("SCAN p") :]
+    assert not any("SCAN json_each" in step for step in behind)
+
+
+def steps_on_sqlite(folder: Path, query: str, asked: tuple[int | str, ...]) -> list[str]:
+    """The steps by which SQLite answers a query."""
+    store = ROW_STORES["sqlite"](folder)
     assert isinstance(store, SqliteStore)
     sql = load_queries("sqlite_views")[query]
     connection = store.connections.take()
     plan = Session(connection, {"plan": f"EXPLAIN QUERY PLAN {sql}"}).all("plan", *asked)
     store.connections.give_back(connection)
     store.close()
-    steps = [str(step) for *_, step in plan]
-    for step in expected:
-        assert any(step in each for each in steps)
-    tables = ("SCAN view_", "SCAN v", "SCAN d", "SCAN e", "SCAN f")
-    assert [each for each in steps if each.startswith(tables)] == []
+    return [str(step) for *_, step in plan]
