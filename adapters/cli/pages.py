@@ -44,7 +44,10 @@ class Kind(Enum):
 
 
 class Column(NamedTuple):
-    """A column of a table; an `is_extra` one is not drawn where the terminal is narrow."""
+    """A column of a table; an `is_extra` one is not drawn where the terminal is narrow.
+
+    One that says nothing in any row is not drawn at all: it takes room from those that do.
+    """
 
     heading: str
     kind: Kind = Kind.WORD
@@ -119,7 +122,12 @@ def _draw(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
     if not rows:
         return
     console, now = output.console(), time.time_ns() // 1000
-    drawn = [at for at, of in enumerate(columns) if console.width >= _BROAD or not of.is_extra]
+    drawn = [
+        at
+        for at, of in enumerate(columns)
+        if (console.width >= _BROAD or not of.is_extra)
+        and any(row[at] not in (None, "") for row in rows)
+    ]
     table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
     for column in (columns[at] for at in drawn):
         table.add_column(

@@ -216,6 +216,12 @@ def test_tables_fit_the_terminal(url: str, what: str, columns: int) -> None:
     assert max(map(len, lines), default=0) <= columns
 
 
+def test_a_column_that_says_nothing_takes_no_room_on_a_terminal(url: str) -> None:
+    asked = ("audit", "--url", url)
+    assert "tool" in on_a_terminal(*asked, columns=120).splitlines()[1]
+    assert "tool" not in on_a_terminal(*asked, "-c", "support/4712", columns=120).splitlines()[1]
+
+
 def test_what_is_parked_is_shown_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
