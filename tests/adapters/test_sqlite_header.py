@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import apsw
 import pytest
 
 import hansard
 from hansard.adapters.storage.sqlite_header import application_id
 from hansard.domain.errors import StorageUnavailable
+from tests.sqlite_by_hand import ByHand
 
 _SHARED: int = 0x4000_0000 + 2
 """The first byte of those that a connection locks as long as it is open (sqlite3's os_unix.c)."""
@@ -55,9 +55,10 @@ def test_a_file_that_is_no_database_is_of_nobody(tmp_path: Path, content: bytes)
 
 def test_a_database_is_of_who_it_says(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
-    connection = apsw.Connection(str(path))
-    connection.execute("PRAGMA application_id = 7; CREATE TABLE customer (name TEXT)")
-    connection.close()
+    by_hand = ByHand.open(path)
+    by_hand.run("PRAGMA application_id = 7")
+    by_hand.run("CREATE TABLE customer (name TEXT)")
+    by_hand.close()
     assert application_id(path) == 7
 
 
