@@ -128,11 +128,17 @@ class Hunters:
     def stop(self, backend: Backend) -> None:
         """End them at the end of the log; fail where a subscription does not come to it."""
         self._ended.set()
-        deadline = time.monotonic() + 60
         for (subscription, trail), last in zip(self._subscriptions, backend.cursors(), strict=True):
-            while trail.position < last.position and time.monotonic() < deadline:
-                time.sleep(0.005)
+            while trail.position < last.position and self._moves(trail):
+                pass
             subscription.stop()
+
+    def _moves(self, trail: Trail) -> bool:
+        """Whether a trail goes on within a minute: of millions of events it may be far behind."""
+        seen, deadline = trail.position, time.monotonic() + 60
+        while trail.position == seen and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return trail.position != seen
 
     def _read(self, backend: Backend, after: Cursor) -> Trail:
         trail = Trail()
