@@ -274,7 +274,7 @@ def test_a_servers_url_is_not_taken_apart(
     monkeypatch.setenv("HANSARD_SPOOL", str(tmp_path))
     log = Memory()
 
-    def opened(_: str) -> Memory:
+    def opened(*_: object) -> Memory:
         return log
 
     monkeypatch.setattr(app, "_backend", opened)
