@@ -85,11 +85,6 @@ class Feed(NamedTuple):
     generation: int
 
 
-def takes(view: View, event: RecordedEvent) -> bool:
-    """Whether a view folds an event."""
-    return not view.types or event.type in view.types
-
-
 def storable(text: str) -> str:
     """Return a text as every database stores it: without NUL and without lone surrogates."""
     whole = text.replace("\0", "\ufffd")

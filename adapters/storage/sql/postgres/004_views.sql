@@ -9,9 +9,9 @@
 -- GENERATIONS. Every row of a view belongs to a generation of it. One is live: it is what is read. A
 -- rebuild makes the next one beside it from position 1 on; when it has caught up they are switched.
 --
--- ERASING. hansard.forget takes what it erases out of every view in its own transaction. A worker may
--- have read it just before: so a worker's transaction holds the erasure lock in share mode, and goes
--- back if hansard.erasure has grown since it read. A view's table is hansard.view_<name>.
+-- ERASING. hansard.forget takes what it erases out of every view in its own transaction, and holds the
+-- erasure lock meanwhile. A worker's transaction holds it in share mode before it reads: what it has
+-- read is not erased before its rows are written. A view's table is hansard.view_<name>.
 
 ALTER TABLE hansard.meta ADD COLUMN parts smallint NOT NULL DEFAULT 4 CHECK (parts > 0);
 
