@@ -44,7 +44,8 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def log(url: str) -> Iterator[Postgres]:
-    opened = open_postgres(url)
+    # Without hints, which use a connection of the pool besides: sessions are counted here.
+    opened = open_postgres(url, new_hints=NoHints)
     yield opened
     opened.close()
 
