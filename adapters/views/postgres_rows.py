@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 import psycopg
@@ -41,7 +40,7 @@ class PostgresRows:
     def write(self, feed: Feed, changes: Changes) -> None:
         """Write changes, all or none; Unwritable where the database refuses a value."""
         try:
-            with self.savepoint():
+            with self._connection.transaction():
                 if changes.drop:
                     asked = (feed.generation, rows_json(changes.drop))
                     fetched(self._connection, f"{feed.view.name}_drop", asked)
@@ -52,9 +51,3 @@ class PostgresRows:
             raise Unwritable(type(exc).__name__) from exc
         except psycopg.Error as exc:
             raise translated(exc) from exc
-
-    @contextmanager
-    def savepoint(self) -> Generator[None]:
-        """Undo what is written inside if an exception leaves it."""
-        with self._connection.transaction():
-            yield

@@ -6,8 +6,7 @@ then all of it is done again with PostgresRows, which can tell which conversatio
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 import psycopg
@@ -62,11 +61,6 @@ class SwiftRows:
             self._send(feed, "drop", rows_json(changes.drop))
         if changes.put:
             self._send(feed, "put", rows_json(changes.put), *self._place)
-
-    @contextmanager
-    def savepoint(self) -> Generator[None]:
-        """Do nothing: an error spoils the whole transaction."""
-        yield
 
     def _send(self, feed: Feed, verb: str, *parameters: object) -> Cursor[TupleRow]:
         query = QUERIES[f"{feed.view.name}_{verb}"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from typing import cast
 from uuid import UUID
 
@@ -38,7 +37,7 @@ class SqliteRows:
     def write(self, feed: Feed, changes: Changes) -> None:
         """Write changes, all or none; Unwritable where the database refuses a value."""
         try:
-            with self.savepoint():
+            with self._session.savepoint():
                 if changes.drop:
                     dropped = rows_json(changes.drop)
                     self._session.run(f"{feed.view.name}_drop", feed.generation, dropped)
@@ -47,9 +46,3 @@ class SqliteRows:
                     self._session.run(f"{feed.view.name}_put", feed.generation, put, 0, 0)
         except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError) as exc:
             raise Unwritable(type(exc).__name__) from exc
-
-    @contextmanager
-    def savepoint(self) -> Generator[None]:
-        """Undo what is written inside if an exception leaves it."""
-        with self._session.savepoint():
-            yield

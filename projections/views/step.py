@@ -8,7 +8,6 @@ the others is lost.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -36,10 +35,6 @@ class Rows(Protocol):
 
     def write(self, feed: Feed, changes: Changes) -> None:
         """Write changes, all or none; Unwritable where the database refuses a value."""
-        ...
-
-    def savepoint(self) -> AbstractContextManager[None]:
-        """Undo what is written inside if an exception leaves it."""
         ...
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
@@ -61,9 +60,6 @@ class Noted:
         if any(not self.refused.isdisjoint(row["versions"]) for row in changes.put):
             raise Unwritable
         self.held |= {row["conversation_id"]: row for row in changes.put}
-
-    def savepoint(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def versions(self, conversation: UUID) -> list[int]:
         return list(self.held.get(str(conversation), {"versions": []})["versions"])
