@@ -151,6 +151,50 @@ def test_an_id_of_another_conversation_is_a_mismatch(backend: Backend) -> None:
     assert backend.head(second).version == 0
 
 
+def test_the_same_id_in_two_requests_of_a_batch_stands_for_the_first(backend: Backend) -> None:
+    first, second, third = uuid4(), uuid4(), uuid4()
+    event = raw_event()
+    verdicts = backend.append(
+        [
+            appending(first, event),
+            appending(second, event),
+            appending(first, event),
+            appending(third, answer(), event),
+            appending(second, answer()),
+        ]
+    )
+    assert verdicts == [
+        Recorded(1, 1, 1),
+        Mismatch(0),
+        Duplicate(1, 1),
+        Mismatch(1),
+        Recorded(1, 1, 2),
+    ]
+    assert len(verified_log(backend)) == 2
+
+
+def test_the_requests_of_a_batch_are_recorded_in_their_order(backend: Backend) -> None:
+    talks = [uuid4() for _ in range(4)]
+    order = [0, 0, 1, 0, 2, 2, 1, 3, 1, 0]
+    verdicts = backend.append([appending(talks[talk], answer(), prompt()) for talk in order])
+    positions = [verdict.position for verdict in verdicts if isinstance(verdict, Recorded)]
+    assert positions == [2 * place + 2 for place in range(len(order))]
+    told = [event.conversation_id for event in verified_log(backend)]
+    assert told == [talks[talk] for talk in order for _ in range(2)]
+
+
+def test_a_batch_of_many_tenants_is_answered_in_its_order(backend: Backend) -> None:
+    tenants = [uuid4() for _ in range(5)]
+    order = [0, 1, 2, 3, 4, 1, 0, 3, 0, 2, 4, 1]
+    talks = {tenant: uuid4() for tenant in tenants}
+    verdicts = backend.append(
+        [appending(talks[tenants[at]], answer(), tenant=tenants[at]) for at in order]
+    )
+    versions = [order[: place + 1].count(at) for place, at in enumerate(order)]
+    told = [verdict.last for verdict in verdicts if isinstance(verdict, Recorded)]
+    assert told == versions
+
+
 def test_a_request_of_which_only_a_part_is_known_is_a_mismatch(backend: Backend) -> None:
     conversation = uuid4()
     known = drafted(answer("known"), conversation)

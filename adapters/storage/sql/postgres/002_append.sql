@@ -54,16 +54,52 @@ CREATE TYPE hansard.request AS (
     blobs bytea[]
 );
 
--- Take the locks of a batch in order, so that two callers never wait for each other: those of new
--- tenants' rows first, then those of shards.
-CREATE FUNCTION hansard.lock_shards(requests hansard.request[]) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- Requests of a batch that are recorded together, by their places in it: of one shard, one behind the
+-- other, each about a conversation of its own.
+CREATE TYPE hansard.round AS (shard smallint, places integer[]);
+
+-- Share a batch out to rounds. They come in the order of their shards, and in each as the requests do:
+-- two callers that take locks by them never wait for each other.
+CREATE FUNCTION hansard.rounds(requests hansard.request[]) RETURNS hansard.round[]
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    tenants uuid[];
+    shards smallint[];
+    repeated boolean;
+    asked record;
+    begun hansard.round;
+    met uuid[];                 -- conversations of the round that has begun
+    rounds hansard.round[] := '{}';
 BEGIN
-    PERFORM pg_advisory_xact_lock(1212239443, s.shard) FROM (
-        SELECT DISTINCT hansard.shard_of(t.tenant) AS shard
-        FROM (SELECT DISTINCT r.tenant FROM unnest(requests) AS r ORDER BY r.tenant) AS t
-        ORDER BY shard
-    ) AS s;
+    -- New tenants get their rows in this order.
+    SELECT array_agg(t.tenant), array_agg(hansard.shard_of(t.tenant)) INTO tenants, shards
+    FROM (
+        SELECT DISTINCT requests[i].tenant AS tenant
+        FROM generate_series(1, cardinality(requests)) AS i ORDER BY tenant
+    ) AS t;
+    -- An id that two events have is to be found as one that was recorded before.
+    SELECT count(*) > count(DISTINCT requests[i].events[k].event_id) INTO repeated
+    FROM generate_series(1, cardinality(requests)) AS i
+    CROSS JOIN LATERAL generate_series(1, cardinality(requests[i].events)) AS k;
+    FOR asked IN
+        SELECT o.shard, i AS place, requests[i].conversation_id
+        FROM generate_series(1, cardinality(requests)) AS i
+        JOIN unnest(tenants, shards) AS o (tenant, shard) ON o.tenant = requests[i].tenant
+        ORDER BY o.shard, place
+    LOOP
+        IF asked.shard = begun.shard AND NOT repeated AND asked.conversation_id <> ALL (met) THEN
+            begun.places := begun.places || asked.place;
+            met := met || asked.conversation_id;
+            CONTINUE;
+        END IF;
+        IF begun.shard IS NOT NULL THEN
+            rounds := rounds || begun;
+        END IF;
+        begun := ROW(asked.shard, ARRAY[asked.place]);
+        met := ARRAY[asked.conversation_id];
+    END LOOP;
+    RETURN rounds || begun;
 END $$;
 
 -- Whether events were recorded before: `duplicate` if all were, with the same content, `mismatch` if
@@ -126,31 +162,34 @@ BEGIN
     END IF;
 END $$;
 
--- Record what can be recorded; a row for each request, in order. What it says:
+-- Record what can be recorded; a row for each request, with its place among them. What it says:
 --   recorded   first and last version, position of the last event
 --   duplicate  first and last version that the events have
 --   forgotten  the conversation was, and takes nothing any more
 --   conflict   first: the version at which the conversation is
 --   mismatch   first: the ordinal (from 0) of the event that stands for other content
--- A shard's writers wait for each other, and every expression costs them time: so there are few, and
--- what needs no order comes before the lock.
-CREATE FUNCTION hansard.append(requests hansard.request[])
-RETURNS TABLE (verdict text, first_version bigint, last_version bigint, last_position bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+-- A shard's writers wait for each other, and every statement costs them time. So what needs no order
+-- comes before the lock, and a round is looked up, inserted and moved on as a whole. Each lookup is of
+-- one row, by LIMIT: a join would be planned by how large the tables were once.
+CREATE FUNCTION hansard.append(requests hansard.request[]) RETURNS TABLE (
+    place integer, verdict text, first_version bigint, last_version bigint, last_position bigint
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     asked hansard.request;
     added hansard.new_event;
-    digests bytea[];
-    locked_tenant uuid;
     at_shard smallint;
-    last record;                -- how far the shard and the conversation are
-    begun boolean;
-    opens boolean;
+    rounds hansard.round[] := '{}';
+    round hansard.round;
+    tail record;
+    looked_up record;
+    head hansard.conversation_head;
+    facts hansard.event[];
+    heads hansard.conversation_head[];
     since integer;
-    ordinal integer;
-    new_input_tokens bigint;
-    new_output_tokens bigint;
+    opens boolean;
     -- The largest sum that every reader of JSON has exactly: domain/head.py, MOST_TOKENS.
     most_tokens CONSTANT bigint := 9007199254740991;
 BEGIN
@@ -162,173 +201,169 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     IF cardinality(requests) > 1 THEN
-        PERFORM hansard.lock_shards(requests);
+        rounds := hansard.rounds(requests);
+    ELSIF cardinality(requests) = 1 THEN
+        SELECT t.shard INTO at_shard FROM hansard.tenant AS t
+        WHERE t.tenant = requests[1].tenant AND NOT EXISTS (
+            SELECT FROM hansard.caller AS c
+            WHERE c.role = session_user AND c.tenant <> t.tenant
+        );
+        IF NOT FOUND THEN
+            at_shard := hansard.shard_of(requests[1].tenant);
+        END IF;
+        rounds := ARRAY[ROW(at_shard, '{1}')::hansard.round];
     END IF;
 
-    FOREACH asked IN ARRAY requests LOOP
-        digests := '{}';
-        FOREACH added IN ARRAY asked.events LOOP
-            digests := digests || sha256(added.salt || added.body);
-        END LOOP;
-        IF asked.tenant IS DISTINCT FROM locked_tenant THEN
-            SELECT t.shard INTO at_shard FROM hansard.tenant AS t
-            WHERE t.tenant = asked.tenant AND NOT EXISTS (
-                SELECT FROM hansard.caller AS c
-                WHERE c.role = session_user AND c.tenant <> t.tenant
-            );
-            IF NOT FOUND THEN
-                at_shard := hansard.shard_of(asked.tenant);
-            END IF;
-            PERFORM pg_advisory_xact_lock(1212239443, at_shard);
-            locked_tenant := asked.tenant;
-        END IF;
-
-        -- One statement, each of its parts an index lookup; `known` is about the last event.
-        SELECT tail.position, greatest(tail.recorded_at, hansard.clock()) AS recorded_at,
-            h.tenant, h.version, h.exchange, h.open_calls, h.open_since, h.closed,
-            h.instructions, h.tools, h.request, h.adopted, h.amended, h.forgotten,
-            EXISTS (
-                SELECT FROM hansard.event AS e
-                WHERE e.shard = at_shard AND e.tenant = asked.tenant
-                    AND e.event_id = added.event_id
-            ) OR EXISTS (
-                SELECT FROM hansard.event AS e
-                WHERE e.shard = at_shard AND e.conversation_id = asked.conversation_id
-                    AND e.once = added.once
-            ) AS known
-        INTO last
-        FROM (SELECT) AS one
-        LEFT JOIN (
+    FOREACH round IN ARRAY rounds LOOP
+        PERFORM pg_advisory_xact_lock(1212239443, round.shard);
+        SELECT t.position, greatest(t.recorded_at, hansard.clock()) AS recorded_at INTO tail
+        FROM (SELECT) AS one LEFT JOIN (
             SELECT e.position, e.recorded_at FROM hansard.event AS e
-            WHERE e.shard = at_shard ORDER BY e.position DESC LIMIT 1
-        ) AS tail ON true
-        LEFT JOIN hansard.conversation_head AS h
-            ON h.shard = at_shard AND h.conversation_id = asked.conversation_id;
+            WHERE e.shard = round.shard ORDER BY e.position DESC LIMIT 1
+        ) AS t ON true;
+        tail.position := coalesce(tail.position, 0);
+        facts := '{}';
+        heads := '{}';
 
-        begun := last.tenant IS NOT NULL;
-        IF NOT begun THEN
-            SELECT h.tenant INTO last.tenant FROM hansard.conversation_head AS h
-            WHERE h.conversation_id = asked.conversation_id AND h.tenant <> asked.tenant;
-            last.position := coalesce(last.position, 0);
-            last.version := CASE WHEN asked.expected = -1 THEN -1 ELSE 0 END;
-            last.exchange := 0;
-            last.open_calls := '{}';
-            last.open_since := '{}';
-            last.closed := false;
-            last.instructions := 0;
-            last.tools := 0;
-            last.request := 0;
-            last.adopted := 0;
-            last.amended := 0;
-        END IF;
-        IF last.tenant <> asked.tenant THEN
-            RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
-        END IF;
+        FOR looked_up IN
+            SELECT p.place, h AS head, (
+                SELECT true FROM hansard.event AS e
+                WHERE e.shard = round.shard AND e.tenant = requests[p.place].tenant
+                    AND e.event_id = requests[p.place].events[1].event_id
+                LIMIT 1
+            ) IS NOT NULL OR (
+                SELECT true FROM hansard.event AS e
+                WHERE e.shard = round.shard
+                    AND e.conversation_id = requests[p.place].conversation_id
+                    AND e.once = requests[p.place].events[1].once
+                LIMIT 1
+            ) IS NOT NULL AS known
+            FROM unnest(round.places) AS p (place)
+            LEFT JOIN LATERAL (
+                SELECT * FROM hansard.conversation_head AS h
+                WHERE h.shard = round.shard
+                    AND h.conversation_id = requests[p.place].conversation_id
+                LIMIT 1
+            ) AS h ON true
+        LOOP
+            place := looked_up.place;
+            asked := requests[place];
+            head := looked_up.head;
+            last_version := NULL;
+            last_position := NULL;
+            IF head.tenant IS NULL THEN
+                SELECT h.tenant INTO head.tenant FROM hansard.conversation_head AS h
+                WHERE h.conversation_id = asked.conversation_id AND h.tenant <> asked.tenant;
+                IF NOT FOUND THEN
+                    head := ROW(
+                        asked.conversation_id, asked.tenant, round.shard, false,
+                        CASE WHEN asked.expected = -1 THEN -1 ELSE 0 END, 0, 0, 0, 0, 0, 0, 0, 0,
+                        0, tail.recorded_at, 0, '{}', '{}', false
+                    );
+                END IF;
+            END IF;
+            IF head.tenant <> asked.tenant THEN
+                RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
+            END IF;
 
-        IF last.known OR cardinality(digests) <> 1 THEN
-            SELECT r.* INTO verdict, first_version, last_version
-            FROM hansard.repetition(at_shard, asked) AS r;
-            IF verdict IS NOT NULL THEN
-                last_position := NULL;
+            IF looked_up.known OR cardinality(asked.events) <> 1 THEN
+                SELECT r.* INTO verdict, first_version, last_version
+                FROM hansard.repetition(round.shard, asked) AS r;
+                IF verdict IS NOT NULL THEN
+                    RETURN NEXT;
+                    CONTINUE;
+                END IF;
+            END IF;
+            IF head.forgotten THEN
+                verdict := 'forgotten';
+                first_version := NULL;
                 RETURN NEXT;
                 CONTINUE;
             END IF;
-        END IF;
-
-        IF last.forgotten THEN
-            verdict := 'forgotten';
-            first_version := NULL;
-            last_version := NULL;
-            last_position := NULL;
-            RETURN NEXT;
-            CONTINUE;
-        END IF;
-        IF asked.expected <> last.version THEN
-            verdict := 'conflict';
-            first_version := last.version;
-            last_version := NULL;
-            last_position := NULL;
-            RETURN NEXT;
-            CONTINUE;
-        END IF;
-
-        first_version := last.version + 1;
-        ordinal := 0;
-        new_input_tokens := 0;
-        new_output_tokens := 0;
-        FOREACH added IN ARRAY asked.events LOOP
-            ordinal := ordinal + 1;
-            last.position := last.position + 1;
-            last.version := last.version + 1;
-            opens := added.effect & 1 <> 0 AND cardinality(last.open_calls) = 0;
-            IF opens THEN
-                last.exchange := last.exchange + 1;
+            IF asked.expected <> head.version THEN
+                verdict := 'conflict';
+                first_version := head.version;
+                RETURN NEXT;
+                CONTINUE;
             END IF;
-            IF added.effect > 1 THEN
-                IF added.effect & 2 <> 0 THEN
-                    last.open_calls := '{}';
-                    last.open_since := '{}';
-                ELSIF added.effect & 24 <> 0 THEN
-                    since := array_position(last.open_calls, added.call);
-                    IF since IS NOT NULL THEN
-                        last.open_calls :=
-                            last.open_calls[:since - 1] || last.open_calls[since + 1:];
-                        last.open_since :=
-                            last.open_since[:since - 1] || last.open_since[since + 1:];
-                    END IF;
-                    IF added.effect & 8 <> 0 THEN
-                        last.open_calls := last.open_calls || added.call;
-                        last.open_since := last.open_since || last.version;
-                    END IF;
+
+            first_version := head.version + 1;
+            FOREACH added IN ARRAY asked.events LOOP
+                tail.position := tail.position + 1;
+                head.version := head.version + 1;
+                opens := added.effect & 1 <> 0 AND cardinality(head.open_calls) = 0;
+                IF opens THEN
+                    head.exchange := head.exchange + 1;
                 END IF;
-                IF added.effect & 4 <> 0 THEN last.closed := true; END IF;
-                IF added.effect & 32 <> 0 THEN last.instructions := last.version; END IF;
-                IF added.effect & 64 <> 0 THEN last.tools := last.version; END IF;
-                IF added.effect & 128 <> 0 THEN last.request := last.version; END IF;
-                IF added.effect & 256 <> 0 THEN last.adopted := last.version; END IF;
-                IF added.effect & 512 <> 0 THEN last.amended := last.version; END IF;
+                IF added.effect > 1 THEN
+                    IF added.effect & 2 <> 0 THEN
+                        head.open_calls := '{}';
+                        head.open_since := '{}';
+                    ELSIF added.effect & 24 <> 0 THEN
+                        since := array_position(head.open_calls, added.call);
+                        IF since IS NOT NULL THEN
+                            head.open_calls :=
+                                head.open_calls[:since - 1] || head.open_calls[since + 1:];
+                            head.open_since :=
+                                head.open_since[:since - 1] || head.open_since[since + 1:];
+                        END IF;
+                        IF added.effect & 8 <> 0 THEN
+                            head.open_calls := head.open_calls || added.call;
+                            head.open_since := head.open_since || head.version;
+                        END IF;
+                    END IF;
+                    IF added.effect & 4 <> 0 THEN head.closed := true; END IF;
+                    IF added.effect & 32 <> 0 THEN head.instructions := head.version; END IF;
+                    IF added.effect & 64 <> 0 THEN head.tools := head.version; END IF;
+                    IF added.effect & 128 <> 0 THEN head.request := head.version; END IF;
+                    IF added.effect & 256 <> 0 THEN head.adopted := head.version; END IF;
+                    IF added.effect & 512 <> 0 THEN head.amended := head.version; END IF;
+                END IF;
+                IF added.input_tokens + added.output_tokens > 0 THEN
+                    head.input_tokens := least(head.input_tokens + added.input_tokens, most_tokens);
+                    head.output_tokens :=
+                        least(head.output_tokens + added.output_tokens, most_tokens);
+                END IF;
+                facts := facts || ROW(
+                    tail.position, head.version, head.exchange, tail.recorded_at,
+                    asked.conversation_id, added.event_id, asked.tenant, added.schema_version,
+                    round.shard, opens,
+                    CASE added.effect & 992 WHEN 32 THEN 'instructions' WHEN 64 THEN 'tools'
+                        WHEN 128 THEN 'request' WHEN 256 THEN 'adopted' WHEN 512 THEN 'amended' END,
+                    added.type, added.once, added.header, NULL, NULL,
+                    added.salt, added.body
+                )::hansard.event;
+            END LOOP;
+            head.position := tail.position;
+            head.recorded_at := tail.recorded_at;
+            heads := heads || head;
+            IF cardinality(asked.blobs) > 0 THEN
+                UPDATE hansard.blob AS b SET referenced = true
+                WHERE b.shard = round.shard AND b.conversation_id = asked.conversation_id
+                    AND b.digest = ANY (asked.blobs) AND NOT b.referenced;
             END IF;
-            new_input_tokens := least(new_input_tokens + added.input_tokens, most_tokens);
-            new_output_tokens := least(new_output_tokens + added.output_tokens, most_tokens);
-            INSERT INTO hansard.event VALUES (
-                last.position, last.version, last.exchange, last.recorded_at,
-                asked.conversation_id, added.event_id, asked.tenant, added.schema_version,
-                at_shard, opens,
-                CASE added.effect & 992 WHEN 32 THEN 'instructions' WHEN 64 THEN 'tools'
-                    WHEN 128 THEN 'request' WHEN 256 THEN 'adopted' WHEN 512 THEN 'amended' END,
-                added.type, added.once, added.header, digests[ordinal],
-                sha256('\x00'::bytea || added.header || int8send(last.version)
-                    || int8send(last.position) || int8send(last.recorded_at) || digests[ordinal]),
-                added.salt, added.body
-            );
+            verdict := 'recorded';
+            last_version := head.version;
+            last_position := tail.position;
+            RETURN NEXT;
         END LOOP;
 
-        IF begun THEN
-            UPDATE hansard.conversation_head AS h SET
-                version = last.version, exchange = last.exchange, closed = last.closed,
-                instructions = last.instructions, tools = last.tools, request = last.request,
-                adopted = last.adopted, amended = last.amended,
-                input_tokens = least(h.input_tokens + new_input_tokens, most_tokens),
-                output_tokens = least(h.output_tokens + new_output_tokens, most_tokens),
-                open_calls = last.open_calls, open_since = last.open_since,
-                position = last.position, recorded_at = last.recorded_at
-            WHERE h.shard = at_shard AND h.conversation_id = asked.conversation_id;
-        ELSE
-            INSERT INTO hansard.conversation_head VALUES (
-                asked.conversation_id, asked.tenant, at_shard, last.closed, last.version,
-                last.exchange, last.instructions, last.tools, last.request, last.adopted,
-                last.amended, new_input_tokens, new_output_tokens, last.position, last.recorded_at,
-                last.recorded_at, last.open_calls, last.open_since
-            );
-        END IF;
-        IF cardinality(asked.blobs) > 0 THEN
-            UPDATE hansard.blob AS b SET referenced = true
-            WHERE b.shard = at_shard AND b.conversation_id = asked.conversation_id
-                AND b.digest = ANY (asked.blobs) AND NOT b.referenced;
-        END IF;
-        verdict := 'recorded';
-        last_version := last.version;
-        last_position := last.position;
-        RETURN NEXT;
+        INSERT INTO hansard.event
+        SELECT f.position, f.version, f.exchange, f.recorded_at, f.conversation_id, f.event_id,
+            f.tenant, f.schema_version, f.shard, f.opens_exchange, f.pointer, f.type, f.once,
+            f.header, b.digest,
+            sha256('\x00'::bytea || f.header || int8send(f.version) || int8send(f.position)
+                || int8send(f.recorded_at) || b.digest),
+            f.salt, f.body
+        FROM unnest(facts) AS f
+        CROSS JOIN LATERAL (SELECT sha256(f.salt || f.body) AS digest OFFSET 0) AS b;
+        INSERT INTO hansard.conversation_head SELECT * FROM unnest(heads)
+        ON CONFLICT (shard, conversation_id) DO UPDATE SET
+            version = excluded.version, exchange = excluded.exchange, closed = excluded.closed,
+            instructions = excluded.instructions, tools = excluded.tools,
+            request = excluded.request, adopted = excluded.adopted, amended = excluded.amended,
+            input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+            open_calls = excluded.open_calls, open_since = excluded.open_since,
+            position = excluded.position, recorded_at = excluded.recorded_at;
     END LOOP;
 END $$;

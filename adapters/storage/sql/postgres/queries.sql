@@ -39,7 +39,8 @@ SELECT hansard.incarnation(), m.key FROM hansard.meta AS m
 
 -- name: append
 -- The cast tells the type, so that the requests can come in their binary form.
-SELECT * FROM hansard.append($1::hansard.request[])
+SELECT a.verdict, a.first_version, a.last_version, a.last_position
+FROM hansard.append($1::hansard.request[]) AS a ORDER BY a.place
 
 -- name: read
 -- The shard comes from the head: every key begins with it.
