@@ -6,7 +6,6 @@ its answer is kept on a side line. The log decides, so that threads and processe
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -30,7 +29,7 @@ def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done
     """
     for _ in range(_TRIES):
         try:
-            return append_to(log, replace(answer, expected_version=version))
+            return append_to(log, answer._replace(expected_version=version))
         except VersionConflict as exc:
             version = exc.current
         except IdempotencyMismatch:
@@ -39,7 +38,7 @@ def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done
         if last is None or last.event_id != request or _is_given_up(log, last, version):
             break
     beside = tuple(_on_line(event, request) for event in answer.events)
-    return append_to(log, replace(answer, events=beside, expected_version=None))
+    return append_to(log, answer._replace(events=beside, expected_version=None))
 
 
 def _is_given_up(log: Log, request: RecordedEvent, version: int) -> bool:
@@ -57,4 +56,4 @@ def _on_line(drafted: NewEvent, line: UUID) -> NewEvent:
     if isinstance(event, Unrecognised) or event.line is not None:
         return drafted
     aside = event.model_copy(update={"line": line})
-    return replace(drafted, body=encode(aside), effect=effect_of(aside))
+    return drafted._replace(body=encode(aside), effect=effect_of(aside))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -20,11 +19,11 @@ from hansard.domain.log import NewEvent
 from hansard.domain.registry import VERSIONS, name_of
 
 # A body that names a blob holds one of these keys, as itself: its JSON escapes neither.
-_NAMES_BLOB: Final = (b'"sha256"', b'"$hansard.blob"')
+_NAMES_DIGEST: Final = b'"sha256"'
+_NAMES_BLOB: Final = b'"$hansard.blob"'
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What an event gets from outside: its id, its time, its salt, where it belongs and who did it.
 
     `event_id` is a UUIDv7, `occurred_at` microseconds since 1970-01-01 UTC, `salt` 16 random bytes,
@@ -39,7 +38,7 @@ class Stamp:
     actor: str | None = None
     correlation_id: UUID | None = None
     causation_id: UUID | None = None
-    metadata: Mapping[str, str] = field(default_factory=lambda: NO_METADATA)
+    metadata: Mapping[str, str] = NO_METADATA
 
 
 def draft(event: Event, stamp: Stamp) -> NewEvent:
@@ -66,7 +65,7 @@ def draft(event: Event, stamp: Stamp) -> NewEvent:
         body=body,
         effect=effect_of(event),
         once=once_of(event),
-        blobs=blobs_of(event) if any(word in body for word in _NAMES_BLOB) else (),
+        blobs=blobs_of(event) if _NAMES_DIGEST in body or _NAMES_BLOB in body else (),
     )
 
 

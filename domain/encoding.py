@@ -64,21 +64,22 @@ def _defaults(shape: type[BaseModel]) -> Mapping[str, object]:
 
 
 def _plain(value: object) -> Any:
-    match value:
-        case str():
-            return value
-        case Native():
-            return {"kind": value.kind, "api": value.api, "value": value.value}
-        case BaseModel():
-            defaults = _defaults(type(value))
-            return {
-                name: _plain(held)
-                for name, held in vars(value).items()
-                if name == "kind" or held != defaults[name]
-            }
-        case tuple():
-            return [_plain(item) for item in cast("tuple[object, ...]", value)]
-        case UUID():
-            return str(value)
-        case _:
-            return value
+    # By type, not by class pattern: those ask the metaclass of the models, which takes its time.
+    kind = type(value)
+    if kind is str or value is None:
+        return value
+    if kind is tuple:
+        return [_plain(item) for item in cast("tuple[object, ...]", value)]
+    if kind is Native:
+        native = cast("Native", value)
+        return {"kind": native.kind, "api": native.api, "value": native.value}
+    if kind is UUID:
+        return str(value)
+    if issubclass(kind, BaseModel):
+        defaults = _defaults(kind)
+        return {
+            name: _plain(held)
+            for name, held in vars(value).items()
+            if name == "kind" or held != defaults[name]
+        }
+    return value

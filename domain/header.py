@@ -11,11 +11,10 @@ import hashlib
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from hansard.domain import jsontext
@@ -38,8 +37,7 @@ NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 """What most headers say besides: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientHeader:
+class ClientHeader(NamedTuple):
     """What is fixed about an event before the log has it.
 
     `actor` is a keyed digest of who did it (never the name), `occurred_at` is in microseconds
@@ -58,7 +56,7 @@ class ClientHeader:
     actor: str | None = None
     correlation_id: UUID | None = None
     causation_id: UUID | None = None
-    metadata: Mapping[str, str] = field(default_factory=lambda: NO_METADATA)
+    metadata: Mapping[str, str] = NO_METADATA
 
 
 def header_bytes(header: ClientHeader) -> bytes:

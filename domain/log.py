@@ -20,8 +20,7 @@ from hansard.domain.header import ClientHeader, parse_header
 from hansard.domain.registry import Erased, Unrecognised
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class NewEvent(NamedTuple):
     """An event that the log does not have yet: its bytes are final.
 
     `header` are the canonical bytes of the client header. `once` names a fact that a conversation
@@ -108,8 +107,7 @@ def _event(name: str, schema_version: int, body: bytes | None) -> Event | Unreco
     return Erased(name) if body is None else decode(name, schema_version, body)
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """A request to append events to one conversation: all of them, or none.
 
     `expected_version` is what the writer believes the last version is (0: not begun); None takes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -172,7 +171,7 @@ def test_a_damaged_body_is_not_shown(body: bytes) -> None:
 def test_a_request_of_a_damaged_body_does_not_show_it(block: bytes) -> None:
     talk = hansard.connect("memory://").conversation("support/4711")
     known = talk.stream.draft(prompt())
-    talk.stream.append_drafted((replace(known, body=b'{"role":"user","content":[%s]}' % block),))
+    talk.stream.append_drafted((known._replace(body=b'{"role":"user","content":[%s]}' % block),))
     with pytest.raises(errors.CorruptRecord) as caught:
         talk.request("anthropic-messages")
     assert "Ada" not in shown(caught.value)

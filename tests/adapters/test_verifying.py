@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,8 +141,8 @@ def test_events_of_a_newer_release_hold(url: str) -> None:
     with hansard.connect(url) as store:
         talk = store.conversation(KEY)
         known = talk.stream.draft(prompt())
-        header = replace(parse_header(known.header), type="message.superseded")
-        newer = replace(known, type=header.type, header=header_bytes(header))
+        header = parse_header(known.header)._replace(type="message.superseded")
+        newer = known._replace(type=header.type, header=header_bytes(header))
         talk.stream.append_drafted((newer,))
         talk.user("Go on.")
         assert store.verify(KEY).faults == store.verify().faults == ()
