@@ -25,7 +25,10 @@ Cell = str | int | None
 
 _ID: Final = "conversation_id"
 _DRAWN: Final = 120
-"""How many characters of a text are drawn."""
+"""How many characters of a text are drawn, at the most."""
+
+_UNKNOWN: Final = "\u2013"
+"""What is drawn for a number that is not known."""
 
 
 class Kind(Enum):
@@ -40,7 +43,7 @@ class Kind(Enum):
     TIME = "time"
     """Microseconds since 1970-01-01 UTC: drawn as how long ago that was, else in full."""
     TEXT = "text"
-    """What was said: drawn up to so many characters, else in full."""
+    """What was said: drawn up to so many characters, fewer where a row has several; else in full."""
 
 
 class Column(NamedTuple):
@@ -57,7 +60,7 @@ class Column(NamedTuple):
 _BROAD: Final = 100
 """Characters of a line from which on a terminal is not narrow."""
 
-_LEAST: Final = {Kind.NAME: 8, Kind.TEXT: 12}
+_LEAST: Final = {Kind.NAME: 8, Kind.TEXT: 8}
 """The fewest characters of a line of a column."""
 
 
@@ -128,7 +131,9 @@ def _draw(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
         if (console.width >= _BROAD or not of.is_extra)
         and any(row[at] not in (None, "") for row in rows)
     ]
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    texts = sum(columns[at].kind is Kind.TEXT for at in drawn)
+    most = _DRAWN if texts < 2 else min(_DRAWN, console.width // texts)
+    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False, collapse_padding=True)
     for column in (columns[at] for at in drawn):
         table.add_column(
             column.heading,
@@ -138,7 +143,7 @@ def _draw(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
             min_width=_LEAST.get(column.kind),
         )
     for row in rows:
-        table.add_row(*(Text(_drawn(columns[at], row[at], now)) for at in drawn))
+        table.add_row(*(Text(_drawn(columns[at], row[at], now, most)) for at in drawn))
     console.print(table)
 
 
@@ -185,14 +190,14 @@ def _advice(store: Store) -> str:
     return "ask again" if is_folded_by_reading(store) else "`hansard worker` folds them"
 
 
-def _drawn(column: Column, cell: Cell, now: int) -> str:
+def _drawn(column: Column, cell: Cell, now: int, most: int) -> str:
     match cell:
         case None:
-            return ""
+            return _UNKNOWN if column.kind is Kind.COUNT else ""
         case int():
             return ago(cell, now) if column.kind is Kind.TIME else f"{cell:,}"
-        case str() if column.kind is Kind.TEXT and len(cell) > _DRAWN:
-            return output.flat(cell[:_DRAWN]) + "\u2026"
+        case str() if column.kind is Kind.TEXT and len(cell) > most:
+            return output.flat(cell[:most]) + "\u2026"
         case str():
             return output.flat(cell)
 

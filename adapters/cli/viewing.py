@@ -78,9 +78,15 @@ def _usage(entry: ModelUsage) -> tuple[Cell, ...]:
 
 
 def _call(entry: LedgerCall, name: str) -> tuple[Cell, ...]:
-    seconds = None if entry.duration is None else f"{entry.duration / 1_000_000:.3f}"
-    told = (entry.name, entry.status, seconds, entry.arguments, entry.result)
+    told = (entry.name, entry.status, _seconds(entry.duration), entry.arguments, entry.result)
     return entry.recorded_at, name, entry.version, *told
+
+
+def _seconds(duration: int | None) -> str | None:
+    """Return microseconds as seconds; what took less than a millisecond did not take none."""
+    if duration is None:
+        return None
+    return f"{duration / 1_000_000:.{3 if duration >= 1000 else 6}f}"
 
 
 def _exchange(entry: Exchange, _: str) -> tuple[Cell, ...]:

@@ -37,7 +37,7 @@ class LedgerCall:
     canonical JSON of the arguments, `arguments` their compact JSON and `result` what the result
     says, each up to 4,096 characters; the flags say that there was more. `duration` is how long
     after the call its result was recorded, by the log's clock (microseconds; None: there is none, or
-    it stands in the call itself).
+    it was recorded at the same moment, which says nothing of how long it took).
     `model` is as its response names it. `metadata` is what the header of the result carries.
     """
 
@@ -69,6 +69,7 @@ def ledger_call_of(row: Row) -> LedgerCall:
     told: dict[str, Any] = {name: row[name] for name in LedgerCall.__dataclass_fields__}
     told.update((name, UUID(row[name])) for name in _IDS if row[name] is not None)
     told.update((name, bool(row[name])) for name in _FLAGS)
+    told["duration"] = row["duration"] or None
     return LedgerCall(**told)
 
 

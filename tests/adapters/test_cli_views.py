@@ -222,6 +222,31 @@ def test_a_column_that_says_nothing_takes_no_room_on_a_terminal(url: str) -> Non
     assert "tool" not in on_a_terminal(*asked, "-c", "support/4712", columns=120).splitlines()[1]
 
 
+def test_how_long_a_call_took_is_not_told_where_nobody_knows(command: Command, url: str) -> None:
+    with hansard.connect(url) as store:
+        imported = (tool_call("c2", "weather"), tool_result("c2", "Rain, 12 degrees"))
+        store.conversation("support/4712").append(*imported)
+    took = {row[3]: row[5] for row in command("calls").columns}
+    assert (took["weather"], float(took["track"]) > 0) == ("", True)
+    (entry,) = command("calls", "--name", "weather", "--json").document["entries"]
+    assert (entry["status"], entry["duration"]) == ("done", None)
+    shown = on_a_terminal("calls", "--url", url, columns=120).splitlines()
+    assert re.search(r"weather +done +\u2013 +\{\}", shown[3])
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_long_texts_leave_room_for_the_next_call(tmp_path: Path, columns: int) -> None:
+    url = f"sqlite:///{tmp_path / 'long.db'}"
+    with hansard.connect(url) as store:
+        talk = store.conversation("support/customer-4711/parcel-0123456789")
+        talk.append(tool_call("c1", "mcp__filesystem__read_text_file"))
+        talk.append(tool_result("c1", "It left depot North " + "and came to depot South " * 40))
+    shown = on_a_terminal("calls", "--url", url, columns=columns)
+    lines = [line.strip() for line in shown.splitlines()]
+    assert len(lines[lines.index("\u2500" * (columns - 2)) + 1 :]) <= 8
+    assert {"depot", "North"} <= set(shown.split())
+
+
 def test_what_is_parked_is_shown_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,7 +63,13 @@ def test_a_call_is_open_until_its_result_comes(book: Book) -> None:
     moments = {event.version: event.recorded_at for event in everything(book.log)}
     call = book.calls()[0]
     assert (call.status, call.result, call.result_version) == ("done", "thick", 4)
-    assert call.duration == max(0, moments[4] - moments[2])
+    assert call.duration == (moments[4] - moments[2] or None)
+
+
+def test_how_long_a_call_took_is_unknown_where_its_result_came_with_it(book: Book) -> None:
+    book.happen(called("c1"), gave("c1", "thick"))
+    call = book.calls()[0]
+    assert (call.status, call.result_version, call.duration) == ("done", 2, None)
 
 
 def test_how_a_call_ended_is_told(book: Book) -> None:
