@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import Final
 from uuid import UUID
@@ -100,8 +101,8 @@ class PostgresAdvance:
             [(version, attempts, kind, error, since)] = parked
             behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
             found = _events(_asked(connection, "events_behind", *behind))
-            rows = PostgresRows(connection, *place)
-            failures = step(feed, passages(found, feed.view), rows)
+            said = passages(found, feed.view, partial(_owner, connection))
+            failures = step(feed, said, PostgresRows(connection, *place))
             for failure in failures:
                 if failure.event.version == version:
                     wait = retry_after(attempts + 1)
@@ -111,7 +112,7 @@ class PostgresAdvance:
             if len(found) == _BEHIND and not failures:
                 # The rest is for the next time, which is now.
                 rest = found[-1]._replace(version=found[-1].version + 1)
-                failure = Failure(found[-1].client_header().tenant, rest, kind, error)
+                failure = Failure(said[-1].tenant, rest, kind, error)
                 self._park(connection, feed, failure, attempts, 0, since)
         return Folded(len(found), parked=tuple((feed, failure) for failure in failures))
 
@@ -131,7 +132,8 @@ class PostgresAdvance:
         waiting = _send(connection, "parked_in_parts", *feeds, *places)
         _must_have_moved(moved, batch)
         found, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
-        said, place = by_conversation(found), batch.stretches[0].place
+        said = by_conversation(found, partial(_owner, connection))
+        place = batch.stretches[0].place
         steps = _swift_steps if is_swift else _careful_steps
         failed = [*steps(connection, place, parked, _takes(batch, said))]
         for feed, failure in failed:
@@ -233,6 +235,11 @@ def _must_have_moved(moved: Cursor[TupleRow], batch: Batch) -> None:
 
 def _events(rows: Iterable[TupleRow]) -> list[RecordedEvent]:
     return sorted(map(RecordedEvent._make, rows), key=itemgetter(0, 1))
+
+
+def _owner(connection: Connection[TupleRow], conversation: UUID) -> UUID | None:
+    rows = _asked(connection, "owner", conversation)
+    return rows[0][0] if rows else None
 
 
 def _by_feed(rows: Iterable[TupleRow]) -> dict[tuple[str, int], set[UUID]]:

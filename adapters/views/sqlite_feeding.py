@@ -76,7 +76,8 @@ class Feeding:
         began = self.clock()
         with self.file.transaction() as session:
             self._must_be_as_read(session)
-            failures = step(feed, passages(events, feed.view), SqliteRows(session))
+            said = passages(events, feed.view, self.log.owner)
+            failures = step(feed, said, SqliteRows(session))
             if failures and feed.view.strict:
                 raise StandsStill(min(failures, key=lambda failed: failed.event.position))
             last = events[-1].position
@@ -157,5 +158,5 @@ class Feeding:
 def _passage(
     view: View, tenant: UUID, conversation: UUID, events: Sequence[RecordedEvent]
 ) -> Passage:
-    found = passages(events, view)
+    found = passages(events, view, lambda _: tenant)
     return found[0] if found else Passage(tenant, conversation, ())

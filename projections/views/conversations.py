@@ -163,9 +163,9 @@ def _actor(event: RecordedEvent) -> str | None:
     header = event.header
     if not header.startswith(_ACTOR):
         return None
-    end = header.index(b'"', len(_ACTOR))
-    name = header[len(_ACTOR) : end]
-    return event.client_header().actor if b"\\" in name else name.decode()
+    name, closed, _ = header[len(_ACTOR) :].partition(b'"')
+    is_plain = closed and name.isascii() and b"\\" not in name
+    return name.decode() if is_plain else event.client_header().actor
 
 
 def _name(names: _Names, plain: JsonObject) -> None:

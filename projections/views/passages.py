@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from hansard.domain.errors import CorruptRecord
 from hansard.domain.log import RecordedEvent
 from hansard.projections.views.view import Passage, View
 
+Owner = Callable[[UUID], UUID | None]
+"""Tells whose a conversation is, by what a log keeps of that beside its headers."""
 
-def passages(events: Iterable[RecordedEvent], view: View) -> list[Passage]:
+
+def passages(
+    events: Iterable[RecordedEvent], view: View, owner: Owner | None = None
+) -> list[Passage]:
     """Return what a view takes of these events, conversation by conversation, each in order."""
-    return taken(by_conversation(events), view)
+    return taken(by_conversation(events, owner), view)
 
 
-def by_conversation(events: Iterable[RecordedEvent]) -> list[Passage]:
-    """Return these events conversation by conversation, each in order, before any view chooses."""
+def by_conversation(events: Iterable[RecordedEvent], owner: Owner | None = None) -> list[Passage]:
+    """Return these events conversation by conversation, each in order, before any view chooses.
+
+    Where a header that would say whose they are cannot be read, `owner` is asked; CorruptRecord if
+    that does not know either.
+    """
     found: dict[UUID, list[RecordedEvent]] = {}
     for event in events:
         found.setdefault(event.conversation_id, []).append(event)
     return [
-        Passage(of[0].client_header().tenant, conversation_id, tuple(of))
+        Passage(_tenant(of[0], owner), conversation_id, tuple(of))
         for conversation_id, of in found.items()
     ]
 
@@ -46,3 +56,13 @@ def part_of(conversation_id: UUID, parts: int) -> int:
     The last byte of every UUID that is made at random or by digest is evenly spread (RFC 9562).
     """
     return conversation_id.bytes[15] % parts
+
+
+def _tenant(event: RecordedEvent, owner: Owner | None) -> UUID:
+    try:
+        return event.client_header().tenant
+    except CorruptRecord:
+        found = None if owner is None else owner(event.conversation_id)
+        if found is None:
+            raise
+        return found
