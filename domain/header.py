@@ -96,7 +96,7 @@ def parse_header(data: bytes) -> ClientHeader:
             causation_id=_uuid(members.get("causation")),
             metadata=members.get("metadata", NO_METADATA),
         )
-    except (KeyError, ValueError, MalformedJson) as exc:
+    except (AttributeError, KeyError, TypeError, ValueError, MalformedJson) as exc:
         raise CorruptRecord("the bytes are not an event's header") from exc
 
 

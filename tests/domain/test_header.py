@@ -17,6 +17,7 @@ from hansard.domain.header import (
     recorded_header,
     timestamp,
 )
+from hansard.domain.jsontext import read_object, write_canonical
 
 headers = st.builds(
     ClientHeader,
@@ -63,6 +64,14 @@ def test_a_header_is_sorted_ascii_json_without_absent_fields() -> None:
 def test_bytes_that_are_no_header_are_corrupt(data: bytes) -> None:
     with pytest.raises(CorruptRecord, match="not an event's header"):
         parse_header(data)
+
+
+@pytest.mark.parametrize("member", ["event", "tenant", "conversation", "occurred_at", "causation"])
+@pytest.mark.parametrize("value", [1, [], {}])
+def test_a_header_with_a_member_of_another_kind_is_corrupt(member: str, value: object) -> None:
+    members = read_object(header_bytes(PLAIN)) | {member: value}
+    with pytest.raises(CorruptRecord, match="not an event's header"):
+        parse_header(write_canonical(members))
 
 
 def test_a_header_of_a_newer_format_asks_for_an_upgrade() -> None:
