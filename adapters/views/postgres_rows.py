@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
 from uuid import UUID
 
 import psycopg
@@ -12,7 +13,7 @@ from psycopg.rows import TupleRow
 from hansard.adapters.storage.postgres_connections import fetched
 from hansard.adapters.storage.postgres_errors import translated
 from hansard.projections.views.rows_json import rows_json
-from hansard.projections.views.step import Unwritable
+from hansard.projections.views.step import Refused
 from hansard.projections.views.view import Changes, Feed, Row
 
 
@@ -30,24 +31,28 @@ class PostgresRows:
         return {found for (found,) in fetched(self._connection, "blocked", asked)}
 
     def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
-        """Return the rows of these keys that are there, each with its `conversation_id`."""
+        """Return the rows of these keys that are there; Refused where a key is not taken."""
         name, asked = f"{feed.view.name}_known", (feed.generation, rows_json(keys))
-        try:
+        with self._taken_back():
             return [row for (row,) in fetched(self._connection, name, asked)]
-        except psycopg.Error as exc:
-            raise translated(exc) from exc
 
     def write(self, feed: Feed, changes: Changes) -> None:
-        """Write changes, all or none; Unwritable where the database refuses a value."""
+        """Write changes, all or none; Refused where the database refuses a value."""
+        with self._taken_back():
+            if changes.drop:
+                asked = (feed.generation, rows_json(changes.drop))
+                fetched(self._connection, f"{feed.view.name}_drop", asked)
+            if changes.put:
+                put = (feed.generation, rows_json(changes.put), *self._place)
+                fetched(self._connection, f"{feed.view.name}_put", put)
+
+    @contextmanager
+    def _taken_back(self) -> Generator[None]:
+        """Take back what is done within, where a value is refused, and go on before it."""
         try:
             with self._connection.transaction():
-                if changes.drop:
-                    asked = (feed.generation, rows_json(changes.drop))
-                    fetched(self._connection, f"{feed.view.name}_drop", asked)
-                if changes.put:
-                    put = (feed.generation, rows_json(changes.put), *self._place)
-                    fetched(self._connection, f"{feed.view.name}_put", put)
+                yield
         except (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded) as exc:
-            raise Unwritable(type(exc).__name__) from exc
+            raise Refused(type(exc).__name__) from exc
         except psycopg.Error as exc:
             raise translated(exc) from exc

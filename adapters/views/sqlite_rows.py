@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from hansard.adapters.storage.sqlite_connection import Session
 from hansard.projections.views.rows_json import rows_json
-from hansard.projections.views.step import Unwritable
+from hansard.projections.views.step import Refused
 from hansard.projections.views.view import Changes, Feed, Row
 
 
@@ -35,7 +35,7 @@ class SqliteRows:
         return [cast("Row", from_json(text)) for (text,) in rows]
 
     def write(self, feed: Feed, changes: Changes) -> None:
-        """Write changes, all or none; Unwritable where the database refuses a value."""
+        """Write changes, all or none; Refused where the database refuses a value."""
         try:
             with self._session.savepoint():
                 if changes.drop:
@@ -45,4 +45,4 @@ class SqliteRows:
                     put = rows_json(changes.put)
                     self._session.run(f"{feed.view.name}_put", feed.generation, put, 0, 0)
         except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError) as exc:
-            raise Unwritable(type(exc).__name__) from exc
+            raise Refused(type(exc).__name__) from exc

@@ -18,8 +18,11 @@ from hansard.domain.log import RecordedEvent
 from hansard.projections.views.view import Changes, Feed, Passage, Row
 
 
-class Unwritable(Exception):
-    """The database refuses a value of a row; nothing of these changes was written."""
+class Refused(Exception):
+    """The database refuses a value of a row or of a key; nothing was written or told.
+
+    Its message is the name of the driver's error, which tells nothing of the value.
+    """
 
 
 class Rows(Protocol):
@@ -30,11 +33,14 @@ class Rows(Protocol):
         ...
 
     def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
-        """Return the rows of these keys that are there, each with its `conversation_id`."""
+        """Return the rows of these keys that are there, each with its `conversation_id`.
+
+        Refused where the database refuses a value of a key; the transaction goes on.
+        """
         ...
 
     def write(self, feed: Feed, changes: Changes) -> None:
-        """Write changes, all or none; Unwritable where the database refuses a value."""
+        """Write changes, all or none; Refused where the database refuses a value."""
         ...
 
 
@@ -79,10 +85,10 @@ def finish(feed: Feed, asked: Asked, rows: Rows) -> list[Failure]:
     """Do the second half of a step: fold and write."""
     if not asked.found:
         return []
-    folded, doubtful = _folded(feed, asked, rows)
     try:
+        folded, doubtful = _folded(feed, asked, rows)
         rows.write(feed, _together(folded))
-    except Unwritable:
+    except Refused:
         doubtful = asked.found
     failures = (_one_by_one(feed, passage, rows) for passage in doubtful)
     return [failure for failure in failures if failure is not None]
@@ -129,14 +135,17 @@ def _why_not(feed: Feed, alone: Passage, rows: Rows) -> Exception | None:
         keys = feed.view.wanted(alone)
     except Exception as exc:  # noqa: BLE001 - whatever a view raises is told, and parked
         return exc
-    known = rows.known(feed, keys) if keys else ()
+    try:
+        known = rows.known(feed, keys) if keys else ()
+    except Refused as exc:
+        return exc
     try:
         changes = feed.view.fold(alone, known)
     except Exception as exc:  # noqa: BLE001 - whatever a view raises is told, and parked
         return exc
     try:
         rows.write(feed, changes)
-    except Unwritable as exc:
+    except Refused as exc:
         return exc
     return None
 
@@ -152,6 +161,8 @@ def _told(error: Exception) -> str:
     """Return what may be shown of an error: our own words, else only where it was raised."""
     if isinstance(error, HansardError):
         return str(error)
+    if isinstance(error, Refused):
+        return f"the database refuses a value: {error}"
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -13,7 +13,7 @@ from hansard.domain.errors import CorruptRecord, StorageUnavailable
 from hansard.domain.events import AnnotationAdded
 from hansard.projections.views.passages import part_of, passages
 from hansard.projections.views.rows_json import rows_json
-from hansard.projections.views.step import Failure, Unwritable, step
+from hansard.projections.views.step import Failure, Refused, step
 from hansard.projections.views.view import Changes, Feed, Passage, Row
 from tests.factories import appending, prompt, started
 from tests.views.row_stores import everything
@@ -58,7 +58,7 @@ class Noted:
 
     def write(self, feed: Feed, changes: Changes) -> None:
         if any(not self.refused.isdisjoint(row["versions"]) for row in changes.put):
-            raise Unwritable
+            raise Refused
         self.held |= {row["conversation_id"]: row for row in changes.put}
 
     def versions(self, conversation: UUID) -> list[int]:

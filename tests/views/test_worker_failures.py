@@ -11,7 +11,7 @@ from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.adapters.storage.postgres_connections import QUERIES, Connections, conninfo
 from hansard.adapters.views.postgres_keeper import PostgresKeeper
 from hansard.projections.views.parking import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
-from hansard.projections.views.view import Changes, Passage, View
+from hansard.projections.views.view import Changes, Passage, Row, View
 from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Changed, Failing, Stepping, Unfoldable, asked, folded, talk
 
@@ -42,6 +42,10 @@ def _stepping(url: str, view: View) -> Stepping:
     worker = Stepping(url, {view.name: view})
     worker.claim()
     return worker
+
+
+def _key(passage: Passage, version: object) -> Row:
+    return {"conversation_id": str(passage.conversation_id), "version": version}
 
 
 def _parked(url: str) -> list[tuple[UUID, int, int, int | None]]:
@@ -253,13 +257,38 @@ def test_a_refused_value_beside_an_event_that_cannot_be_folded_parks_each_for_it
 
     talk(log, [refused, unfoldable, good])
     # It asks for rows again while the failure is looked for, and then hears of the refusal.
-    worker = _stepping(url, Changed(spoil, asks=True))
+    worker = _stepping(url, Changed(spoil, asks=lambda passage: [_key(passage, 1)]))
     worker.finish()
     assert folded(url) == {good: [1]}
     kinds = dict(asked(url, "SELECT conversation_id, kind FROM hansard.parked"))
     assert kinds[unfoldable] == "Unfoldable"
     assert kinds[refused] != "Unfoldable"
     assert len(kinds) == 2
+    worker.close()
+
+
+@pytest.mark.parametrize("refused", [2**63, "one\0"])
+def test_a_key_that_the_database_refuses_parks_only_its_conversation(
+    url: str, log: Postgres, refused: object
+) -> None:
+    bad, good = uuid4(), uuid4()
+
+    def ask(passage: Passage) -> list[Row]:
+        is_spoilt = any(
+            (event.conversation_id, event.version) == (bad, 2) for event in passage.events
+        )
+        return [_key(passage, refused if is_spoilt else 1)]
+
+    talk(log, [bad, good], 3)
+    worker = _stepping(url, Changed(lambda _, changes: changes, asks=ask))
+    worker.finish()
+    assert folded(url) == {good: [1, 2, 3], bad: [1]}
+    assert _parked(url) == [(bad, 2, 1, retry_after(1))]
+    asked(url, "UPDATE hansard.parked SET retry_at = 0")
+    worker.finish()
+    [(error, attempts)] = asked(url, "SELECT error, attempts FROM hansard.parked")
+    assert error.startswith("the database refuses a value: ")
+    assert attempts == 2
     worker.close()
 
 

@@ -55,19 +55,17 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The view `audit`, but that what it makes of a passage goes through the test."""
+    """The view `audit`, but that what it makes of a passage, and asks for, is the test's."""
 
     change: Callable[[Passage, Changes], Changes]
     strict: bool = False
     revision: int = AUDIT.revision
     name: str = "audit"
     types: frozenset[str] = frozenset()
-    asks: bool = False
+    asks: Callable[[Passage], list[Row]] = AUDIT.wanted
 
     def wanted(self, passage: Passage) -> list[Row]:
-        if self.asks:
-            return [{"conversation_id": str(passage.conversation_id), "version": 1}]
-        return AUDIT.wanted(passage)
+        return self.asks(passage)
 
     def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
         return self.change(passage, AUDIT.fold(passage, known))
