@@ -1,4 +1,4 @@
-"""The fixtures of the views' tests: each test gets an empty store of rows on each database."""
+"""The fixtures of the views' tests: an empty store of rows on each database, an empty log on a server."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.adapters.storage.postgres_connections import Connections, conninfo
+from tests.postgres_server import VERSIONS, server
 from tests.views.row_stores import ROW_STORES, RowStore
 
 
@@ -15,3 +18,26 @@ def rows(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RowStore]:
     store = ROW_STORES[request.param](tmp_path)
     yield store
     store.close()
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """A database with an empty log, on the newest server."""
+    version = VERSIONS[-1]
+    database = server(version).create("log", migrate)
+    yield database
+    server(version).drop(database)
+
+
+@pytest.fixture
+def log(url: str) -> Iterator[Postgres]:
+    log = open_postgres(url)
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def connections(url: str) -> Iterator[Connections]:
+    connections = Connections(conninfo(url), most=2, wait=10.0, prepared=True)
+    yield connections
+    connections.close()

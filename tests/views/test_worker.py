@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.adapters.storage.postgres import Postgres
 from hansard.adapters.views.postgres_advance import Overtaken
 from hansard.domain.errors import StorageReadOnly
 from hansard.projections.views.audit import AUDIT
@@ -19,21 +18,6 @@ from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Stepping, asked, caught_up, folded, talk, until, working
 
 VIEWS = {"audit": AUDIT}
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    version = VERSIONS[-1]
-    database = server(version).create("log", migrate)
-    yield database
-    server(version).drop(database)
-
-
-@pytest.fixture
-def log(url: str) -> Iterator[Postgres]:
-    log = open_postgres(url)
-    yield log
-    log.close()
 
 
 def test_a_worker_folds_what_is_there_and_what_comes(url: str, log: Postgres) -> None:

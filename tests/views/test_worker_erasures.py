@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from uuid import UUID, uuid4
 
 import psycopg
-import pytest
 
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.adapters.storage.postgres import Postgres
 from hansard.projections.views.audit import AUDIT
 from hansard.projections.views.view import Changes, Passage
 from tests.adapters.test_postgres import setting
 from tests.factories import appending, prompt, started, tool_call
-from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Changed, Stepping, asked, until
 
 TOOLS = "SELECT tool FROM hansard.view_audit WHERE conversation_id = %s ORDER BY version"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    version = VERSIONS[-1]
-    database = server(version).create("log", migrate)
-    yield database
-    server(version).drop(database)
-
-
-@pytest.fixture
-def log(url: str) -> Iterator[Postgres]:
-    log = open_postgres(url)
-    yield log
-    log.close()
 
 
 def _calling(log: Postgres) -> UUID:

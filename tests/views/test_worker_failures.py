@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
-from hansard.adapters.storage.postgres_connections import QUERIES, Connections, conninfo
+from hansard.adapters.storage.postgres import Postgres
+from hansard.adapters.storage.postgres_connections import QUERIES, Connections
 from hansard.adapters.views.postgres_keeper import PostgresKeeper
 from hansard.projections.views.parking import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
 from hansard.projections.views.view import Changes, Passage, Row, View
-from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Changed, Failing, Stepping, Unfoldable, asked, folded, talk
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    version = VERSIONS[-1]
-    database = server(version).create("log", migrate)
-    yield database
-    server(version).drop(database)
-
-
-@pytest.fixture
-def log(url: str) -> Iterator[Postgres]:
-    log = open_postgres(url)
-    yield log
-    log.close()
-
-
-@pytest.fixture
-def connections(url: str) -> Iterator[Connections]:
-    connections = Connections(conninfo(url), most=2, wait=10.0, prepared=True)
-    yield connections
-    connections.close()
 
 
 def _stepping(url: str, view: View) -> Stepping:

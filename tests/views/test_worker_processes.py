@@ -21,31 +21,15 @@ from typer.testing import CliRunner
 from hansard.adapters.cli import working
 from hansard.adapters.cli.commands import app
 from hansard.adapters.redis.tail_entries import tail_key
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.adapters.storage.postgres import Postgres
 from hansard.adapters.store import Store
 from hansard.projections.views.audit import AUDIT
 from tests import redis_server
-from tests.postgres_server import VERSIONS, server
 from tests.views.row_stores import everything
 from tests.views.workers import asked, caught_up, folded, from_scratch, talk, until
 
 SEED = 20261121
 KILLS = 4
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    version = VERSIONS[-1]
-    database = server(version).create("log", migrate)
-    yield database
-    server(version).drop(database)
-
-
-@pytest.fixture
-def log(url: str) -> Iterator[Postgres]:
-    log = open_postgres(url)
-    yield log
-    log.close()
 
 
 @pytest.fixture

@@ -3,46 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from hansard.adapters.cli.view_keeping import rebuilt
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
-from hansard.adapters.storage.postgres_connections import Connections, conninfo
+from hansard.adapters.storage.postgres import Postgres
+from hansard.adapters.storage.postgres_connections import Connections
 from hansard.adapters.views.postgres_keeper import PostgresKeeper
 from hansard.domain.errors import InvalidInput, ViewStopped
 from hansard.projections.views.audit import AUDIT
 from hansard.projections.views.parking import CIRCUIT, STRICT_ATTEMPTS
-from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Failing, Stepping, asked, caught_up, folded, talk, until, working
 
 VIEWS = {"audit": AUDIT}
 NEXT = {"audit": replace(AUDIT, revision=2)}
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    version = VERSIONS[-1]
-    database = server(version).create("log", migrate)
-    yield database
-    server(version).drop(database)
-
-
-@pytest.fixture
-def log(url: str) -> Iterator[Postgres]:
-    log = open_postgres(url)
-    yield log
-    log.close()
-
-
-@pytest.fixture
-def connections(url: str) -> Iterator[Connections]:
-    connections = Connections(conninfo(url), most=2, wait=10.0, prepared=True)
-    yield connections
-    connections.close()
 
 
 def test_a_view_that_nobody_began_says_so(url: str, connections: Connections) -> None:

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 from eventsourcing.persistence import ProgrammingError, Tracking
 
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from hansard.adapters.storage.postgres import Postgres
 from hansard.adapters.views.eventsourcing_tracking import PostgresViewTracking
 from hansard.projections.views.audit import AUDIT
 from tests.factories import OTHER_TENANT, TENANT
-from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Stepping, talk
 
 VIEWS = {"audit": AUDIT}
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    version = VERSIONS[-1]
-    database = server(version).create("log", migrate)
-    yield database
-    server(version).drop(database)
-
-
-@pytest.fixture
-def log(url: str) -> Iterator[Postgres]:
-    log = open_postgres(url)
-    yield log
-    log.close()
 
 
 def test_a_view_is_waited_for_by_the_id_of_a_notification(url: str, log: Postgres) -> None:
