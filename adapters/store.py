@@ -12,13 +12,14 @@ from uuid import UUID
 
 from hansard.adapters.beginning import beginning_of
 from hansard.adapters.capture.spool import Spool
+from hansard.adapters.lineage import BEGINNING
 from hansard.adapters.settings import NO_TENANT
 from hansard.adapters.talk import Talk
 from hansard.adapters.tenancy import NO_MATRIX, Tenancy
 from hansard.domain.errors import ConversationNotFound, InvalidInput
 from hansard.domain.head import Head
 from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Backend, Cursor, Subscription
+from hansard.domain.log import Backend, Conversation, Cursor, Subscription
 
 if TYPE_CHECKING:
     from hansard.adapters.capture.binding import Unbound
@@ -128,24 +129,34 @@ class Store:
 
     def conversations(self) -> Iterator[Listed]:
         """Yield the conversations, the one that moved last first."""
-        for found in self.backend.conversations(self.tenant):
-            began = beginning_of(self.backend, found.conversation_id)
-            yield Listed(
-                key=began.key,
-                conversation_id=found.conversation_id,
-                origin=began.origin,
-                head=found.head,
-                started_at=found.started_at,
-                recorded_at=found.recorded_at,
-            )
+        return map(self._listed, self.backend.conversations(self.tenant))
+
+    def forks(self, which: str | UUID) -> list[Listed]:
+        """Return the conversations that go on from one, and those that go on from them.
+
+        `which` is its key, or its id, which finds them after it was forgotten too. This reads how
+        each conversation began that is younger, two events at most, and nothing else.
+        """
+        of, there = self._opened(which), list(self.backend.conversations(self.tenant))
+        began = min((one.started_at for one in there if one.conversation_id == of), default=None)
+        if began is None:
+            return []
+        younger = (
+            one for one in there if one.started_at >= began and one.head.version >= BEGINNING
+        )
+        forked = [listed for listed in map(self._listed, younger) if listed.origin is not None]
+        family = {of}
+        while more := {one.conversation_id for one in forked if one.origin in family} - family:
+            family |= more
+        return [one for one in forked if one.origin in family]
 
     def forget(self, which: str | UUID) -> int:
         """Erase what was said in a conversation, for good; return how many events it had.
 
         `which` is its key, or its id, which it keeps. Bodies, salts, blobs and the key go, and what
         still waits to be recorded; headers and leaves stay, so that the ledger still verifies.
-        Forks of it stay too, with what was said in them and what their requests repeat: their
-        `origin` is its id in `conversations`. Where documents were stored but nothing was said
+        Forks of it stay too, with what was said in them and what their requests repeat: `forks`
+        tells which, now or later by its id. Where documents were stored but nothing was said
         yet, they and the key go; only its key finds it then. ConversationNotFound if there is none.
         """
         found = self._opened(which)
@@ -209,6 +220,17 @@ class Store:
         self.backend.close()
         if self._accelerator is not None:
             self._accelerator.close()
+
+    def _listed(self, found: Conversation) -> Listed:
+        began = beginning_of(self.backend, found.conversation_id)
+        return Listed(
+            key=began.key,
+            conversation_id=found.conversation_id,
+            origin=began.origin,
+            head=found.head,
+            started_at=found.started_at,
+            recorded_at=found.recorded_at,
+        )
 
     def _id(self, which: str | UUID) -> UUID:
         if not isinstance(which, UUID):

@@ -21,8 +21,9 @@ def forget(
     """Erase what was said in a conversation, for good.
 
     Texts, documents and the key go; that something was recorded, and its digest, stay: the log
-    still verifies. Forks of it stay (`hansard conversations` marks them), and their requests repeat
-    it: forget them too. Backups are not reached, nor what a provider keeps.
+    still verifies. Forks of it stay and are named: the requests that were sent there repeat it, so
+    forget them too (`hansard conversations` marks them). Backups are not reached, nor what a
+    provider keeps.
 
     Example: `hansard forget support/4711`
     """

@@ -3,6 +3,7 @@
 import json
 import select
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import hansard
 from hansard.domain.content import Text
 from hansard.domain.events import MessageRecorded
 from tests.adapters.command import PROGRAM, Command, Done, ended, in_process, run, started, url_of
+from tests.sqlite_by_hand import ByHand
 
 KEY = "support/4711"
 COMMANDS = (
@@ -67,6 +69,48 @@ class TestForget:
         with hansard.connect(url) as store:
             (found,) = store.conversations()
             assert [event.body for event in store.backend.read(found.conversation_id)] == [None] * 2
+
+    def test_forks_that_stay_are_named(self, url: str, command: Command) -> None:
+        with hansard.connect(url) as store:
+            talk = store.conversation(KEY)
+            store.conversation("of another one").user("Hello")
+            talk.fork("fork\x1b[1m").fork("fork of the fork")
+        done = command("forget", KEY, "--yes")
+        assert done.out.startswith("2 events erased; ")
+        assert done.err.startswith("hansard: 2 forks of it stayed, ")
+        assert done.err.endswith(": fork of the fork, fork\\x1b[1m\n")
+        document = command("forget", "fork of the fork", "--yes", "--json").document
+        assert (document["erased"], document["forks"]) == (2, [])
+        document = command("forget", "fork\x1b[1m", "--yes", "--json").document
+        assert document["forks"] == []
+
+    def test_a_fork_is_told_by_key_and_id(self, url: str, command: Command) -> None:
+        with hansard.connect(url) as store:
+            fork = store.conversation(KEY).fork("fork").conversation_id
+        document = command("forget", KEY, "--yes", "--json").document
+        assert document["forks"] == [{"key": "fork", "conversation": str(fork)}]
+
+    def test_of_many_forks_some_are_named(self, url: str, command: Command) -> None:
+        with hansard.connect(url) as store:
+            for number in range(12):
+                store.conversation(KEY).fork(f"fork {number:02}")
+        told = command("forget", KEY, "--yes").err
+        assert "12 forks" in told
+        assert told.endswith("fork 02, and 2 more (--json names all)\n")
+
+    def test_damage_elsewhere_keeps_nothing_from_being_erased(
+        self, url: str, command: Command, tmp_path: Path
+    ) -> None:
+        with hansard.connect(url) as store:
+            damaged = store.conversation("damaged")
+            damaged.user("Hello")
+        with closing(ByHand.open(tmp_path / "talks.db")) as file:
+            file.run("DROP TRIGGER event_is_only_erased")
+            whose = damaged.conversation_id.bytes
+            file.run("UPDATE event SET body = x'00' WHERE conversation_id = ?", whose)
+        done = command("forget", KEY, "--yes")
+        assert (done.code, done.out.startswith("2 events erased")) == (0, True)
+        assert done.err.startswith("hansard: whether there are forks of it cannot be told: ")
 
 
 class TestExportAndImport:

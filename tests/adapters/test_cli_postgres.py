@@ -73,6 +73,18 @@ def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
     assert command("show", KEY).code == 1
 
 
+def test_forks_of_what_is_forgotten_are_named(url: str, command: Command) -> None:
+    with hansard.connect(url) as store:
+        store.conversation("older").user("Hello")
+        talk = store.conversation(KEY)
+        talk.user("Hello")
+        talk.fork("fork").fork("fork of the fork")
+        store.conversation("younger").user("Hello")
+    told = command("forget", KEY, "--yes").err
+    assert told.startswith("hansard: 2 forks of it stayed, ")
+    assert told.splitlines()[0].endswith(": fork of the fork, fork")
+
+
 @pytest.mark.parametrize("looking", ["conversations", "verify", "views", "overview"])
 def test_looking_makes_no_log_in_a_database(looking: str, command: Command) -> None:
     empty = server(VERSION).create("empty", lambda _: None)
