@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 from hansard.adapters.cli import output
@@ -10,7 +12,7 @@ from hansard.adapters.cli.naming import named
 from hansard.adapters.cli.pages import Cell, Column, Kind, Names, show_rows, told_of
 from hansard.adapters.cli.quantities import counted
 from hansard.adapters.store import Store
-from hansard.adapters.views.keeping import Keeper, Parked, Progress, Standing
+from hansard.adapters.views.keeping import AtWork, Keeper, Parked, Progress, Standing
 from hansard.domain.header import timestamp
 
 _STANDING: Final = (
@@ -23,21 +25,31 @@ _PARKED: Final = (
     Column("error", Kind.NAME),
 )
 
+_NAMED: Final = 10
+"""How many other tenants are named, at the most."""
+
 
 def status(store: Store, *, as_json: bool) -> None:
-    """Show how each view stands."""
-    standings = store.views.keeper.status()
+    """Show how each view stands, and what of the store's tenant is parked in what is read of it."""
+    keeper = store.views.keeper
+    standings, working = keeper.status(), keeper.at_work()
+    read = {(standing.view, standing.generation) for standing in standings}
+    waiting = [event for event in keeper.parked() if (event.view, event.generation) in read]
+    own = Counter(event.view for event in waiting if event.tenant == store.tenant)
     if as_json:
         for standing in standings:
-            output.json_line(_standing_document(standing))
-    else:
-        show_rows(_STANDING, [_standing(standing) for standing in standings])
+            output.json_line(_standing_document(standing, own[standing.view], working))
+        return
+    show_rows(_STANDING, [_standing(at, own[at.view], working) for at in standings])
+    _tell_elsewhere(store, waiting)
+    if working is not None:
+        output.told(_at_work(working))
 
 
 def parked(store: Store, view: str | None, *, as_json: bool) -> None:
     """Show the events that views could not fold."""
-    names = Names(store)
-    waiting = [event for event in store.views.keeper.parked(view) if event.tenant == store.tenant]
+    names, everywhere = Names(store), store.views.keeper.parked(view)
+    waiting = [event for event in everywhere if event.tenant == store.tenant]
     if as_json:
         for event in waiting:
             output.json_line(told_of(event, names))
@@ -45,6 +57,7 @@ def parked(store: Store, view: str | None, *, as_json: bool) -> None:
         show_rows(_PARKED, [_parked(event, names) for event in waiting])
         if not waiting:
             output.told("nothing is parked")
+        _tell_elsewhere(store, everywhere)
 
 
 def changed(view: str, done: str, *, as_json: bool) -> None:
@@ -94,16 +107,32 @@ def _rebuild_drawn(keeper: Keeper, view: str) -> None:
         keeper.rebuild(view, progress)
 
 
-def _standing(standing: Standing) -> tuple[Cell, ...]:
-    counts = (standing.generation, standing.position, standing.behind, standing.parked)
-    return standing.view, *counts, _state(standing)
+def _tell_elsewhere(store: Store, waiting: Iterable[Parked]) -> None:
+    """Say what is parked of other tenants, where the role may see that, for it counts nowhere else."""
+    of = Counter(event.tenant for event in waiting if event.tenant != store.tenant)
+    if of:
+        named = ", ".join(f"{tenant} ({count:,})" for tenant, count in of.most_common(_NAMED))
+        more = f" and {len(of) - _NAMED:,} more" if len(of) > _NAMED else ""
+        output.told(f"parked of other tenants, each by its HANSARD_TENANT: {named}{more}")
 
 
-def _state(standing: Standing) -> str:
+def _at_work(working: AtWork) -> str:
+    if not working.workers:
+        return "no worker is at work: `hansard worker` folds what the views lack"
+    held = f"{working.held:,} of {counted(working.parts, 'part')}"
+    return f"{counted(working.workers, 'worker')} at work, on {held} of the log"
+
+
+def _standing(standing: Standing, parked: int, working: AtWork | None) -> tuple[Cell, ...]:
+    counts = (standing.generation, standing.position, standing.behind, parked)
+    return standing.view, *counts, _state(standing, working)
+
+
+def _state(standing: Standing, working: AtWork | None) -> str:
     """Return what is to be known of a view in a few words."""
     said: list[str] = []
     if standing.generation is None:
-        said.append("not begun: nobody has read it, or no worker runs")
+        said.append("not begun: nobody has read it" if working is None else "not begun")
     if standing.paused:
         said.append("paused")
     if standing.stopped is not None:
@@ -115,7 +144,7 @@ def _state(standing: Standing) -> str:
     return "; ".join(said)
 
 
-def _standing_document(standing: Standing) -> dict[str, Any]:
+def _standing_document(standing: Standing, parked: int, working: AtWork | None) -> dict[str, Any]:
     return {
         "view": standing.view,
         "generation": standing.generation,
@@ -123,12 +152,14 @@ def _standing_document(standing: Standing) -> dict[str, Any]:
         "position": standing.position,
         "events": standing.events,
         "behind": standing.behind,
-        "parked": standing.parked,
+        "parked": parked,
+        "parked_elsewhere": max(0, standing.parked - parked),
         "paused": standing.paused,
         "stopped": standing.stopped,
         "building": standing.building,
         "built": standing.built,
         "build_stopped": standing.build_stopped,
+        "workers": None if working is None else working.workers,
     }
 
 

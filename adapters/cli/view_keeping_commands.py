@@ -15,8 +15,9 @@ View = Annotated[str, typer.Argument(help="The view's name: `hansard views` list
 def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
     """Show how the views stand: how far each has come, what is parked, what stands still.
 
-    Piped: view, generation that is read, position, events that it is behind, conversations parked,
-    state.
+    And, on standard error, whether workers are at work, and what is parked of other tenants.
+    Piped: view, generation that is read, position, events that it is behind, conversations of this
+    tenant that are parked, state.
 
     Example: `hansard views`
     """

@@ -63,6 +63,15 @@ class Parked:
     retry_at: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """Who works at the views now: so many `workers`, which hold `held` of the log's `parts`."""
+
+    workers: int
+    held: int
+    parts: int
+
+
 Progress = Callable[[int, int], None]
 """What is told of a rebuild: how many events are folded, and how many there are."""
 
@@ -72,6 +81,10 @@ class Keeper(Protocol):
 
     def status(self) -> list[Standing]:
         """Return how each view stands, by name."""
+        ...
+
+    def at_work(self) -> AtWork | None:
+        """Return who works at the views now; None where they need nobody."""
         ...
 
     def parked(self, view: str | None = None) -> list[Parked]:

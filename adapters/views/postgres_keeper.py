@@ -10,13 +10,14 @@ from uuid import UUID
 
 from hansard.adapters.arguments import id_given
 from hansard.adapters.storage.postgres_connections import Connections
-from hansard.adapters.views.keeping import Parked, Progress, Standing
+from hansard.adapters.views.keeping import AtWork, Parked, Progress, Standing
 from hansard.adapters.views.postgres_advance import (
     Overtaken,
     PostgresAdvance,
     StandsStill,
 )
 from hansard.adapters.views.postgres_builds import PostgresBuilds
+from hansard.adapters.views.postgres_parts import LEASE
 from hansard.domain.errors import InvalidInput, ViewStopped
 from hansard.projections.views.builds import Build
 from hansard.projections.views.pace import Room
@@ -48,6 +49,10 @@ class PostgresKeeper:
         }
         nothing = {name: Standing(name, None, None, 0, events, 0) for name in self._views}
         return [standing for _, standing in sorted((nothing | found).items())]
+
+    def at_work(self) -> AtWork:
+        """Return who works at the views now, by the server's clock."""
+        return AtWork(*self._connections.ask("workers_at_work", (LEASE,))[0])
 
     def parked(self, view: str | None = None) -> list[Parked]:
         """Return the parked events of a view, or of all, by view and position."""

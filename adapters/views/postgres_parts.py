@@ -25,7 +25,8 @@ LEASE_SECONDS: Final = 5
 BEAT_SECONDS: Final = 1.5
 """How often a worker renews its leases: two renewals may fail before they run out."""
 
-_LEASE: Final = LEASE_SECONDS * 1_000_000
+LEASE: Final = LEASE_SECONDS * 1_000_000
+"""The same in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,9 @@ class Parts:
         began = self._clock()
         with self._connections.transaction() as connection:
             fetched(connection, "worker_seen", (self._owner,))
-            fetched(connection, "workers_gone", (_LEASE,))
-            held = _epochs(fetched(connection, "parts_renewed", (self._owner, _LEASE)))
-            [(parts, workers)] = fetched(connection, "parts_shared", (_LEASE,))
+            fetched(connection, "workers_gone", (LEASE,))
+            held = _epochs(fetched(connection, "parts_renewed", (self._owner, LEASE)))
+            [(parts, workers)] = fetched(connection, "parts_shared", (LEASE,))
             share = fair_share(parts, workers)
             held |= self._claimed(connection, share - len(held))
         self._take_over(held, share, began)
@@ -105,7 +106,7 @@ class Parts:
     def _claimed(self, connection: Connection[TupleRow], missing: int) -> dict[Part, int]:
         if missing <= 0:
             return {}
-        return _epochs(fetched(connection, "parts_claimed", (self._owner, _LEASE, missing)))
+        return _epochs(fetched(connection, "parts_claimed", (self._owner, LEASE, missing)))
 
     def _take_over(self, held: dict[Part, int], share: int, began: float) -> None:
         given_up = set(surplus(held, share))

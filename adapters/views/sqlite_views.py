@@ -87,6 +87,9 @@ class SqliteViews:
         """Return how each view stands, by name."""
         return self._whole(lambda: [self._standing(name) for name in sorted(VIEWS)])
 
+    def at_work(self) -> None:
+        """Return nothing: who reads a view catches it up."""
+
     def parked(self, view: str | None = None) -> list[Parked]:
         """Return the parked events of a view, or of all."""
         name = None if view is None else view_of(view).name

@@ -18,6 +18,15 @@ LEFT JOIN reached AS r ON r.view = v.name AND r.generation = l.number
 LEFT JOIN hansard.generation AS b ON b.view = v.name AND b.status = 'building'
 LEFT JOIN reached AS q ON q.view = v.name AND q.generation = b.number
 
+-- name: workers_at_work
+-- $1 microseconds of a lease: the workers seen within one, the parts whose lease has not run out, and
+-- all parts; by the server's clock. What is longer than any lease is of before that was set back.
+SELECT (SELECT count(*) FROM hansard.worker
+        WHERE seen_at BETWEEN hansard.clock() - $1::bigint AND hansard.clock() + $1::bigint),
+    (SELECT count(*) FROM hansard.part WHERE owner IS NOT NULL
+        AND leased_until BETWEEN hansard.clock() AND hansard.clock() + 2 * $1::bigint),
+    (SELECT count(*) FROM hansard.part)
+
 -- name: parked_events
 -- $1 view, null means all; those of builds that are read or made.
 SELECT p.view, p.generation, p.tenant, p.conversation_id, p.shard, p.position, p.version, p.type,
