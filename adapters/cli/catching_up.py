@@ -1,16 +1,21 @@
-"""Reading a view until it has caught up, where it does so by being read: a command is asked once."""
+"""Reading a view until it has caught up with what there was at first: a command is asked once."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Final, Generic
 
 from hansard.adapters.store import Store
 from hansard.adapters.views.keeping import Progress
-from hansard.adapters.views.page import Page
+from hansard.adapters.views.page import EntryT, Page
+
+_PAUSES: Final = (0.05, 0.1, 0.15, 0.3, 0.4)
+"""Seconds between readings of a view that workers are at: a second, all together."""
 
 
 def is_folded_by_reading(store: Store) -> bool:
@@ -18,20 +23,55 @@ def is_folded_by_reading(store: Store) -> bool:
     return not store.url.startswith("postgres")
 
 
-def whole(store: Store, ask: Callable[[], Page[Any]]) -> Page[Any]:
-    """Return a page of a view that has all that the log had at first, with a bar on a terminal.
+def is_worked_at(store: Store) -> bool:
+    """Whether a worker is at work, by the server's clock; which views it folds is not known."""
+    working = store.views.keeper.at_work()
+    return working is not None and working.workers > 0
 
-    What stands still is shown as it stands. After Ctrl-C the next reading goes on where this was.
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[EntryT]):
+    """A page of a view, and how many events of those that the log had at first it `lacks`.
+
+    What came since does not count: under traffic there is always something that came just now.
+    """
+
+    page: Page[EntryT]
+    lacks: int
+
+
+def whole(store: Store, ask: Callable[[], Page[EntryT]]) -> Answer[EntryT]:
+    """Return a page of a view that has all that the log had at first, as far as it gets there.
+
+    Views that catch up as they are read are read on, with a bar on a terminal; after Ctrl-C the
+    next reading goes on where this was. Workers are given a second. What stands still is shown as
+    it stands.
     """
     page = ask()
-    if not page.behind or not is_folded_by_reading(store):
-        return page
     last = page.position + page.behind
+    if page.behind and page.stopped is None:
+        if is_folded_by_reading(store):
+            page = _read_on(page, last, ask)
+        elif is_worked_at(store):
+            page = _awaited(page, last, ask)
+    return Answer(page, max(0, last - page.position))
+
+
+def _read_on(page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]) -> Page[EntryT]:
     with _bar() as progress:
         before = -1
         while before < page.position < last and page.stopped is None:
             progress(page.position, last)
             before, page = page.position, ask()
+    return page
+
+
+def _awaited(page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]) -> Page[EntryT]:
+    for pause in _PAUSES:
+        if page.position >= last or page.stopped is not None:
+            break
+        time.sleep(pause)
+        page = ask()
     return page
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from hansard.adapters.cli import output
-from hansard.adapters.cli.catching_up import is_folded_by_reading
+from hansard.adapters.cli.catching_up import Answer, is_folded_by_reading, is_worked_at
 from hansard.adapters.cli.naming import key_of
 from hansard.adapters.cli.quantities import ago, counted
 from hansard.adapters.store import Store
@@ -98,14 +98,14 @@ class Names:
         return self.key(conversation_id) or str(conversation_id)
 
 
-def show(store: Store, listing: Listing[EntryT], page: Page[EntryT], *, as_json: bool) -> None:
+def show(store: Store, listing: Listing[EntryT], answer: Answer[EntryT], *, as_json: bool) -> None:
     """Show a page, and say on standard error what it is not: all, or up to date."""
-    names = Names(store)
+    names, page = Names(store), answer.page
     if as_json:
         output.json_line(_document(page, listing, names))
         return
     show_rows(listing.columns, [listing.cells(entry, names.of(entry)) for entry in page])
-    _say_what_it_is_not(store, page)
+    _say_what_it_is_not(store, answer)
 
 
 def show_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
@@ -172,13 +172,14 @@ def _document(page: Page[EntryT], listing: Listing[EntryT], names: Names) -> dic
     }
 
 
-def _say_what_it_is_not(store: Store, page: Page[Any]) -> None:
+def _say_what_it_is_not(store: Store, answer: Answer[Any]) -> None:
+    page = answer.page
     if not len(page):
         output.told("nothing was found")
     if page.stopped is not None:
         behind = f" {counted(page.behind, 'event')} behind" if page.behind else ""
         output.told(f"the view stands still{behind}: {page.stopped}")
-    elif page.behind:
+    elif answer.lacks:
         output.told(f"{counted(page.behind, 'event')} not folded yet: {_advice(store)}")
     if page.parked:
         output.told(f"{counted(page.parked, 'conversation')} missing in part: see `hansard parked`")
@@ -187,7 +188,11 @@ def _say_what_it_is_not(store: Store, page: Page[Any]) -> None:
 
 
 def _advice(store: Store) -> str:
-    return "ask again" if is_folded_by_reading(store) else "`hansard worker` folds them"
+    if is_folded_by_reading(store):
+        return "ask again"
+    if is_worked_at(store):
+        return "ask again, or look at `hansard views`"
+    return "no worker is at work: `hansard worker` folds them"
 
 
 def _drawn(column: Column, cell: Cell, now: int, most: int) -> str:

@@ -29,8 +29,7 @@ def shown(
     as_json: bool,
 ) -> None:
     """Show the page that is asked for."""
-    page = whole(store, lambda: ask(store.views))
-    show(store, listing, page, as_json=as_json)
+    show(store, listing, whole(store, lambda: ask(store.views)), as_json=as_json)
 
 
 def _overview(entry: Overview, _: str) -> tuple[Cell, ...]:
