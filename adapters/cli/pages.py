@@ -180,7 +180,7 @@ def _say_what_it_is_not(store: Store, answer: Answer[Any]) -> None:
         behind = f" {counted(page.behind, 'event')} behind" if page.behind else ""
         output.told(f"the view stands still{behind}: {page.stopped}")
     elif answer.lacks:
-        output.told(f"{counted(page.behind, 'event')} not folded yet: {_advice(store)}")
+        output.told(f"{counted(page.behind, 'event')} not folded yet{_advice(store)}")
     if page.parked:
         output.told(f"{counted(page.parked, 'conversation')} missing in part: see `hansard parked`")
     if page.after is not None:
@@ -189,10 +189,10 @@ def _say_what_it_is_not(store: Store, answer: Answer[Any]) -> None:
 
 def _advice(store: Store) -> str:
     if is_folded_by_reading(store):
-        return "ask again"
+        return ": ask again"
     if is_worked_at(store):
-        return "ask again, or look at `hansard views`"
-    return "no worker is at work: `hansard worker` folds them"
+        return ": ask again, or look at `hansard views`"
+    return ", and no worker is at work: `hansard worker` folds them"
 
 
 def _drawn(column: Column, cell: Cell, now: int, most: int) -> str:

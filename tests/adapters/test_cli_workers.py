@@ -65,7 +65,7 @@ def at_work(url: str, view: View = AUDIT) -> Stepping:
 
 def test_that_nobody_works_is_told(url: str, log: Postgres, command: Command) -> None:
     log.append([appending(uuid4(), prompt("Hello"))])
-    assert command("audit").err.splitlines()[-1] == f"1 event not folded yet: {NOBODY}them"
+    assert command("audit").err.splitlines()[-1] == f"1 event not folded yet, and {NOBODY}them"
     done = command("views")
     assert [row[-1] for row in done.columns] == ["not begun"] * 6
     assert done.err == f"{NOBODY}what the views lack\n"
