@@ -12,6 +12,7 @@ import hansard
 from hansard.adapters.storage.postgres import migrate, open_postgres
 from hansard.domain.errors import StorageReadOnly
 from hansard.projections.views.registry import VIEWS
+from tests.adapters.test_migration_traffic import make_older
 from tests.adapters.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, started, tool_call
 from tests.postgres_server import VERSIONS, server
@@ -37,6 +38,17 @@ def url() -> Iterator[str]:
     running.execute("DROP ROLE {}", ROLE)
 
 
+@pytest.fixture(params=VERSIONS)
+def older(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database of before there were views."""
+    running = server(request.param)
+    created = running.create("older", make_older)
+    running.execute("CREATE ROLE {} LOGIN", ROLE)
+    yield created
+    running.drop(created)
+    running.execute("DROP ROLE {}", ROLE)
+
+
 def admitted(url: str, tenant: object) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT hansard.admit(%s, %s::uuid)", (ROLE, tenant))
@@ -53,6 +65,17 @@ def test_a_role_that_only_reads_and_appends_reads_every_view(url: str, bound: ob
         assert len(views.window(views.conversations().entries[0].conversation_id)) == 1
         page = views.usage()
         assert (len(page), page.behind, page.stopped) == (0, 0, None)
+
+
+def test_a_role_that_was_admitted_before_there_were_views_reads_them_all(older: str) -> None:
+    reader = admitted(older, TENANT)
+    assert migrate(older) > 0
+    with hansard.connect(reader, tenant=TENANT) as store:
+        store.conversation("support/4711").user("Hello")
+        caught_up(older, VIEWS)
+        assert len(store.views.search("hello")) == len(store.views.conversations()) == 1
+        assert store.forget("support/4711") == 2
+        assert len(store.views.search("hello")) == 0
 
 
 def test_a_role_that_is_bound_to_another_tenant_reads_nothing_of_this_one(url: str) -> None:

@@ -161,17 +161,22 @@ CREATE POLICY own ON hansard.parked
 CREATE POLICY own ON hansard.erasure
     USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
 
+-- The roles that were admitted: who may read events and does not own them.
+CREATE FUNCTION hansard.admitted() RETURNS SETOF name
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT DISTINCT g.grantee::name FROM information_schema.role_table_grants AS g
+    WHERE g.table_schema = 'hansard' AND g.table_name = 'event'
+        AND g.privilege_type = 'SELECT' AND g.grantee <> current_user AND g.grantee <> 'PUBLIC';
+END;
+
 -- Let every role that was admitted before read what a migration adds; each one ends with it.
 CREATE FUNCTION hansard.renew_admissions() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     admitted name;
 BEGIN
-    FOR admitted IN
-        SELECT DISTINCT g.grantee FROM information_schema.role_table_grants AS g
-        WHERE g.table_schema = 'hansard' AND g.table_name = 'event'
-            AND g.privilege_type = 'SELECT' AND g.grantee <> current_user AND g.grantee <> 'PUBLIC'
-    LOOP
+    FOR admitted IN SELECT hansard.admitted() LOOP
         EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA hansard TO %I', admitted);
         EXECUTE format('GRANT EXECUTE ON FUNCTION hansard.forget(uuid) TO %I', admitted);
         EXECUTE format('GRANT EXECUTE ON FUNCTION hansard.erasures() TO %I', admitted);

@@ -81,11 +81,7 @@ DO $$
 DECLARE
     admitted name;
 BEGIN
-    FOR admitted IN
-        SELECT DISTINCT g.grantee FROM information_schema.role_table_grants AS g
-        WHERE g.table_schema = 'hansard' AND g.table_name = 'event'
-            AND g.privilege_type = 'SELECT' AND g.grantee <> current_user AND g.grantee <> 'PUBLIC'
-    LOOP
+    FOR admitted IN SELECT hansard.admitted() LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION '
             'hansard.search_rows(integer, uuid, jsonb, jsonb, bigint) TO %I', admitted);
     END LOOP;
