@@ -1,6 +1,6 @@
 """Reads and appends that stay as quick in a long conversation as in a short one: by their plans."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,8 +12,8 @@ from hansard.adapters.storage.hints import NoHints
 from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
 from hansard.adapters.storage.queries import load_queries
 from hansard.domain.head import Effect
-from hansard.domain.log import NewEvent
-from tests.factories import appending, raw_event
+from hansard.domain.log import Append, NewEvent, Recorded
+from tests.factories import TENANT, appending, raw_event
 from tests.postgres_server import VERSIONS, server
 
 QUERIES = load_queries("postgres")
@@ -96,21 +96,60 @@ def rows_read(connection: psycopg.Connection) -> int:
     return int(row[0])
 
 
-def test_an_append_looks_at_no_more_rows_in_a_long_conversation(url: str, log: Postgres) -> None:
-    conversation = uuid4()
+def looked_at(url: str, log: Postgres, batches: Iterable[Sequence[Append]]) -> int:
+    """How many rows the server looks at to append these."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        before = rows_read(connection)
+        for batch in batches:
+            verdicts = log.append(batch)
+            assert all(isinstance(verdict, Recorded) for verdict in verdicts)
+        with log.connections.transaction() as writing:
+            writing.execute("SELECT pg_stat_force_next_flush()")
+        return rows_read(connection) - before
 
-    def looked_at(appends: int) -> int:
-        with psycopg.connect(url, autocommit=True) as connection:
-            before = rows_read(connection)
-            for event in events(appends):
-                log.append([appending(conversation, event)])
-            with log.connections.transaction() as writing:
-                writing.execute("SELECT pg_stat_force_next_flush()")
-            return rows_read(connection) - before
+
+@pytest.mark.parametrize("size", [1, 10])
+def test_an_append_looks_at_no_more_rows_in_a_long_conversation(
+    url: str, log: Postgres, size: int
+) -> None:
+    talks = [uuid4() for _ in range(size)]
+
+    def batches() -> list[list[Append]]:
+        kinds = events(100)
+        return [[appending(talk, kinds.pop()) for talk in talks] for _ in range(len(kinds) // size)]
 
     # From the first append on: plans are made while the tables are empty, and kept.
-    short = looked_at(100)
-    log.append([appending(conversation, *events(LONG))])
-    long = looked_at(100)
+    short = looked_at(url, log, batches())
+    log.append([appending(talks[0], *events(LONG))])
+    long = looked_at(url, log, batches())
     assert long <= short * 1.5
     assert long <= 100 * 12
+
+
+# Half of them in a conversation that has one already, each of the others in one of its own.
+MANY_BLOBS = """
+INSERT INTO hansard.blob (shard, conversation_id, blob_id, tenant, digest, referenced)
+SELECT b.shard, CASE WHEN n % 2 = 0 THEN b.conversation_id ELSE gen_random_uuid() END,
+    gen_random_uuid(), b.tenant, sha256(int4send(n)), $2
+FROM generate_series($1::integer + 1, $1::integer + 2000) AS n, hansard.blob AS b
+WHERE b.digest = $3
+"""
+
+
+@pytest.mark.parametrize("referenced", [True, False])
+def test_an_append_looks_at_no_other_blobs_than_it_refers_to(
+    url: str, log: Postgres, referenced: bool
+) -> None:
+    conversation = uuid4()
+    blob = log.put_blob(TENANT, conversation, [b"report"])
+    digest = bytes.fromhex(blob.sha256)
+    with psycopg.connect(url, autocommit=True, cursor_factory=RawCursor) as connection:
+        connection.execute(MANY_BLOBS, (0, referenced, digest))
+        connection.execute("VACUUM ANALYZE hansard.blob")
+        connection.execute(MANY_BLOBS, (2000, False, digest))
+    assert looked_at(url, log, [[appending(conversation, raw_event(blobs=(blob,)))]]) <= 12
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT referenced FROM hansard.blob WHERE digest = %s", (digest,)
+        )
+        assert found.fetchall() == [(True,)]

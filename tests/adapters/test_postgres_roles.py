@@ -129,6 +129,13 @@ def test_a_bound_role_writes_for_its_tenant_only(url: str, owner: Postgres) -> N
     before = verified_log(owner)
     with pytest.raises(StorageReadOnly, match="no right"):
         bound.append([appending(uuid4(), raw_event(), tenant=OTHER_TENANT)])
+    with pytest.raises(StorageReadOnly, match="no right"):
+        bound.append(
+            [
+                appending(uuid4(), raw_event()),
+                appending(uuid4(), raw_event(), tenant=OTHER_TENANT),
+            ]
+        )
     with pytest.raises(StorageReadOnly, match="another tenant's"):
         bound.append([appending(taken, raw_event()), appending(theirs, raw_event())])
     with pytest.raises(StorageReadOnly, match="no right"):

@@ -1,12 +1,14 @@
 """append: all of a request or nothing, a verdict for each, nothing twice."""
 
+from functools import reduce
 from uuid import uuid4
 
 import pytest
 from uuid_utils.compat import uuid7
 
 from hansard.domain.errors import StorageUnavailable
-from hansard.domain.log import Backend, Conflict, Duplicate, Mismatch, Recorded
+from hansard.domain.head import MOST_TOKENS, Effect, Head, advance
+from hansard.domain.log import Backend, Conflict, Duplicate, Forgotten, Mismatch, Recorded
 from tests.factories import answer, appending, drafted, prompt, raw_event, started, tool_result
 from tests.ledger import verified_log
 
@@ -193,6 +195,54 @@ def test_a_batch_of_many_tenants_is_answered_in_its_order(backend: Backend) -> N
     versions = [order[: place + 1].count(at) for place, at in enumerate(order)]
     told = [verdict.last for verdict in verdicts if isinstance(verdict, Recorded)]
     assert told == versions
+
+
+def test_each_request_of_a_batch_is_told_what_became_of_it_alone(backend: Backend) -> None:
+    told, forgotten, moved, named = (uuid4() for _ in range(4))
+    said = drafted(answer(), told)
+    backend.append([appending(told, said), appending(forgotten, started())])
+    backend.append([appending(moved, started()), appending(named, tool_result("c1"))])
+    backend.forget(forgotten)
+    verdicts = backend.append(
+        [
+            appending(uuid4(), answer()),
+            appending(told, said, expected_version=0),
+            appending(forgotten, answer()),
+            appending(moved, answer(), expected_version=0),
+            appending(uuid4()),
+            appending(named, tool_result("c1", "another")),
+            appending(uuid4(), answer(), answer()),
+        ]
+    )
+    assert verdicts == [
+        Recorded(1, 1, 5),
+        Duplicate(1, 1),
+        Forgotten(),
+        Conflict(1),
+        Duplicate(0, 0),
+        Mismatch(0),
+        Recorded(1, 2, 7),
+    ]
+    assert len(verified_log(backend)) == 7
+
+
+def test_a_batch_moves_each_head_by_its_own_events(backend: Backend) -> None:
+    effects = {
+        uuid4(): [Effect(prompts=True), Effect(opens_call="a"), Effect(opens_call="b")],
+        uuid4(): [Effect(opens_call="b"), Effect(prompts=True), Effect(closes_call="b")],
+        uuid4(): [Effect(input_tokens=MOST_TOKENS), Effect(input_tokens=1, output_tokens=2)],
+        uuid4(): [Effect(points="request", gives_up=True), Effect(closes=True)],
+        uuid4(): [Effect()],
+    }
+    for _ in range(2):
+        backend.append(
+            [
+                appending(talk, *[raw_event(effect=effect) for effect in own])
+                for talk, own in effects.items()
+            ]
+        )
+    for talk, own in effects.items():
+        assert backend.head(talk) == reduce(advance, own * 2, Head())
 
 
 def test_a_request_of_which_only_a_part_is_known_is_a_mismatch(backend: Backend) -> None:

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from itertools import islice
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from hansard.domain.errors import StorageReadOnly
 from hansard.domain.log import Backend, Recorded
+from tests.contract.opened import TENANTS
 from tests.factories import (
     OTHER_TENANT,
     TENANT,
@@ -36,13 +37,17 @@ def test_another_tenants_append_is_refused_with_all_beside_it(backend: Backend) 
     assert backend.head(new).version == 0
 
 
-def test_a_batch_that_begins_a_conversation_keeps_others_out_of_it(backend: Backend) -> None:
+@pytest.mark.parametrize("other", TENANTS[1:])
+def test_a_batch_that_begins_a_conversation_keeps_others_out_of_it(
+    backend: Backend, other: UUID
+) -> None:
     conversation = uuid4()
     with pytest.raises(StorageReadOnly, match="another tenant's"):
         backend.append(
             [
-                appending(conversation, started()),
-                appending(conversation, answer(), tenant=OTHER_TENANT),
+                appending(conversation, started(), tenant=TENANTS[0]),
+                appending(uuid4(), started(), tenant=TENANTS[0]),
+                appending(conversation, answer(), tenant=other),
             ]
         )
     assert verified_log(backend) == []

@@ -68,8 +68,8 @@ DECLARE
     shards smallint[];
     repeated boolean;
     asked record;
-    begun hansard.round;
-    met uuid[];                 -- conversations of the round that has begun
+    at_shard smallint;
+    places integer[] := '{}';   -- of the round that has begun
     rounds hansard.round[] := '{}';
 BEGIN
     -- New tenants get their rows in this order.
@@ -79,27 +79,30 @@ BEGIN
         FROM generate_series(1, cardinality(requests)) AS i ORDER BY tenant
     ) AS t;
     -- An id that two events have is to be found as one that was recorded before.
-    SELECT count(*) > count(DISTINCT requests[i].events[k].event_id) INTO repeated
-    FROM generate_series(1, cardinality(requests)) AS i
-    CROSS JOIN LATERAL generate_series(1, cardinality(requests[i].events)) AS k;
+    SELECT count(*) > count(DISTINCT n.event_id) INTO repeated
+    FROM (
+        SELECT (unnest(requests[i].events)).event_id
+        FROM generate_series(1, cardinality(requests)) AS i
+    ) AS n;
+    -- So is what an earlier request did to the same conversation, `met_at` a place in this round.
     FOR asked IN
-        SELECT o.shard, i AS place, requests[i].conversation_id
+        SELECT o.shard, i AS place, lag(i) OVER (
+            PARTITION BY o.shard, requests[i].conversation_id ORDER BY i
+        ) AS met_at
         FROM generate_series(1, cardinality(requests)) AS i
         JOIN unnest(tenants, shards) AS o (tenant, shard) ON o.tenant = requests[i].tenant
         ORDER BY o.shard, place
     LOOP
-        IF asked.shard = begun.shard AND NOT repeated AND asked.conversation_id <> ALL (met) THEN
-            begun.places := begun.places || asked.place;
-            met := met || asked.conversation_id;
-            CONTINUE;
+        IF places <> '{}' AND (
+            repeated OR asked.shard <> at_shard OR asked.met_at >= places[1]
+        ) THEN
+            rounds := rounds || ROW(at_shard, places)::hansard.round;
+            places := '{}';
         END IF;
-        IF begun.shard IS NOT NULL THEN
-            rounds := rounds || begun;
-        END IF;
-        begun := ROW(asked.shard, ARRAY[asked.place]);
-        met := ARRAY[asked.conversation_id];
+        at_shard := asked.shard;
+        places := places || asked.place;
     END LOOP;
-    RETURN rounds || begun;
+    RETURN rounds || ROW(at_shard, places)::hansard.round;
 END $$;
 
 -- Whether events were recorded before: `duplicate` if all were, with the same content, `mismatch` if
@@ -184,10 +187,12 @@ DECLARE
     rounds hansard.round[] := '{}';
     round hansard.round;
     tail record;
-    looked_up record;
+    known boolean[];            -- whether the first event of a request was recorded before
     head hansard.conversation_head;
-    facts hansard.event[];
+    heads_before hansard.conversation_head[];
     heads hansard.conversation_head[];
+    facts hansard.event[];
+    blob_digest bytea;
     since integer;
     opens boolean;
     -- The largest sum that every reader of JSON has exactly: domain/head.py, MOST_TOKENS.
@@ -203,6 +208,7 @@ BEGIN
     IF cardinality(requests) > 1 THEN
         rounds := hansard.rounds(requests);
     ELSIF cardinality(requests) = 1 THEN
+        -- As in shard_of, without a call where the tenant is known.
         SELECT t.shard INTO at_shard FROM hansard.tenant AS t
         WHERE t.tenant = requests[1].tenant AND NOT EXISTS (
             SELECT FROM hansard.caller AS c
@@ -225,8 +231,13 @@ BEGIN
         facts := '{}';
         heads := '{}';
 
-        FOR looked_up IN
-            SELECT p.place, h AS head, (
+        -- Not a loop over rows: its cursor would copy the requests, once a round.
+        SELECT array_agg((
+                SELECT h FROM hansard.conversation_head AS h
+                WHERE h.shard = round.shard
+                    AND h.conversation_id = requests[p.place].conversation_id
+                LIMIT 1
+            )), array_agg((
                 SELECT true FROM hansard.event AS e
                 WHERE e.shard = round.shard AND e.tenant = requests[p.place].tenant
                     AND e.event_id = requests[p.place].events[1].event_id
@@ -237,18 +248,14 @@ BEGIN
                     AND e.conversation_id = requests[p.place].conversation_id
                     AND e.once = requests[p.place].events[1].once
                 LIMIT 1
-            ) IS NOT NULL AS known
-            FROM unnest(round.places) AS p (place)
-            LEFT JOIN LATERAL (
-                SELECT * FROM hansard.conversation_head AS h
-                WHERE h.shard = round.shard
-                    AND h.conversation_id = requests[p.place].conversation_id
-                LIMIT 1
-            ) AS h ON true
-        LOOP
-            place := looked_up.place;
+            ) IS NOT NULL)
+        INTO heads_before, known
+        FROM unnest(round.places) AS p (place);
+
+        FOR n IN 1 .. cardinality(round.places) LOOP
+            place := round.places[n];
             asked := requests[place];
-            head := looked_up.head;
+            head := heads_before[n];
             last_version := NULL;
             last_position := NULL;
             IF head.tenant IS NULL THEN
@@ -266,7 +273,7 @@ BEGIN
                 RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
             END IF;
 
-            IF looked_up.known OR cardinality(asked.events) <> 1 THEN
+            IF known[n] OR cardinality(asked.events) <> 1 THEN
                 SELECT r.* INTO verdict, first_version, last_version
                 FROM hansard.repetition(round.shard, asked) AS r;
                 IF verdict IS NOT NULL THEN
@@ -319,7 +326,7 @@ BEGIN
                     IF added.effect & 256 <> 0 THEN head.adopted := head.version; END IF;
                     IF added.effect & 512 <> 0 THEN head.amended := head.version; END IF;
                 END IF;
-                IF added.input_tokens + added.output_tokens > 0 THEN
+                IF added.input_tokens > 0 OR added.output_tokens > 0 THEN
                     head.input_tokens := least(head.input_tokens + added.input_tokens, most_tokens);
                     head.output_tokens :=
                         least(head.output_tokens + added.output_tokens, most_tokens);
@@ -337,11 +344,13 @@ BEGIN
             head.position := tail.position;
             head.recorded_at := tail.recorded_at;
             heads := heads || head;
-            IF cardinality(asked.blobs) > 0 THEN
+            -- One by one, and not NOT: else PostgreSQL may look at all blobs of the conversation,
+            -- or at all that nothing refers to, for their index promises fewer.
+            FOREACH blob_digest IN ARRAY asked.blobs LOOP
                 UPDATE hansard.blob AS b SET referenced = true
                 WHERE b.shard = round.shard AND b.conversation_id = asked.conversation_id
-                    AND b.digest = ANY (asked.blobs) AND NOT b.referenced;
-            END IF;
+                    AND b.digest = blob_digest AND b.referenced IS NOT TRUE;
+            END LOOP;
             verdict := 'recorded';
             last_version := head.version;
             last_position := tail.position;
@@ -356,6 +365,7 @@ BEGIN
                 || int8send(f.recorded_at) || b.digest),
             f.salt, f.body
         FROM unnest(facts) AS f
+        -- OFFSET keeps it from being computed twice.
         CROSS JOIN LATERAL (SELECT sha256(f.salt || f.body) AS digest OFFSET 0) AS b;
         INSERT INTO hansard.conversation_head SELECT * FROM unnest(heads)
         ON CONFLICT (shard, conversation_id) DO UPDATE SET
