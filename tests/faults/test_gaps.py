@@ -81,11 +81,11 @@ def test_readers_skip_nothing_beside_writers_that_waver_on_postgres(
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("postgres", VERSIONS[-1:], indirect=True)
 def test_readers_skip_nothing_of_ten_million_events_on_postgres(
     postgres: QuietPlace, seed: int
 ) -> None:
-    if postgres.version == VERSIONS[-1]:
-        hunt(postgres, LONG, seed)
+    hunt(postgres, LONG, seed)
 
 
 def hunt(place: Place, load: Load, seed: int) -> None:
