@@ -167,6 +167,16 @@ def test_a_rebuild_is_another_generation(command: Command) -> None:
     assert command("rebuild", "audit", "--abandon").out == "audit: there was nothing to abandon.\n"
 
 
+def test_views_that_catch_up_as_they_are_read_need_no_worker(command: Command) -> None:
+    command("audit")
+    done = command("views")
+    states = {row[0]: row[-1] for row in done.columns}
+    assert (states["audit"], states["usage"]) == ("", "not begun: nobody has read it")
+    assert done.err == ""
+    lines = command("views", "--json").documents
+    assert {(line["workers"], line["parked_elsewhere"]) for line in lines} == {(None, 0)}
+
+
 def test_nothing_parked_is_told(command: Command) -> None:
     done = command("parked")
     assert (done.out, done.err) == ("", "nothing is parked\n")
