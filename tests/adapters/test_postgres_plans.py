@@ -126,6 +126,17 @@ def test_an_append_looks_at_no_more_rows_in_a_long_conversation(
     assert long <= 100 * 12
 
 
+def test_a_large_event_is_written_to_the_log_only(url: str, log: Postgres) -> None:
+    log.append([appending(uuid4(), raw_event(body=bytes(8 << 20)))])
+    with log.connections.transaction() as writing:
+        writing.execute("SELECT pg_stat_force_next_flush()")
+    with psycopg.connect(url) as connection:
+        files = connection.execute(
+            "SELECT temp_files FROM pg_stat_database WHERE datname = current_database()"
+        )
+        assert files.fetchall() == [(0,)]
+
+
 # Half of them in a conversation that has one already, each of the others in one of its own.
 MANY_BLOBS = """
 INSERT INTO hansard.blob (shard, conversation_id, blob_id, tenant, digest, referenced)

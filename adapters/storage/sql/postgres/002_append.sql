@@ -364,7 +364,9 @@ BEGIN
             sha256('\x00'::bytea || f.header || int8send(f.version) || int8send(f.position)
                 || int8send(f.recorded_at) || b.digest),
             f.salt, f.body
-        FROM unnest(facts) AS f
+        -- By their places: unnest() writes what is larger than work_mem to a file first.
+        FROM generate_series(1, cardinality(facts)) AS n
+        CROSS JOIN LATERAL (SELECT (facts[n]).*) AS f
         -- OFFSET keeps it from being computed twice.
         CROSS JOIN LATERAL (SELECT sha256(f.salt || f.body) AS digest OFFSET 0) AS b;
         INSERT INTO hansard.conversation_head SELECT * FROM unnest(heads)
