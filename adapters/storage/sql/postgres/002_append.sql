@@ -84,7 +84,8 @@ BEGIN
         SELECT (unnest(requests[i].events)).event_id
         FROM generate_series(1, cardinality(requests)) AS i
     ) AS n;
-    -- So is what an earlier request did to the same conversation, `met_at` a place in this round.
+    -- A conversation that was met before, at place `met_at`, is to be found as that left it: a round
+    -- that holds the place is over.
     FOR asked IN
         SELECT o.shard, i AS place, lag(i) OVER (
             PARTITION BY o.shard, requests[i].conversation_id ORDER BY i
