@@ -124,6 +124,8 @@ END $$;
 -- were erased. The erasure lock comes before the shard's, so that no writer of the shard waits while
 -- workers finish what they have read.
 ALTER FUNCTION hansard.forget(uuid) RENAME TO forget_in_log;
+-- By itself it would leave the views' rows: only who owns the log can, and does by the function below.
+ALTER FUNCTION hansard.forget_in_log(uuid) SECURITY INVOKER;
 CREATE FUNCTION hansard.forget(of_conversation uuid) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -180,7 +182,6 @@ BEGIN
         EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA hansard TO %I', admitted);
         EXECUTE format('GRANT EXECUTE ON FUNCTION hansard.forget(uuid) TO %I', admitted);
         EXECUTE format('GRANT EXECUTE ON FUNCTION hansard.erasures() TO %I', admitted);
-        EXECUTE format('REVOKE EXECUTE ON FUNCTION hansard.forget_in_log(uuid) FROM %I', admitted);
     END LOOP;
 END $$;
 
