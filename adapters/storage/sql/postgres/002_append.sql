@@ -56,11 +56,11 @@ CREATE TYPE hansard.request AS (
 
 -- Requests of a batch that are recorded together, by their places in it: of one shard, one behind the
 -- other, each about a conversation of its own.
-CREATE TYPE hansard.round AS (shard smallint, places integer[]);
+CREATE TYPE hansard.cohort AS (shard smallint, places integer[]);
 
--- Share a batch out to rounds. They come in the order of their shards, and in each as the requests do:
+-- Share a batch out to cohorts. They come in the order of their shards, and in each as the requests do:
 -- two callers that take locks by them never wait for each other.
-CREATE FUNCTION hansard.rounds(requests hansard.request[]) RETURNS hansard.round[]
+CREATE FUNCTION hansard.cohorts(requests hansard.request[]) RETURNS hansard.cohort[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -69,8 +69,8 @@ DECLARE
     repeated boolean;
     asked record;
     at_shard smallint;
-    places integer[] := '{}';   -- of the round that has begun
-    rounds hansard.round[] := '{}';
+    places integer[] := '{}';   -- of the cohort that has begun
+    cohorts hansard.cohort[] := '{}';
 BEGIN
     -- New tenants get their rows in this order.
     SELECT array_agg(t.tenant), array_agg(hansard.shard_of(t.tenant)) INTO tenants, shards
@@ -84,7 +84,7 @@ BEGIN
         SELECT (unnest(requests[i].events)).event_id
         FROM generate_series(1, cardinality(requests)) AS i
     ) AS n;
-    -- A conversation that was met before, at place `met_at`, is to be found as that left it: a round
+    -- A conversation that was met before, at place `met_at`, is to be found as that left it: a cohort
     -- that holds the place is over.
     FOR asked IN
         SELECT o.shard, i AS place, lag(i) OVER (
@@ -97,13 +97,13 @@ BEGIN
         IF places <> '{}' AND (
             repeated OR asked.shard <> at_shard OR asked.met_at >= places[1]
         ) THEN
-            rounds := rounds || ROW(at_shard, places)::hansard.round;
+            cohorts := cohorts || ROW(at_shard, places)::hansard.cohort;
             places := '{}';
         END IF;
         at_shard := asked.shard;
         places := places || asked.place;
     END LOOP;
-    RETURN rounds || ROW(at_shard, places)::hansard.round;
+    RETURN cohorts || ROW(at_shard, places)::hansard.cohort;
 END $$;
 
 -- Whether events were recorded before: `duplicate` if all were, with the same content, `mismatch` if
@@ -173,7 +173,7 @@ END $$;
 --   conflict   first: the version at which the conversation is
 --   mismatch   first: the ordinal (from 0) of the event that stands for other content
 -- A shard's writers wait for each other, and every statement costs them time. So what needs no order
--- comes before the lock, and a round is looked up, inserted and moved on as a whole. Each lookup is of
+-- comes before the lock, and a cohort is looked up, inserted and moved on as a whole. Each lookup is of
 -- one row, by LIMIT: a join would be planned by how large the tables were once.
 CREATE FUNCTION hansard.append(requests hansard.request[]) RETURNS TABLE (
     place integer, verdict text, first_version bigint, last_version bigint, last_position bigint
@@ -185,8 +185,8 @@ DECLARE
     asked hansard.request;
     added hansard.new_event;
     at_shard smallint;
-    rounds hansard.round[] := '{}';
-    round hansard.round;
+    cohorts hansard.cohort[] := '{}';
+    cohort hansard.cohort;
     tail record;
     known boolean[];            -- whether the first event of a request was recorded before
     head hansard.conversation_head;
@@ -207,7 +207,7 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     IF cardinality(requests) > 1 THEN
-        rounds := hansard.rounds(requests);
+        cohorts := hansard.cohorts(requests);
     ELSIF cardinality(requests) = 1 THEN
         -- As in shard_of, without a call where the tenant is known.
         SELECT t.shard INTO at_shard FROM hansard.tenant AS t
@@ -218,43 +218,43 @@ BEGIN
         IF NOT FOUND THEN
             at_shard := hansard.shard_of(requests[1].tenant);
         END IF;
-        rounds := ARRAY[ROW(at_shard, '{1}')::hansard.round];
+        cohorts := ARRAY[ROW(at_shard, '{1}')::hansard.cohort];
     END IF;
 
-    FOREACH round IN ARRAY rounds LOOP
-        PERFORM pg_advisory_xact_lock(1212239443, round.shard);
+    FOREACH cohort IN ARRAY cohorts LOOP
+        PERFORM pg_advisory_xact_lock(1212239443, cohort.shard);
         SELECT t.position, greatest(t.recorded_at, hansard.clock()) AS recorded_at INTO tail
         FROM (SELECT) AS one LEFT JOIN (
             SELECT e.position, e.recorded_at FROM hansard.event AS e
-            WHERE e.shard = round.shard ORDER BY e.position DESC LIMIT 1
+            WHERE e.shard = cohort.shard ORDER BY e.position DESC LIMIT 1
         ) AS t ON true;
         tail.position := coalesce(tail.position, 0);
         facts := '{}';
         heads := '{}';
 
-        -- Not a loop over rows: its cursor would copy the requests, once a round.
+        -- Not a loop over rows: its cursor would copy the requests, once a cohort.
         SELECT array_agg((
                 SELECT h FROM hansard.conversation_head AS h
-                WHERE h.shard = round.shard
+                WHERE h.shard = cohort.shard
                     AND h.conversation_id = requests[p.place].conversation_id
                 LIMIT 1
             )), array_agg((
                 SELECT true FROM hansard.event AS e
-                WHERE e.shard = round.shard AND e.tenant = requests[p.place].tenant
+                WHERE e.shard = cohort.shard AND e.tenant = requests[p.place].tenant
                     AND e.event_id = requests[p.place].events[1].event_id
                 LIMIT 1
             ) IS NOT NULL OR (
                 SELECT true FROM hansard.event AS e
-                WHERE e.shard = round.shard
+                WHERE e.shard = cohort.shard
                     AND e.conversation_id = requests[p.place].conversation_id
                     AND e.once = requests[p.place].events[1].once
                 LIMIT 1
             ) IS NOT NULL)
         INTO heads_before, known
-        FROM unnest(round.places) AS p (place);
+        FROM unnest(cohort.places) AS p (place);
 
-        FOR n IN 1 .. cardinality(round.places) LOOP
-            place := round.places[n];
+        FOR n IN 1 .. cardinality(cohort.places) LOOP
+            place := cohort.places[n];
             asked := requests[place];
             head := heads_before[n];
             last_version := NULL;
@@ -264,7 +264,7 @@ BEGIN
                 WHERE h.conversation_id = asked.conversation_id AND h.tenant <> asked.tenant;
                 IF NOT FOUND THEN
                     head := ROW(
-                        asked.conversation_id, asked.tenant, round.shard, false,
+                        asked.conversation_id, asked.tenant, cohort.shard, false,
                         CASE WHEN asked.expected = -1 THEN -1 ELSE 0 END, 0, 0, 0, 0, 0, 0, 0, 0,
                         0, tail.recorded_at, 0, '{}', '{}', false
                     );
@@ -276,7 +276,7 @@ BEGIN
 
             IF known[n] OR cardinality(asked.events) <> 1 THEN
                 SELECT r.* INTO verdict, first_version, last_version
-                FROM hansard.repetition(round.shard, asked) AS r;
+                FROM hansard.repetition(cohort.shard, asked) AS r;
                 IF verdict IS NOT NULL THEN
                     RETURN NEXT;
                     CONTINUE;
@@ -335,7 +335,7 @@ BEGIN
                 facts := facts || ROW(
                     tail.position, head.version, head.exchange, tail.recorded_at,
                     asked.conversation_id, added.event_id, asked.tenant, added.schema_version,
-                    round.shard, opens,
+                    cohort.shard, opens,
                     CASE added.effect & 992 WHEN 32 THEN 'instructions' WHEN 64 THEN 'tools'
                         WHEN 128 THEN 'request' WHEN 256 THEN 'adopted' WHEN 512 THEN 'amended' END,
                     added.type, added.once, added.header, NULL, NULL,
@@ -349,7 +349,7 @@ BEGIN
             -- or at all that nothing refers to, for their index promises fewer.
             FOREACH blob_digest IN ARRAY asked.blobs LOOP
                 UPDATE hansard.blob AS b SET referenced = true
-                WHERE b.shard = round.shard AND b.conversation_id = asked.conversation_id
+                WHERE b.shard = cohort.shard AND b.conversation_id = asked.conversation_id
                     AND b.digest = blob_digest AND b.referenced IS NOT TRUE;
             END LOOP;
             verdict := 'recorded';
