@@ -1,4 +1,4 @@
-"""Waiting for what a PostgreSQL server comes to, such as the end of the sessions of killed clients."""
+"""Waiting for what a PostgreSQL server comes to, such as the end of the sessions of killed writers."""
 
 import multiprocessing
 import time
@@ -10,19 +10,21 @@ import psycopg
 from hansard.domain.log import Backend
 from tests.postgres_places import PostgresPlace
 
-OTHERS_ENDED: LiteralString = """
+# Not of readers, for some of them may be at work in every moment.
+WRITERS_ENDED: LiteralString = """
 SELECT count(*) = 0 FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
+    AND (backend_xid IS NOT NULL OR query LIKE '%hansard.append(%')
 """
 
 
 @dataclass(frozen=True)
 class QuietPlace(PostgresPlace):
-    """A place that is looked at when the sessions of killed clients have ended."""
+    """A place that is looked at when the sessions of killed writers have ended."""
 
     def open(self) -> Backend:
         if multiprocessing.parent_process() is None:
-            wait_until(self.url, OTHERS_ENDED)
+            wait_until(self.url, WRITERS_ENDED)
         return super().open()
 
 
