@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hansard.domain.head import MOST_TOKENS, Effect, Pointer
 
 CONVERSATIONS = 4
-IDS = 6
+IDS = 30
+"""So few that ids come again, so many that most batches have none twice."""
 POINTERS: list[Pointer] = ["instructions", "tools", "request", "adopted", "amended"]
 BLOBS = [b"", b"report", b"letter"]
 
