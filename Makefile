@@ -18,10 +18,10 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.ready ## Take one conversation across six APIs of a local model server, then look at it
-	$(BIN)/hansard demo
+	$(BIN)/onrecord demo
 
 live: .venv/.ready ## Talk to the real services whose keys are set, and check what they answer
-	$(BIN)/hansard demo --live
+	$(BIN)/onrecord demo --live
 
 test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own (PYTEST_ARGS="-k window")
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
@@ -65,11 +65,11 @@ clean: ## Remove the environments, the builds and the caches
 # $(call VENV,folder): an empty environment, unless there is one.
 define VENV
 @"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	echo "Hansard needs Python 3.11 or newer. Install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	echo "Onrecord needs Python 3.11 or newer. Install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 @test -x $(1)/bin/pip || { echo "Making $(1) with $(PYTHON)"; $(PYTHON) -m venv $(1); }
 endef
 
-# $(call INSTALL,folder,lock file): what the lock file pins, and Hansard itself, editable.
+# $(call INSTALL,folder,lock file): what the lock file pins, and Onrecord itself, editable.
 define INSTALL
 $(call VENV,$(1))
 @echo "Installing $(2) into $(1)"

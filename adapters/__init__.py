@@ -2,7 +2,7 @@
 
 import os
 
-from hansard.domain.content import build_models
+from onrecord.domain.content import build_models
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=build_models)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import blob_among, told_whole
-from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import Native
-from hansard.domain.log import Backend
-from hansard.projections.server_tools import Activity, activity
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.reading import blob_among, told_whole
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import Native
+from onrecord.domain.log import Backend
+from onrecord.projections.server_tools import Activity, activity
 
 
 def activities(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[Activity, ...]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.lineage import Stretch, lineage
-from hansard.domain.events import ContentRedacted, HistoryCompacted
-from hansard.domain.log import Log, RecordedEvent, Told
-from hansard.projections.responses import Place
+from onrecord.adapters.lineage import Stretch, lineage
+from onrecord.domain.events import ContentRedacted, HistoryCompacted
+from onrecord.domain.log import Log, RecordedEvent, Told
+from onrecord.projections.responses import Place
 
 
 @dataclass(frozen=True, slots=True)

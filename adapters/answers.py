@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.lineage import lineage
-from hansard.adapters.writing import Done, append_to
-from hansard.domain.encoding import decode, encode
-from hansard.domain.errors import IdempotencyMismatch, VersionConflict
-from hansard.domain.head import effect_of
-from hansard.domain.log import Append, Log, NewEvent, RecordedEvent
-from hansard.domain.registry import Unrecognised
+from onrecord.adapters.lineage import lineage
+from onrecord.adapters.writing import Done, append_to
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.head import effect_of
+from onrecord.domain.log import Append, Log, NewEvent, RecordedEvent
+from onrecord.domain.registry import Unrecognised
 
 _TRIES: Final = 16
 

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from hansard.adapters.arguments import id_given, text_given
-from hansard.adapters.capability_files import matrix_given
-from hansard.adapters.capture.spool import Spool, spool_folder
-from hansard.adapters.settings import settings
-from hansard.adapters.storage.sqlite_url import path_of
-from hansard.adapters.store import Store
-from hansard.domain.errors import InvalidInput, StorageUnavailable
-from hansard.domain.log import Backend
+from onrecord.adapters.arguments import id_given, text_given
+from onrecord.adapters.capability_files import matrix_given
+from onrecord.adapters.capture.spool import Spool, spool_folder
+from onrecord.adapters.settings import settings
+from onrecord.adapters.storage.sqlite_url import path_of
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import InvalidInput, StorageUnavailable
+from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from hansard.adapters.redis.accelerator import Accelerator
-    from hansard.adapters.redis.connection import Connection
-    from hansard.adapters.redis.tails import Followed
-    from hansard.adapters.storage.postgres import Postgres
-    from hansard.adapters.storage.sqlite import Sqlite
-    from hansard.adapters.views.reading import Views
+    from onrecord.adapters.redis.accelerator import Accelerator
+    from onrecord.adapters.redis.connection import Connection
+    from onrecord.adapters.redis.tails import Followed
+    from onrecord.adapters.storage.postgres import Postgres
+    from onrecord.adapters.storage.sqlite import Sqlite
+    from onrecord.adapters.views.reading import Views
 
 _PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
 """PostgreSQL takes passwords among the parameters too (libpq, "Connection URIs")."""
@@ -43,20 +43,20 @@ def connect(
 
     `sqlite:///talks.db` is a file in this folder (`sqlite:////var/talks.db` an absolute path),
     `postgresql://…` a server, `memory://` a store that ends with the process. Without an URL it
-    is `$HANSARD_URL`, else `sqlite:///hansard.db`.
+    is `$ONRECORD_URL`, else `sqlite:///onrecord.db`.
 
     Where a store serves several parties, `tenant` is the id of the one that this is for: it meets
-    no other's conversations. Without it, it is `$HANSARD_TENANT`, else nobody's in particular.
+    no other's conversations. Without it, it is `$ONRECORD_TENANT`, else nobody's in particular.
 
-    `capabilities` is a TOML file that says what models take, over what Hansard knows of them
-    (docs/capabilities.md); without it, `$HANSARD_CAPABILITIES`. InvalidInput says what is wrong in it.
+    `capabilities` is a TOML file that says what models take, over what Onrecord knows of them
+    (docs/capabilities.md); without it, `$ONRECORD_CAPABILITIES`. InvalidInput says what is wrong in it.
 
     `redis` is the URL of a Redis that makes things quick (docs/redis.md); without it, it is
-    `$HANSARD_REDIS`, else there is none.
+    `$ONRECORD_REDIS`, else there is none.
 
     Where the URL is that of a pooler such as PgBouncer, `listen` is the database's own, at which
     subscriptions hear of other processes' appends (docs/postgresql.md); without it, it is
-    `$HANSARD_LISTEN_URL`. Statements are then not prepared.
+    `$ONRECORD_LISTEN_URL`. Statements are then not prepared.
     """
     found = settings()
     matrix = matrix_given(capabilities)
@@ -87,7 +87,7 @@ def is_there(url: str | None = None) -> bool:
             return path_of(place).exists()
         case "postgresql" | "postgres":
             with _driver_needed("PostgreSQL", "postgres"):
-                from hansard.adapters.storage import postgres
+                from onrecord.adapters.storage import postgres
 
             return postgres.is_there(place)
         case _:
@@ -97,7 +97,7 @@ def is_there(url: str | None = None) -> bool:
 def migrate(url: str | None = None) -> int:
     """Bring a store's schema to this release's and return how many steps that took; it only adds.
 
-    SchemaNewer where a newer Hansard wrote it.
+    SchemaNewer where a newer Onrecord wrote it.
     """
     place = url or settings().url
     steps = _migrate(place)
@@ -109,12 +109,12 @@ def _migrate(url: str) -> int:
     match urlsplit(url).scheme:
         case "sqlite":
             path = path_of(url)
-            from hansard.adapters.storage.sqlite_file import migrate_sqlite
+            from onrecord.adapters.storage.sqlite_file import migrate_sqlite
 
             return migrate_sqlite(path) if path.exists() else 0
         case "postgresql" | "postgres":
             with _driver_needed("PostgreSQL", "postgres"):
-                from hansard.adapters.storage import postgres
+                from onrecord.adapters.storage import postgres
 
             return postgres.migrate(url)
         case _:
@@ -125,7 +125,7 @@ def _beside(url: str | None) -> Connection | None:
     if not url:
         return None
     with _driver_needed("Redis", "redis"):
-        from hansard.adapters.redis.connection import Connection
+        from onrecord.adapters.redis.connection import Connection
 
     return Connection(url)
 
@@ -133,7 +133,7 @@ def _beside(url: str | None) -> Connection | None:
 def _accelerator(beside: Connection | None, backend: Followed) -> Accelerator | None:
     if beside is None:
         return None
-    from hansard.adapters.redis.accelerator import Accelerator
+    from onrecord.adapters.redis.accelerator import Accelerator
 
     return Accelerator(beside, backend)
 
@@ -143,22 +143,22 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
     match scheme:
         case "sqlite":
             path = path_of(url)
-            from hansard.adapters.storage.sqlite import open_sqlite
+            from onrecord.adapters.storage.sqlite import open_sqlite
 
             return open_sqlite(path)
         case "postgresql" | "postgres":
             with _driver_needed("PostgreSQL", "postgres"):
-                from hansard.adapters.storage.postgres import Limits, open_postgres
+                from onrecord.adapters.storage.postgres import Limits, open_postgres
 
             limits = Limits(prepared=listen is None, listen=listen)
             if beside is None:
                 return open_postgres(url, limits)
-            from hansard.adapters.redis.hints import RedisHints
+            from onrecord.adapters.redis.hints import RedisHints
 
             log = open_postgres(url, limits, lambda: RedisHints(beside, lambda: log.incarnation()))
             return log
         case "memory":
-            from hansard.adapters.storage.memory import Memory
+            from onrecord.adapters.storage.memory import Memory
 
             return Memory()
         case _:
@@ -170,17 +170,17 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
 
 def _views(url: str, backend: Backend, tenant: UUID) -> Views:
     """Return the views of what `_backend` gave for an URL."""
-    from hansard.adapters.views.reading import Views
+    from onrecord.adapters.views.reading import Views
 
     scheme = urlsplit(url).scheme
     if scheme in ("postgresql", "postgres"):
-        from hansard.adapters.views.postgres_keeper import PostgresKeeper
-        from hansard.adapters.views.postgres_pages import PostgresPages
+        from onrecord.adapters.views.postgres_keeper import PostgresKeeper
+        from onrecord.adapters.views.postgres_pages import PostgresPages
 
         log = cast("Postgres", backend)
         # A forked child has other connections.
         return Views(PostgresPages(log), lambda: PostgresKeeper(log.connections), log, tenant)
-    from hansard.adapters.views.sqlite_views import SqliteViews
+    from onrecord.adapters.views.sqlite_views import SqliteViews
 
     path = cast("Sqlite", backend).file.path if scheme == "sqlite" else None
     kept = SqliteViews(backend, path)
@@ -194,7 +194,7 @@ def _driver_needed(what: str, extra: str) -> Generator[None]:
         yield
     except ModuleNotFoundError as exc:
         raise StorageUnavailable(
-            f"{what} needs {exc.name}: pip install 'hansard[{extra}]'"
+            f"{what} needs {exc.name}: pip install 'onrecord[{extra}]'"
         ) from exc
 
 

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from hansard.domain.errors import InvalidContent, NothingToSend
-from hansard.domain.head import Head
+from onrecord.domain.errors import InvalidContent, NothingToSend
+from onrecord.domain.head import Head
 
 
 def key_given(given: object) -> str:

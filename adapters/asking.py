@@ -11,31 +11,31 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import blob_among, events_for
-from hansard.adapters.stream import Stream
-from hansard.domain.errors import InvalidInput
-from hansard.domain.head import Head
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Backend
-from hansard.domain.request_template import Recipe
-from hansard.projections.requests.needs import needed_blobs
-from hansard.projections.requests.rendering import render, renderer_digest
-from hansard.projections.requests.request import Options, Request
-from hansard.projections.sources import Source, sources_in
-from hansard.projections.turns import history
-from hansard.projections.window import exchanges_of
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.reading import blob_among, events_for
+from onrecord.adapters.stream import Stream
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.head import Head
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Backend
+from onrecord.domain.request_template import Recipe
+from onrecord.projections.requests.needs import needed_blobs
+from onrecord.projections.requests.rendering import render, renderer_digest
+from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.sources import Source, sources_in
+from onrecord.projections.turns import history
+from onrecord.projections.window import exchanges_of
 
 _TAKEN: Final = MappingProxyType(
     {
         "api": "the name of an API",
         "model": "the name of a model",
-        "window": "a hansard.Window(...) or a hansard.MessageWindow(...)",
+        "window": "a onrecord.Window(...) or a onrecord.MessageWindow(...)",
         "thinking": '"keep" or "drop"',
         "cache": "True or False",
         "missing": '"cancel", "refuse" or "drop"',
         "tags": '"seed-short-id" or "doc-reference"',
-        "capabilities": "a hansard.Given(...)",
+        "capabilities": "a onrecord.Given(...)",
     }
 )
 """What a request takes under each name."""

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.capture.background import is_still_made
-from hansard.adapters.side_lines import closing_of, line_of
-from hansard.adapters.standing import Begun
-from hansard.domain.events import Event, ResponseCompleted, ResponseInterrupted
-from hansard.domain.log import RecordedEvent
+from onrecord.adapters.capture.background import is_still_made
+from onrecord.adapters.side_lines import closing_of, line_of
+from onrecord.adapters.standing import Begun
+from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
+from onrecord.domain.log import RecordedEvent
 
 _REMEMBERED: Final = 64
 

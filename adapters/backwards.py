@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from hansard.adapters.lineage import Stretch
-from hansard.domain.log import Log, RecordedEvent
+from onrecord.adapters.lineage import Stretch
+from onrecord.domain.log import Log, RecordedEvent
 
 _A_PAGE: Final = 256
 

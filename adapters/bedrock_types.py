@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module, metadata
 from typing import Any, Final, cast
 
-from hansard.adapters.mismatch import Mismatch, ParameterTypes, Step
-from hansard.domain import jsontext
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.violation import bracketed
+from onrecord.adapters.mismatch import Mismatch, ParameterTypes, Step
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.violation import bracketed
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),

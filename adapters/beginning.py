@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.lineage import BEGINNING
-from hansard.domain.events import ConversationForked, ConversationStarted
-from hansard.domain.log import Log
+from onrecord.adapters.lineage import BEGINNING
+from onrecord.domain.events import ConversationForked, ConversationStarted
+from onrecord.domain.log import Log
 
 _BEGINNINGS: Final = ("conversation.started", "conversation.forked")
 

@@ -8,16 +8,16 @@ from typing import Final
 from urllib.parse import unquote
 from uuid import UUID
 
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.sent import Sent
-from hansard.adapters.capture.tail import ReadBody, Tail, begun_with, gone_on, read_tail
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.recording import Digests, Outgoing, Related, Standing
-from hansard.adapters.relating import after_last, answers_itself
-from hansard.domain.errors import InvalidContent
-from hansard.domain.prefix import Prefix
-from hansard.projections.template import Parent
-from hansard.projections.text_spans import common_start
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.capture.tail import ReadBody, Tail, begun_with, gone_on, read_tail
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.recording import Digests, Outgoing, Related, Standing
+from onrecord.adapters.relating import after_last, answers_itself
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.prefix import Prefix
+from onrecord.projections.template import Parent
+from onrecord.projections.text_spans import common_start
 
 _DEEPEST: Final = 32
 _BLOCKS_A_REQUEST: Final = 4

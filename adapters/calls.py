@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import (
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.reading import (
     blob_among,
     events_in,
     in_force,
     last_exchange,
     was_asked,
 )
-from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import Opaque, ToolCall
-from hansard.domain.errors import CorruptRecord, UnknownApi
-from hansard.domain.events import ToolCallRecorded, ToolsDeclared
-from hansard.domain.head import NOTHING, Head, effect_of
-from hansard.domain.log import Backend, Log, RecordedEvent
-from hansard.domain.registry import Erased
-from hansard.projections.called_names import given_names
-from hansard.projections.neutral import neutral_of
-from hansard.projections.requests.tool_names import is_spelled_anew
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import Opaque, ToolCall
+from onrecord.domain.errors import CorruptRecord, UnknownApi
+from onrecord.domain.events import ToolCallRecorded, ToolsDeclared
+from onrecord.domain.head import NOTHING, Head, effect_of
+from onrecord.domain.log import Backend, Log, RecordedEvent
+from onrecord.domain.registry import Erased
+from onrecord.projections.called_names import given_names
+from onrecord.projections.neutral import neutral_of
+from onrecord.projections.requests.tool_names import is_spelled_anew
 
 
 def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) -> list[ToolCall]:
@@ -94,5 +94,5 @@ def _call(backend: Backend, stretches: tuple[Stretch, ...], event: ToolCallRecor
         # Gemini's calls, and Ollama's, may have no id of their own.
         return call if call.id else call.model_copy(update={"id": event.call_id})
     if isinstance(call, Opaque):
-        raise UnknownApi(f"calls of {call.api!r} cannot be read: upgrade to a Hansard that does")
+        raise UnknownApi(f"calls of {call.api!r} cannot be read: upgrade to a Onrecord that does")
     raise CorruptRecord("an event of a tool call holds another block: verify the log")

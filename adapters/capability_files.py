@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.adapters.settings import settings
-from hansard.adapters.toml_files import tables_in
-from hansard.domain.errors import InvalidInput, UnknownApi
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import MODULES, names
+from onrecord.adapters.settings import settings
+from onrecord.adapters.toml_files import tables_in
+from onrecord.domain.errors import InvalidInput, UnknownApi
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import MODULES, names
 
 if TYPE_CHECKING:
-    from hansard.projections.capabilities import Capabilities
+    from onrecord.projections.capabilities import Capabilities
 
 
 def matrix_given(file: str | os.PathLike[str] | None) -> Mapping[str, JsonObject]:
-    """Return what a file says that models take, by API; without one, `$HANSARD_CAPABILITIES`.
+    """Return what a file says that models take, by API; without one, `$ONRECORD_CAPABILITIES`.
 
     Nothing where neither names a file. InvalidInput where it cannot be read, or says what no such
     file may say: the message names the file, the entry and the reason.
@@ -29,7 +29,7 @@ def matrix_given(file: str | os.PathLike[str] | None) -> Mapping[str, JsonObject
 
 def matrix_in(file: Path) -> Mapping[str, JsonObject]:
     """Return what a file says that models take, by API; InvalidInput as `matrix_given` has it."""
-    from hansard.projections.capability_entries import check_tables
+    from onrecord.projections.capability_entries import check_tables
 
     tables = tables_in(file)
     try:
@@ -44,14 +44,14 @@ def capabilities(
 ) -> Capabilities:
     """Return what a model takes, as a request to it would be made; None: what any of the API takes.
 
-    `file` lies over what comes with Hansard; without one, `$HANSARD_CAPABILITIES`. UnknownApi where
+    `file` lies over what comes with Onrecord; without one, `$ONRECORD_CAPABILITIES`. UnknownApi where
     the API is none of ours, InvalidInput where the file says what it may not.
     """
-    from hansard.projections.capabilities import capabilities_of
-    from hansard.projections.requests.request import Options
+    from onrecord.projections.capabilities import capabilities_of
+    from onrecord.projections.requests.request import Options
 
     if api not in MODULES:
-        raise UnknownApi(f"{api!r} is no API that Hansard speaks: choose one of {names()}")
+        raise UnknownApi(f"{api!r} is no API that Onrecord speaks: choose one of {names()}")
     return capabilities_of(api, model, Options(api=api, matrix=matrix_given(file).get(api)))
 
 

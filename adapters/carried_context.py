@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from hansard.adapters.arguments import kind_of, several, text_given
-from hansard.adapters.backwards import backwards
-from hansard.adapters.capture.secret_names import is_secret
-from hansard.adapters.lineage import Lineages
-from hansard.adapters.writing import Done
-from hansard.domain import conversation
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import Event
-from hansard.domain.head import Head
-from hansard.domain.log import Backend
-from hansard.domain.tool_context import EMPTY, ToolCallContext
+from onrecord.adapters.arguments import kind_of, several, text_given
+from onrecord.adapters.backwards import backwards
+from onrecord.adapters.capture.secret_names import is_secret
+from onrecord.adapters.lineage import Lineages
+from onrecord.adapters.writing import Done
+from onrecord.domain import conversation
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head
+from onrecord.domain.log import Backend
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
 
 MOST_NAMES: Final = 16
 """How many names a conversation may carry."""

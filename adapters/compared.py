@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
-from hansard.adapters.capture.sent import Sent
-from hansard.adapters.lineage import Lineages
-from hansard.adapters.paths import Path, Paths
-from hansard.adapters.recording import Related, Standing
-from hansard.adapters.side_lines import SideLine, SideLines, line_of
-from hansard.domain.events import LineAdopted, Relation
-from hansard.domain.log import Log, RecordedEvent
-from hansard.projections.alignment import Alignment
-from hansard.projections.continuation import Piece, digests_of
-from hansard.projections.units import Unit, unit_of_piece
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.lineage import Lineages
+from onrecord.adapters.paths import Path, Paths
+from onrecord.adapters.recording import Related, Standing
+from onrecord.adapters.side_lines import SideLine, SideLines, line_of
+from onrecord.domain.events import LineAdopted, Relation
+from onrecord.domain.log import Log, RecordedEvent
+from onrecord.projections.alignment import Alignment
+from onrecord.projections.continuation import Piece, digests_of
+from onrecord.projections.units import Unit, unit_of_piece
 
 
 class Compared:

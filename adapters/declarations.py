@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hansard.adapters.amendments import amendments
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import blob_among, in_force
-from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import Native
-from hansard.domain.log import Backend, Log, RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.declared_tools import Declared, Tool, declared_in
+from onrecord.adapters.amendments import amendments
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.reading import blob_among, in_force
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import Native
+from onrecord.domain.log import Backend, Log, RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.declared_tools import Declared, Tool, declared_in
 
 
 def declared(backend: Backend, stretches: tuple[Stretch, ...]) -> Declared:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hansard.adapters.amendments import amendments
-from hansard.adapters.reading import in_force
-from hansard.adapters.stream import Stream
-from hansard.adapters.writing import Done
-from hansard.domain import conversation
-from hansard.domain.content import Native
-from hansard.domain.events import Event, ToolsDeclared
-from hansard.domain.log import Duplicate
-from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+from onrecord.adapters.amendments import amendments
+from onrecord.adapters.reading import in_force
+from onrecord.adapters.stream import Stream
+from onrecord.adapters.writing import Done
+from onrecord.domain import conversation
+from onrecord.domain.content import Native
+from onrecord.domain.events import Event, ToolsDeclared
+from onrecord.domain.log import Duplicate
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 
 
 def declare(

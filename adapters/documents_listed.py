@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import blob_among, told_whole
-from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import Native
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.log import Backend, Blobs
-from hansard.projections.documents import HeldDocument, documents
-from hansard.projections.requests.document_bytes import bytes_of
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.reading import blob_among, told_whole
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import Native
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.log import Backend, Blobs
+from onrecord.projections.documents import HeldDocument, documents
+from onrecord.projections.requests.document_bytes import bytes_of
 
 
 def documents_held(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[HeldDocument, ...]:

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.lineage import Lineages
-from hansard.domain import jsontext
-from hansard.domain.blobs import referenced
-from hansard.domain.content import Blob
-from hansard.domain.draft import blobs_of
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.log import Backend, RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
+from onrecord.adapters.lineage import Lineages
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import referenced
+from onrecord.domain.content import Blob
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.log import Backend, RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
 
 FORMAT: Final = 1
 _PIECE: Final = 768 * 1024
@@ -39,7 +39,7 @@ def export(backend: Backend, conversation_id: UUID, key: str | None) -> Iterator
         running.update(data)
         count += 1
         yield data
-    yield _written({"hansard": "end", "lines": count, "sha256": running.hexdigest()})
+    yield _written({"onrecord": "end", "lines": count, "sha256": running.hexdigest()})
 
 
 def blobs_in(recorded: RecordedEvent) -> tuple[Blob, ...]:
@@ -58,7 +58,7 @@ def _lines(
 ) -> Iterator[Mapping[str, object]]:
     until = backend.head(conversation_id).version
     yield {
-        "hansard": "export",
+        "onrecord": "export",
         "format": FORMAT,
         "key": key,
         "conversation": str(conversation_id),
@@ -144,7 +144,7 @@ def _mentioned(value: Any) -> Iterator[Blob]:
     match value:
         case {"sha256": str() as digest, "size": int() as size} if len(value) == 2:
             yield Blob(sha256=digest, size=size)
-        case {"$hansard.blob": str()}:
+        case {"$onrecord.blob": str()}:
             yield from referenced(value)
         case dict():
             for member in cast("dict[str, Any]", value).values():

@@ -1,4 +1,4 @@
-"""A file of `hansard export`, read line by line and believed only as far as it proves itself."""
+"""A file of `onrecord export`, read line by line and believed only as far as it proves itself."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import IO, Any, Final
 from uuid import UUID
 
-from hansard.adapters.export import FORMAT, blobs_in
-from hansard.domain import jsontext
-from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord, InvalidExport, MalformedJson
-from hansard.domain.header import body_digest, leaf, parse_header, recorded_header
-from hansard.domain.log import RecordedEvent
+from onrecord.adapters.export import FORMAT, blobs_in
+from onrecord.domain import jsontext
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord, InvalidExport, MalformedJson
+from onrecord.domain.header import body_digest, leaf, parse_header, recorded_header
+from onrecord.domain.log import RecordedEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Piece:
 Line = Beginning | Piece | RecordedEvent
 
 _CUT: Final = "the file ends before its last line: it was cut, export it again"
-_FOREIGN: Final = "this is no file of `hansard export`"
+_FOREIGN: Final = "this is no file of `onrecord export`"
 
 
 def read_export(file: IO[bytes]) -> Iterator[Line]:
@@ -86,7 +86,7 @@ class _Reading:
         members = _members(data)
         if self.ended:
             raise InvalidExport("something follows the last line")
-        if members.get("hansard") == "end":
+        if members.get("onrecord") == "end":
             self._end(members)
             return None
         self._running.update(data)
@@ -156,10 +156,10 @@ def _members(data: bytes) -> dict[str, Any]:
 
 
 def _beginning(members: dict[str, Any]) -> Beginning:
-    if members.get("hansard") != "export":
+    if members.get("onrecord") != "export":
         raise InvalidExport(_FOREIGN)
     if members["format"] != FORMAT:
-        raise InvalidExport(f"export format {members['format']} is not known: upgrade Hansard")
+        raise InvalidExport(f"export format {members['format']} is not known: upgrade Onrecord")
     return Beginning(
         key=members["key"],
         conversation_id=UUID(members["conversation"]),

@@ -21,13 +21,13 @@ from uuid import UUID
 from pydantic import AnyUrl, BaseModel, RootModel, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from hansard.adapters.arguments import kind_of
-from hansard.adapters.given_documents import Unstored, described
-from hansard.adapters.tools.typed_results import unfolded
-from hansard.domain import jsontext
-from hansard.domain.content import Document, Text
-from hansard.domain.errors import InvalidContent
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.arguments import kind_of
+from onrecord.adapters.given_documents import Unstored, described
+from onrecord.adapters.tools.typed_results import unfolded
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, Text
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
 
 _DOCUMENTS: Final = (Document, Unstored, Path, bytes, bytearray, memoryview)
 

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 from pydantic_core import ErrorDetails, SchemaValidator, ValidationError
 from typing_extensions import TypedDict
 
-from hansard.adapters.mismatch import Mismatch, ParameterTypes
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.mismatch import Mismatch, ParameterTypes
+from onrecord.domain.jsontext import JsonObject
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BASE64: Final = {"type": "str", "pattern": "^[A-Za-z0-9+/_-]*={0,2}$"}

@@ -7,12 +7,12 @@ from typing import Any, TypeAlias, cast
 
 from pydantic import ValidationError
 
-from hansard.adapters.arguments import kind_of, several, text_if_given
-from hansard.adapters.given_documents import Shelf, described, must_hold, stored
-from hansard.domain.content import Document, Native, Text
-from hansard.domain.errors import InvalidContent
-from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
-from hansard.projections.apis import known_api
+from onrecord.adapters.arguments import kind_of, several, text_if_given
+from onrecord.adapters.given_documents import Shelf, described, must_hold, stored
+from onrecord.domain.content import Document, Native, Text
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+from onrecord.projections.apis import known_api
 
 GivenTool: TypeAlias = ToolDefinition | BuiltinTool | Native | Mapping[str, Any]
 """A tool as callers give it: a definition, a mapping of its fields, or one API's own JSON."""
@@ -47,7 +47,7 @@ def sources(given: object) -> tuple[ToolSource, ...]:
     listed = tuple(several("sources", given))
     for each in listed:
         if not isinstance(each, ToolSource):
-            raise InvalidContent(f"a source of tools is a hansard.ToolSource, not {kind_of(each)}")
+            raise InvalidContent(f"a source of tools is a onrecord.ToolSource, not {kind_of(each)}")
     return cast("tuple[ToolSource, ...]", listed)
 
 
@@ -63,16 +63,16 @@ def _tool(given: object) -> _Tool:
         raise InvalidContent(
             "a tool for any model has `name`, `input_schema` (a JSON Schema object) and perhaps "
             "`description`, `title`, `output_schema`, `annotations`, nothing else; give a function "
-            "as hansard.tool(function), the list of an MCP server as hansard.mcp_listing(...), a "
-            'provider\'s own tool as hansard.BuiltinTool(name="web_search"), what only one API '
-            'knows as hansard.Native(api="anthropic-messages", value={...})'
+            "as onrecord.tool(function), the list of an MCP server as onrecord.mcp_listing(...), a "
+            'provider\'s own tool as onrecord.BuiltinTool(name="web_search"), what only one API '
+            'knows as onrecord.Native(api="anthropic-messages", value={...})'
         ) from None
 
 
 def _check_builtin(tool: BuiltinTool) -> None:
     """Raise InvalidContent where no API has such a tool, UnknownApi for options of none."""
     # What spells requests takes a while to import, and few callers declare such tools.
-    from hansard.projections.requests.builtin_tools import SPELLINGS
+    from onrecord.projections.requests.builtin_tools import SPELLINGS
 
     known = sorted({name for tools in SPELLINGS.values() for name in tools})
     if tool.name not in known:

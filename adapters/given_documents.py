@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from hansard.adapters.arguments import kind_of
-from hansard.domain.content import Blob, Document
-from hansard.domain.documents import (
+from onrecord.adapters.arguments import kind_of
+from onrecord.domain.content import Blob, Document
+from onrecord.domain.documents import (
     UNKNOWN,
     essence_of,
     media_type_found,
@@ -21,10 +21,10 @@ from hansard.domain.documents import (
     media_type_of,
     name_of,
 )
-from hansard.domain.errors import InvalidContent
-from hansard.projections.requests.document_bytes import INLINE
+from onrecord.domain.errors import InvalidContent
+from onrecord.projections.requests.document_bytes import INLINE
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 GivenDocument: TypeAlias = Path | bytes | Document
 """A document as callers give it: a file, its bytes, or one that is described already."""
@@ -80,7 +80,7 @@ def described(given: object) -> Document | Unstored:
             return Unstored(given, found, name)
         case _:
             raise InvalidContent(
-                "a document is a pathlib.Path, bytes or a hansard.Document, "
+                "a document is a pathlib.Path, bytes or a onrecord.Document, "
                 f"not {kind_of(given)}: for a file give pathlib.Path(...)"
             )
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from hansard.adapters.arguments import text_given
-from hansard.adapters.found_documents import Found, is_document, looked_through
-from hansard.adapters.given_documents import Shelf, Unstored, must_hold, stored
-from hansard.adapters.tools.typed_results import unfolded
-from hansard.adapters.tools.unfolded import Unfolded
-from hansard.domain import jsontext
-from hansard.domain.content import Document, Text
-from hansard.domain.documents import reference_to
+from onrecord.adapters.arguments import text_given
+from onrecord.adapters.found_documents import Found, is_document, looked_through
+from onrecord.adapters.given_documents import Shelf, Unstored, must_hold, stored
+from onrecord.adapters.tools.typed_results import unfolded
+from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, Text
+from onrecord.domain.documents import reference_to
 
 Part: TypeAlias = Text | Document
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from hansard.adapters import given
-from hansard.adapters.arguments import several
-from hansard.adapters.given import GivenTool
-from hansard.adapters.tools.tool import Tool
-from hansard.adapters.tools.toolset import Toolset
-from hansard.domain.content import Native
-from hansard.domain.errors import InvalidContent
-from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
+from onrecord.adapters import given
+from onrecord.adapters.arguments import several
+from onrecord.adapters.given import GivenTool
+from onrecord.adapters.tools.tool import Tool
+from onrecord.adapters.tools.toolset import Toolset
+from onrecord.domain.content import Native
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 
 DeclaredTool: TypeAlias = GivenTool | Toolset | Tool
 """A tool as callers declare it, or several with where they come from, or one that can be called."""

@@ -11,19 +11,19 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.export import blobs_in
-from hansard.adapters.exported import Beginning, Line, Piece, read_export
-from hansard.domain.draft import Stamp, draft, once_of
-from hansard.domain.errors import (
+from onrecord.adapters.export import blobs_in
+from onrecord.adapters.exported import Beginning, Line, Piece, read_export
+from onrecord.domain.draft import Stamp, draft, once_of
+from onrecord.domain.errors import (
     ConversationForgotten,
     IdempotencyMismatch,
     InvalidExport,
     InvalidInput,
     VersionConflict,
 )
-from hansard.domain.events import ConversationForked, ConversationStarted
-from hansard.domain.head import NOTHING, effect_of
-from hansard.domain.log import (
+from onrecord.domain.events import ConversationForked, ConversationStarted
+from onrecord.domain.head import NOTHING, effect_of
+from onrecord.domain.log import (
     Append,
     Backend,
     Conflict,
@@ -34,7 +34,7 @@ from hansard.domain.log import (
     Recorded,
     RecordedEvent,
 )
-from hansard.domain.registry import Erased, Unrecognised
+from onrecord.domain.registry import Erased, Unrecognised
 
 Progress = Callable[[int, int], None]
 """Is told how many steps are done, and how many there are in all."""

@@ -16,16 +16,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
-from hansard.adapters.answers import record_answer
-from hansard.adapters.awaited_answers import AwaitedAnswers, find_among
-from hansard.adapters.bodies import Bodies, Reading
-from hansard.adapters.capture.place import Recording
-from hansard.adapters.capture.spool import RecordingWarning, Spool, say_dropped
-from hansard.adapters.capture.unstored import Unstored
-from hansard.adapters.compared import Compared
-from hansard.adapters.lineage import Lineages, Stretch
-from hansard.adapters.paths import Paths
-from hansard.adapters.recording import (
+from onrecord.adapters.answers import record_answer
+from onrecord.adapters.awaited_answers import AwaitedAnswers, find_among
+from onrecord.adapters.bodies import Bodies, Reading
+from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.spool import RecordingWarning, Spool, say_dropped
+from onrecord.adapters.capture.unstored import Unstored
+from onrecord.adapters.compared import Compared
+from onrecord.adapters.lineage import Lineages, Stretch
+from onrecord.adapters.paths import Paths
+from onrecord.adapters.recording import (
     UNRELATED,
     Outgoing,
     Plan,
@@ -37,29 +37,29 @@ from hansard.adapters.recording import (
     matching,
     plan,
 )
-from hansard.adapters.relating import Relating
-from hansard.adapters.results import told_apart
-from hansard.adapters.side_lines import SideLine, SideLines, last_request
-from hansard.adapters.standing import IN_FLIGHT, Begun, Standings
-from hansard.adapters.writing import Done, append_to
-from hansard.domain import conversation
-from hansard.domain.errors import (
+from onrecord.adapters.relating import Relating
+from onrecord.adapters.results import told_apart
+from onrecord.adapters.side_lines import SideLine, SideLines, last_request
+from onrecord.adapters.standing import IN_FLIGHT, Begun, Standings
+from onrecord.adapters.writing import Done, append_to
+from onrecord.domain import conversation
+from onrecord.domain.errors import (
     ConversationForgotten,
-    HansardError,
     IdempotencyMismatch,
     NotRecorded,
+    OnrecordError,
     VersionConflict,
 )
-from hansard.domain.events import Event, RequestSent, ToolResultRecorded
-from hansard.domain.head import Head
-from hansard.domain.log import Append, Backend, NewEvent
-from hansard.projections.sources import Source
-from hansard.projections.template import split
+from onrecord.domain.events import Event, RequestSent, ToolResultRecorded
+from onrecord.domain.head import Head
+from onrecord.domain.log import Append, Backend, NewEvent
+from onrecord.projections.sources import Source
+from onrecord.projections.template import split
 
 if TYPE_CHECKING:
-    from hansard.adapters.asking import Asked
+    from onrecord.adapters.asking import Asked
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 _TRIES: Final = 8
 _REMEMBERED: Final = 8
@@ -152,7 +152,7 @@ class Journal:
         """Make a request durable, and all that it says for the first time.
 
         `after` says which version of the main line it goes on from, where its sender knows: what
-        came after that is history no more. Raises a HansardError where that cannot be done: then
+        came after that is history no more. Raises a OnrecordError where that cannot be done: then
         nothing is recorded.
         """
         if outgoing.account is not None:
@@ -199,7 +199,7 @@ class Journal:
         talk = self.talk
         try:
             drafted = tuple(talk.draft(event, begun.request) for event in events)
-        except HansardError:
+        except OnrecordError:
             logger.critical(
                 "an answer cannot be recorded: a value in it has no form", exc_info=True
             )

@@ -13,17 +13,17 @@ from weakref import WeakValueDictionary
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.beginning import beginning_of
-from hansard.adapters.capture.spool import Spool
-from hansard.domain.errors import InvalidInput
-from hansard.domain.log import Backend
+from onrecord.adapters.beginning import beginning_of
+from onrecord.adapters.capture.spool import Spool
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from hansard.adapters.journal import Conversation, Journal
+    from onrecord.adapters.journal import Conversation, Journal
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
-HEADER: Final = "hansard-conversation"
+HEADER: Final = "onrecord-conversation"
 """The header that binds a call to a conversation; it is taken out before anything is sent."""
 
 _LATEST: Final = 64
@@ -56,7 +56,7 @@ class Journals:
 
     def of(self, talk: Conversation) -> Journal:
         """Return the journal of a conversation, made if there is none."""
-        from hansard.adapters.journal import Journal
+        from onrecord.adapters.journal import Journal
 
         conversation_id = talk.conversation_id
         with self._lock:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, Protocol, TypeAlias
 
-from hansard.adapters.writing import Done
-from hansard.domain.errors import IdempotencyMismatch, VersionConflict
-from hansard.domain.events import Event
+from onrecord.adapters.writing import Done
+from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.events import Event
 
 Knowledge: TypeAlias = Literal["new", "same", "other"]
 """What is known of a fact that can be recorded once: nothing, just that, or something else."""

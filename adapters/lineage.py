@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from hansard.domain.events import ConversationForked, LineAdopted
-from hansard.domain.head import Head
-from hansard.domain.log import Log
+from onrecord.domain.events import ConversationForked, LineAdopted
+from onrecord.domain.head import Head
+from onrecord.domain.log import Log
 
 FIRST: Final = 1
 """The version that a conversation begins with: its name, before it says anything."""

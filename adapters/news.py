@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hansard.adapters.amendments import parted
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import events_for
-from hansard.adapters.tails import since_prompt, tail_of
-from hansard.domain.log import Log
-from hansard.projections.history import Block, Turn
-from hansard.projections.turns import turns
+from onrecord.adapters.amendments import parted
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.reading import events_for
+from onrecord.adapters.tails import since_prompt, tail_of
+from onrecord.domain.log import Log
+from onrecord.projections.history import Block, Turn
+from onrecord.projections.turns import turns
 
 
 def turns_since(log: Log, stretches: tuple[Stretch, ...], since: int) -> tuple[Turn, ...]:

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
-from hansard.adapters.mismatch import Mismatch, ParameterTypes
-from hansard.projections.referee.ollama import json_kind
+from onrecord.adapters.mismatch import Mismatch, ParameterTypes
+from onrecord.projections.referee.ollama import json_kind
 
 _SOURCE: Final = "ollama api/types.go"
 _GO: Final[Mapping[str, str]] = {

@@ -14,11 +14,11 @@ from typing import Any, Final, cast
 from pydantic import TypeAdapter
 from pydantic_core import ErrorDetails, SchemaValidator, ValidationError
 
-from hansard.adapters.bedrock_types import bedrock_types
-from hansard.adapters.gemini_types import gemini_types
-from hansard.adapters.mismatch import Mismatch, ParameterTypes, Step
-from hansard.adapters.ollama_types import ollama_types
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.bedrock_types import bedrock_types
+from onrecord.adapters.gemini_types import gemini_types
+from onrecord.adapters.mismatch import Mismatch, ParameterTypes, Step
+from onrecord.adapters.ollama_types import ollama_types
+from onrecord.domain.jsontext import JsonObject
 
 _PARAMETERS: Final = {
     "anthropic-messages": (

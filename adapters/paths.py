@@ -11,17 +11,17 @@ from itertools import chain, islice
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.amendments import amendments
-from hansard.adapters.lineage import BEGINNING, Lineages, Stretch
-from hansard.adapters.reading import events_for, events_in, on_main
-from hansard.adapters.side_lines import SideLine, SideLines, line_of
-from hansard.domain.events import Event
-from hansard.domain.log import Log, RecordedEvent, Told
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.omissions import amended, as_compacted
-from hansard.projections.recorded_units import RecordedUnit, recorded_units
-from hansard.projections.seen import as_seen
-from hansard.projections.sources import Source, sources_in
+from onrecord.adapters.amendments import amendments
+from onrecord.adapters.lineage import BEGINNING, Lineages, Stretch
+from onrecord.adapters.reading import events_for, events_in, on_main
+from onrecord.adapters.side_lines import SideLine, SideLines, line_of
+from onrecord.domain.events import Event
+from onrecord.domain.log import Log, RecordedEvent, Told
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.omissions import amended, as_compacted
+from onrecord.projections.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.seen import as_seen
+from onrecord.projections.sources import Source, sources_in
 
 RECENT: Final = 256
 """How many of the last events tell of side lines."""

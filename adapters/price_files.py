@@ -7,21 +7,21 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.adapters.settings import settings
-from hansard.adapters.toml_files import tables_in
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.settings import settings
+from onrecord.adapters.toml_files import tables_in
+from onrecord.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from hansard.projections.views.prices import Prices
+    from onrecord.projections.views.prices import Prices
 
 
 def prices_given(file: str | os.PathLike[str] | None) -> Prices:
-    """Return the prices that a file says; without one, `$HANSARD_PRICES`.
+    """Return the prices that a file says; without one, `$ONRECORD_PRICES`.
 
     No model has a price where neither names a file. InvalidInput where it cannot be read, or says
     what no such file may say: the message names the file, the entry and the reason.
     """
-    from hansard.projections.views.prices import Prices, prices_in
+    from onrecord.projections.views.prices import Prices, prices_in
 
     found = settings().prices if file is None else Path(file)
     if found is None:

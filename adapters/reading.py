@@ -15,16 +15,16 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from hansard.adapters.amendments import NONE, Amendments, amendments, parted
-from hansard.adapters.lineage import Stretch
-from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.head import Head, Pointer, advance, effect_of
-from hansard.domain.log import Blobs, Log, RecordedEvent, Told
-from hansard.domain.registry import Erased
-from hansard.projections.responses import Place
-from hansard.projections.seen import seen_by
-from hansard.projections.window import EVERYTHING, Window, edge
+from onrecord.adapters.amendments import NONE, Amendments, amendments, parted
+from onrecord.adapters.lineage import Stretch
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.head import Head, Pointer, advance, effect_of
+from onrecord.domain.log import Blobs, Log, RecordedEvent, Told
+from onrecord.domain.registry import Erased
+from onrecord.projections.responses import Place
+from onrecord.projections.seen import seen_by
+from onrecord.projections.window import EVERYTHING, Window, edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
 

@@ -16,16 +16,16 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.capture import respelling
-from hansard.adapters.capture.endpoints import endpoint_of
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.place import Recording
-from hansard.adapters.capture.sent import Sent
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.side_lines import SideLine
-from hansard.domain.errors import MalformedJson
-from hansard.domain.events import (
+from onrecord.adapters.capture import respelling
+from onrecord.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.side_lines import SideLine
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     LineAdopted,
@@ -33,14 +33,14 @@ from hansard.domain.events import (
     RequestSent,
     ToolsDeclared,
 )
-from hansard.domain.head import Head
-from hansard.domain.request_template import Recipe, Template
-from hansard.domain.tools import tools_digest
-from hansard.projections.apis import known_api
-from hansard.projections.continuation import Piece, digest_of
-from hansard.projections.in_force import same_instructions, same_tools
-from hansard.projections.recorded_units import RecordedUnit
-from hansard.projections.sources import Source
+from onrecord.domain.head import Head
+from onrecord.domain.request_template import Recipe, Template
+from onrecord.domain.tools import tools_digest
+from onrecord.projections.apis import known_api
+from onrecord.projections.continuation import Piece, digest_of
+from onrecord.projections.in_force import same_instructions, same_tools
+from onrecord.projections.recorded_units import RecordedUnit
+from onrecord.projections.sources import Source
 
 _TOOLS: Final = frozenset({"tools", "toolConfig"})
 _INSTRUCTIONS: Final = frozenset({"system", "instructions", "systemInstruction"})

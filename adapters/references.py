@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
-from hansard.adapters.compared import Compared
-from hansard.adapters.paths import Path, known_events
-from hansard.adapters.recording import Related
-from hansard.adapters.side_lines import closing_of, line_of
-from hansard.domain.log import RecordedEvent
-from hansard.projections.alignment import align
-from hansard.projections.continuation import Piece
-from hansard.projections.recorded_units import RecordedUnit, recorded_units
+from onrecord.adapters.compared import Compared
+from onrecord.adapters.paths import Path, known_events
+from onrecord.adapters.recording import Related
+from onrecord.adapters.side_lines import closing_of, line_of
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.alignment import align
+from onrecord.projections.continuation import Piece
+from onrecord.projections.recorded_units import RecordedUnit, recorded_units
 
 
 def by_reference(compared: Compared) -> Related:

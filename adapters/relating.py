@@ -12,20 +12,20 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.capture.sent import Sent
-from hansard.adapters.compared import Compared, new_pieces
-from hansard.adapters.lineage import FIRST
-from hansard.adapters.paths import RECENT, Path, PathRead, known_events
-from hansard.adapters.recording import Related, Standing, in_force_anew
-from hansard.adapters.references import by_reference
-from hansard.adapters.side_lines import SideLine
-from hansard.adapters.standing import IN_FLIGHT
-from hansard.domain import jsontext
-from hansard.domain.events import LineAdopted, Relation
-from hansard.projections.alignment import Alignment, align
-from hansard.projections.continuation import Piece
-from hansard.projections.recorded_units import recorded_units
-from hansard.projections.units import unit_of_piece
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.compared import Compared, new_pieces
+from onrecord.adapters.lineage import FIRST
+from onrecord.adapters.paths import RECENT, Path, PathRead, known_events
+from onrecord.adapters.recording import Related, Standing, in_force_anew
+from onrecord.adapters.references import by_reference
+from onrecord.adapters.side_lines import SideLine
+from onrecord.adapters.standing import IN_FLIGHT
+from onrecord.domain import jsontext
+from onrecord.domain.events import LineAdopted, Relation
+from onrecord.projections.alignment import Alignment, align
+from onrecord.projections.continuation import Piece
+from onrecord.projections.recorded_units import recorded_units
+from onrecord.projections.units import unit_of_piece
 
 _MODEL: Final = "assistant"
 _GIVEN_UP: Final = 3

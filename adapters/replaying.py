@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from uuid import UUID
 
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.respelling import are_respelled
-from hansard.adapters.talk import Talk
-from hansard.domain.errors import HansardError
-from hansard.domain.log import RecordedEvent
-from hansard.domain.request_template import Recipe
-from hansard.projections.replay import (
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.respelling import are_respelled
+from onrecord.adapters.talk import Talk
+from onrecord.domain.errors import OnrecordError
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.request_template import Recipe
+from onrecord.projections.replay import (
     Outcome,
     Sent,
     compare,
@@ -21,9 +21,9 @@ from hansard.projections.replay import (
     replay,
     sent_in,
 )
-from hansard.projections.requests.rendering import renderer_digest
-from hansard.projections.requests.request import options_of
-from hansard.projections.template import Stored
+from onrecord.projections.requests.rendering import renderer_digest
+from onrecord.projections.requests.request import options_of
+from onrecord.projections.template import Stored
 
 
 def replays(talk: Talk) -> Iterator[Outcome]:
@@ -59,7 +59,7 @@ class _Replay:
     def _replay(self, sent: Sent) -> Outcome:
         try:
             blobs = {blob.sha256: self._talk.blob(blob) for blob in held_blobs(sent)}
-        except HansardError as exc:
+        except OnrecordError as exc:
             return Outcome(sent, False, remark=str(exc))
         outcome, body = replay(sent, Stored(self._bodies, self._requests, blobs))
         if sent.request in self._needed:
@@ -73,7 +73,7 @@ class _Replay:
     def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
         try:
             made = self._talk.render(recipe.version, options_of(recipe.options))
-        except HansardError as exc:
+        except OnrecordError as exc:
             return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
         if compare(body, made.body_parts()):
             return replace(outcome, is_rendered=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hansard.domain import jsontext
-from hansard.domain.errors import UnknownApi
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.violation import Violation, violations
+from onrecord.domain import jsontext
+from onrecord.domain.errors import UnknownApi
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.violation import Violation, violations
 
 _GEMINI: Final = "gemini"
 
@@ -40,11 +40,11 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     that has no rules here, MalformedJson for a request that is no JSON.
     """
     # These take a while to import, and most programs check nothing.
-    from hansard.adapters.gemini_types import body_of
-    from hansard.adapters.parameter_types import parameter_types
-    from hansard.adapters.type_violations import type_violations
-    from hansard.projections.referee.rules import RULES
-    from hansard.projections.requests.request import Request
+    from onrecord.adapters.gemini_types import body_of
+    from onrecord.adapters.parameter_types import parameter_types
+    from onrecord.adapters.type_violations import type_violations
+    from onrecord.projections.referee.rules import RULES
+    from onrecord.projections.requests.request import Request
 
     rules = RULES.get(api)
     if rules is None:

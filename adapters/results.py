@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 from uuid import UUID
 
-from hansard.adapters.backwards import backwards
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.writing import Done
-from hansard.domain.errors import IdempotencyMismatch, VersionConflict
-from hansard.domain.events import (
+from onrecord.adapters.backwards import backwards
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.writing import Done
+from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.events import (
     DocumentExtracted,
     Event,
     ToolCallRecorded,
     ToolResultRecorded,
     ToolResultRejected,
 )
-from hansard.domain.head import Head
-from hansard.domain.header import NO_METADATA
-from hansard.domain.log import Duplicate, Log, Recorded
+from onrecord.domain.head import Head
+from onrecord.domain.header import NO_METADATA
+from onrecord.domain.log import Duplicate, Log, Recorded
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 Reason: TypeAlias = Literal["cancelled", "duplicate"]
 """Why a result is no part of the history."""

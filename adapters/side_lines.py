@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from hansard.domain.events import (
+from onrecord.domain.events import (
     LineAdopted,
     RequestSent,
     ResponseCompleted,
     ResponseInterrupted,
 )
-from hansard.domain.log import RecordedEvent, Told
+from onrecord.domain.log import RecordedEvent, Told
 
 _REMEMBERED: Final = 64
 # Bodies are canonical (docs/format.md): that of an event on a side line begins so.

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from hansard.adapters.arguments import several, text_if_given
-from hansard.adapters.calls import calls_open
-from hansard.adapters.given_documents import Shelf, Unstored, described, must_hold, stored
-from hansard.adapters.given_results import GivenResult, given_result
-from hansard.adapters.known_facts import knowledge_of
-from hansard.adapters.stream import Stream
-from hansard.adapters.writing import Done
-from hansard.domain import conversation
-from hansard.domain.content import Document, Text
-from hansard.domain.errors import IdempotencyMismatch, VersionConflict
-from hansard.domain.events import Event, SignalReceived, ToolResultRecorded
-from hansard.domain.head import Head
-from hansard.domain.log import Duplicate
+from onrecord.adapters.arguments import several, text_if_given
+from onrecord.adapters.calls import calls_open
+from onrecord.adapters.given_documents import Shelf, Unstored, described, must_hold, stored
+from onrecord.adapters.given_results import GivenResult, given_result
+from onrecord.adapters.known_facts import knowledge_of
+from onrecord.adapters.stream import Stream
+from onrecord.adapters.writing import Done
+from onrecord.domain import conversation
+from onrecord.domain.content import Document, Text
+from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.events import Event, SignalReceived, ToolResultRecorded
+from onrecord.domain.head import Head
+from onrecord.domain.log import Duplicate
 
 _TRIES: Final = 32
 

@@ -9,24 +9,24 @@ from weakref import WeakValueDictionary
 
 from typing_extensions import TypeIs
 
-from hansard.adapters.lineage import BEGINNING, Stretch
-from hansard.adapters.reading import in_force, since_request
-from hansard.adapters.recording import Standing
-from hansard.adapters.side_lines import line_of
-from hansard.domain.errors import ConversationClosed
-from hansard.domain.events import (
+from onrecord.adapters.lineage import BEGINNING, Stretch
+from onrecord.adapters.reading import in_force, since_request
+from onrecord.adapters.recording import Standing
+from onrecord.adapters.side_lines import line_of
+from onrecord.domain.errors import ConversationClosed
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     RequestSent,
     ResponseCompleted,
     ToolsDeclared,
 )
-from hansard.domain.head import Head, Pointer
-from hansard.domain.log import Backend, Told
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.recorded_units import recorded_units
-from hansard.projections.seen import as_seen, says_something
-from hansard.projections.sources import sources_in
+from onrecord.domain.head import Head, Pointer
+from onrecord.domain.log import Backend, Told
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.recorded_units import recorded_units
+from onrecord.projections.seen import as_seen, says_something
+from onrecord.projections.sources import sources_in
 
 _LATEST: Final = 64
 """How many of the last events are looked at for what a request of a side line repeats."""

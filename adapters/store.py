@@ -1,4 +1,4 @@
-"""The store: what `hansard.connect` gives, and the way to its conversations."""
+"""The store: what `onrecord.connect` gives, and the way to its conversations."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
-from hansard.adapters.beginning import beginning_of
-from hansard.adapters.capture.spool import Spool
-from hansard.adapters.lineage import BEGINNING
-from hansard.adapters.settings import NO_TENANT
-from hansard.adapters.talk import Talk
-from hansard.adapters.tenancy import NO_MATRIX, Tenancy
-from hansard.domain.errors import ConversationNotFound, InvalidInput
-from hansard.domain.head import Head
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Backend, Conversation, Cursor, Subscription
+from onrecord.adapters.beginning import beginning_of
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.lineage import BEGINNING
+from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tenancy import NO_MATRIX, Tenancy
+from onrecord.domain.errors import ConversationNotFound, InvalidInput
+from onrecord.domain.head import Head
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Backend, Conversation, Cursor, Subscription
 
 if TYPE_CHECKING:
-    from hansard.adapters.capture.binding import Unbound
-    from hansard.adapters.redis.accelerator import Accelerator
-    from hansard.adapters.redis.relay import Relay
-    from hansard.adapters.verifying import Verified
-    from hansard.adapters.views.reading import Views
+    from onrecord.adapters.capture.binding import Unbound
+    from onrecord.adapters.redis.accelerator import Accelerator
+    from onrecord.adapters.redis.relay import Relay
+    from onrecord.adapters.verifying import Verified
+    from onrecord.adapters.views.reading import Views
 
 ClientT = TypeVar("ClientT")
 
@@ -111,8 +111,8 @@ class Store:
         One that is bound to none has a conversation of its own, or is refused before anything is
         sent (`unbound="refuse"`). `splice`, and UnsupportedClient, are as `Talk.record` has them.
         """
-        from hansard.adapters.capture import tee
-        from hansard.adapters.capture.binding import Binding
+        from onrecord.adapters.capture import tee
+        from onrecord.adapters.capture.binding import Binding
 
         if unbound not in ("record", "refuse"):
             raise InvalidInput('unbound is "record" or "refuse"')
@@ -176,7 +176,7 @@ class Store:
         the order of positions and versions, and each head against its events. A role that is bound
         to a tenant does not see all positions: it can check conversations only.
         """
-        from hansard.adapters.verifying import verify_conversation, verify_log
+        from onrecord.adapters.verifying import verify_conversation, verify_log
 
         if which is None:
             return verify_log(self.backend, self.tenant)
@@ -206,7 +206,7 @@ class Store:
     def views(self) -> Views:
         """Return the views: what was folded of the log for lists, searches, sums and audits."""
         if self._open_views is None:
-            raise InvalidInput("this store was opened without views: open it by hansard.connect")
+            raise InvalidInput("this store was opened without views: open it by onrecord.connect")
         return self._open_views()
 
     def relay(self) -> Relay | None:

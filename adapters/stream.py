@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from uuid import UUID
 
-from hansard.adapters.capture.spool import Spool
-from hansard.adapters.lineage import Lineages, Stretch
-from hansard.adapters.reading import blob_among, has_blob, read_through
-from hansard.adapters.writing import (
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.lineage import Lineages, Stretch
+from onrecord.adapters.reading import blob_among, has_blob, read_through
+from onrecord.adapters.writing import (
     Done,
     append_first,
     append_to,
     append_to_async,
     stamped,
 )
-from hansard.domain.content import Blob
-from hansard.domain.events import Event
-from hansard.domain.head import Head
-from hansard.domain.header import NO_METADATA
-from hansard.domain.log import Append, Backend, NewEvent, RecordedEvent
+from onrecord.domain.content import Blob
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head
+from onrecord.domain.header import NO_METADATA
+from onrecord.domain.log import Append, Backend, NewEvent, RecordedEvent
 
 
 class Stream:

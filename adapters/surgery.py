@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
-from hansard.adapters.amendments import parted
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.tails import tail_of
-from hansard.adapters.writing import Done
-from hansard.domain import conversation
-from hansard.domain.content import Document, Native, Text
-from hansard.domain.errors import InvalidContent, NothingToSend, VersionConflict
-from hansard.domain.events import Event, MessageRecorded
-from hansard.domain.head import Head
-from hansard.domain.log import Log
+from onrecord.adapters.amendments import parted
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.tails import tail_of
+from onrecord.adapters.writing import Done
+from onrecord.domain import conversation
+from onrecord.domain.content import Document, Native, Text
+from onrecord.domain.errors import InvalidContent, NothingToSend, VersionConflict
+from onrecord.domain.events import Event, MessageRecorded
+from onrecord.domain.head import Head
+from onrecord.domain.log import Log
 
 _TRIES: Final = 8
 
@@ -136,7 +136,7 @@ def _must_be_prompt(
             raise InvalidContent(f"version {version} is no prompt, but {recorded.type}{whose}")
         if found is None or event.line != found.line:
             raise InvalidContent(
-                f"version {version} is not on the main line: `hansard show KEY --lines` says why"
+                f"version {version} is not on the main line: `onrecord show KEY --lines` says why"
             )
 
 
@@ -171,7 +171,7 @@ def _over(talk: Conversation, stretches: tuple[Stretch, ...], head: Head) -> int
 def _must_be_between_rounds(talk: Conversation, stretches: tuple[Stretch, ...], until: int) -> None:
     if _stretch_of(talk, stretches, until) is None:
         raise InvalidContent(
-            f"version {until} is not on the main line: `hansard show KEY --lines` says why"
+            f"version {until} is not on the main line: `onrecord show KEY --lines` says why"
         )
     before, _ = parted(stretches, talk.conversation_id, until)
     tail = tail_of(talk.backend, before)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.reading import events_in, last_exchange, since_request, was_asked
-from hansard.domain import events
-from hansard.domain.events import Event
-from hansard.domain.head import Head, advance, effect_of
-from hansard.domain.log import Log, Told
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.seen import as_seen, seen_by
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.reading import events_in, last_exchange, since_request, was_asked
+from onrecord.domain import events
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head, advance, effect_of
+from onrecord.domain.log import Log, Told
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.seen import as_seen, seen_by
 
 
 @dataclass(slots=True)

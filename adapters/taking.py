@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from hansard.adapters.arguments import text_if_given
-from hansard.adapters.bpmn.inputs import Given, inputs_of
-from hansard.adapters.calls import calls_open
-from hansard.adapters.given_results import GivenResult, given_result
-from hansard.adapters.results import record_result
-from hansard.adapters.signals import (
+from onrecord.adapters.arguments import text_if_given
+from onrecord.adapters.bpmn.inputs import Given, inputs_of
+from onrecord.adapters.calls import calls_open
+from onrecord.adapters.given_results import GivenResult, given_result
+from onrecord.adapters.results import record_result
+from onrecord.adapters.signals import (
     as_recorded,
     content_given,
     given_up,
@@ -23,15 +23,15 @@ from hansard.adapters.signals import (
     signal_given,
     told_from_earlier,
 )
-from hansard.adapters.stream import Stream
-from hansard.adapters.tails import tail_of
-from hansard.adapters.tool_results import stored_result, summarise
-from hansard.domain import conversation
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.errors import InvalidContent, ResultsWithoutConversation
-from hansard.domain.events import DocumentExtracted, Event, SignalReceived, ToolResultRecorded
-from hansard.domain.head import Head
-from hansard.projections.turn_input import NextInput, next_input
+from onrecord.adapters.stream import Stream
+from onrecord.adapters.tails import tail_of
+from onrecord.adapters.tool_results import stored_result, summarise
+from onrecord.domain import conversation
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation
+from onrecord.domain.events import DocumentExtracted, Event, SignalReceived, ToolResultRecorded
+from onrecord.domain.head import Head
+from onrecord.projections.turn_input import NextInput, next_input
 
 Behaviour: TypeAlias = Literal["wait", "interrupt"]
 """What signals do amid a round: they wait for the results, or the calls are given up for them."""

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import UUID
 
-from hansard.adapters import carried_context, given, surgery
-from hansard.adapters.arguments import (
+from onrecord.adapters import carried_context, given, surgery
+from onrecord.adapters.arguments import (
     labels_given,
     text_given,
     text_if_given,
@@ -16,32 +16,32 @@ from hansard.adapters.arguments import (
     version_given,
     version_if_given,
 )
-from hansard.adapters.given_documents import GivenDocument
-from hansard.adapters.given_tools import DeclaredTool, given_tools
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.results import Rejected, record_result
-from hansard.adapters.talk_wire import TalkWire
-from hansard.adapters.tenancy import Tenancy
-from hansard.adapters.writing import Done
-from hansard.domain import conversation
-from hansard.domain.content import Blob, ToolCall
-from hansard.domain.events import Event
-from hansard.domain.head import Head
-from hansard.domain.log import RecordedEvent
-from hansard.domain.tool_context import ToolCallContext
-from hansard.domain.tools import ToolSource
-from hansard.projections.window import MessageWindow, Window
+from onrecord.adapters.given_documents import GivenDocument
+from onrecord.adapters.given_tools import DeclaredTool, given_tools
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.results import Rejected, record_result
+from onrecord.adapters.talk_wire import TalkWire
+from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.writing import Done
+from onrecord.domain import conversation
+from onrecord.domain.content import Blob, ToolCall
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import ToolSource
+from onrecord.projections.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from hansard.projections.capabilities import Given
-    from hansard.projections.declared_tools import Declared
-    from hansard.projections.documents import HeldDocument
-    from hansard.projections.history import Turn
-    from hansard.projections.requests.request import Options, Request
-    from hansard.projections.server_tools import Activity
-    from hansard.projections.turn_input import NextInput
+    from onrecord.projections.capabilities import Given
+    from onrecord.projections.declared_tools import Declared
+    from onrecord.projections.documents import HeldDocument
+    from onrecord.projections.history import Turn
+    from onrecord.projections.requests.request import Options, Request
+    from onrecord.projections.server_tools import Activity
+    from onrecord.projections.turn_input import NextInput
 
 ClientT = TypeVar("ClientT")
 
@@ -98,7 +98,7 @@ class Talk:
 
         It waits for the results of open calls, or `interrupts`: these are given up with it.
         """
-        from hansard.adapters.signals import record_signal
+        from onrecord.adapters.signals import record_signal
 
         return record_signal(self.stream, content, documents, name, interrupts, message_id)
 
@@ -106,13 +106,13 @@ class Talk:
         self, inputs: Iterable[Any], *, behaviour: Literal["wait", "interrupt"] = "wait"
     ) -> NextInput:
         """Record what a process engine hands over at once (docs/signals.md); return `next_input`."""
-        from hansard.adapters.taking import take
+        from onrecord.adapters.taking import take
 
         return take(self.stream, inputs, behaviour)
 
     def next_input(self) -> NextInput:
         """Return "ready" to ask the model, "deferred" while results are awaited, else "nothing"."""
-        from hansard.adapters.taking import next_input_of
+        from onrecord.adapters.taking import next_input_of
 
         return next_input_of(self.stream)
 
@@ -128,7 +128,7 @@ class Talk:
         `sources` say where tools come from; what is given as a `Toolset` brings its own. What is in
         force already is not recorded again.
         """
-        from hansard.adapters.declaring import declare
+        from onrecord.adapters.declaring import declare
 
         return declare(self.stream, *given_tools(tools, sources))
 
@@ -138,7 +138,7 @@ class Talk:
         Durable when it returns. A call has one result: giving it again changes nothing, another is
         kept beside the history, and the answer says so. docs/documents.md tells what is found.
         """
-        from hansard.adapters.tool_results import give_result
+        from onrecord.adapters.tool_results import give_result
 
         call = text_given("a call's id", call_id)
         return give_result(self.stream, call, content, is_error=bool(is_error))
@@ -252,7 +252,7 @@ class Talk:
         All results of a round are in one turn of the user's, in the order of their calls, told at
         version `at`. Each block has its `content`, as it came, and its `version`.
         """
-        from hansard.adapters.news import turns_since
+        from onrecord.adapters.news import turns_since
 
         return turns_since(self.backend, self._main_line(at), version_given(since))
 
@@ -266,7 +266,7 @@ class Talk:
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
-        from hansard.adapters.calls import awaited_calls
+        from onrecord.adapters.calls import awaited_calls
 
         head = self.head()
         return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)
@@ -276,7 +276,7 @@ class Talk:
 
         `at` is the version to tell it at; none, at version 0, where none were declared by then.
         """
-        from hansard.adapters.declarations import declared
+        from onrecord.adapters.declarations import declared
 
         return declared(self.backend, self._main_line(at))
 
@@ -289,7 +289,7 @@ class Talk:
 
         `at` is the version to tell it at. Pictures and texts are whole.
         """
-        from hansard.adapters.activities import activities
+        from onrecord.adapters.activities import activities
 
         return activities(self.backend, self._main_line(at))
 
@@ -299,7 +299,7 @@ class Talk:
         Those of prompts and signals, of results of tools, and those that providers' tools made; `at` is
         the version to tell it at.
         """
-        from hansard.adapters.documents_listed import documents_held
+        from onrecord.adapters.documents_listed import documents_held
 
         return documents_held(self.backend, self._main_line(at))
 
@@ -327,7 +327,7 @@ class Talk:
         """
         head = self.head()
         version = version_asked(head, at)
-        from hansard.adapters.asking import ask_for, options_given
+        from onrecord.adapters.asking import ask_for, options_given
 
         options = options_given(
             self.tenancy.matrix,
@@ -347,7 +347,7 @@ class Talk:
 
     def render(self, version: int, options: Options) -> Request:
         """Return the request that the conversation makes at a version, under these options."""
-        from hansard.adapters.asking import request_of
+        from onrecord.adapters.asking import request_of
 
         return request_of(self.backend, self.stream.lineage(version), options)
 

@@ -7,10 +7,10 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from hansard.adapters.asking import Asked
-    from hansard.adapters.capture.scope import Scope
-    from hansard.adapters.journal import Conversation, Journal
-    from hansard.adapters.journals import Journals
+    from onrecord.adapters.asking import Asked
+    from onrecord.adapters.capture.scope import Scope
+    from onrecord.adapters.journal import Conversation, Journal
+    from onrecord.adapters.journals import Journals
 
 ClientT = TypeVar("ClientT")
 
@@ -65,8 +65,8 @@ class TalkWire:
 
     def record(self, client: ClientT, after: int | None, *, splice: bool = False) -> ClientT:
         """Return a client of the same type whose wire is recorded; UnsupportedClient for others."""
-        from hansard.adapters.capture import tee
-        from hansard.adapters.capture.binding import Binding
+        from onrecord.adapters.capture import tee
+        from onrecord.adapters.capture.binding import Binding
 
         return tee.record(client, Binding(self._journals, self, after=after, splice=splice))
 
@@ -77,10 +77,10 @@ class TalkWire:
 
     def scope(self) -> Scope:
         """Return a new scope of the conversation."""
-        from hansard.adapters.capture import unwrapped
-        from hansard.adapters.capture.binding import Binding
-        from hansard.adapters.capture.scope import Scope
-        from hansard.adapters.capture.turns import Turns
+        from onrecord.adapters.capture import unwrapped
+        from onrecord.adapters.capture.binding import Binding
+        from onrecord.adapters.capture.scope import Scope
+        from onrecord.adapters.capture.turns import Turns
 
         unwrapped.record_in_scopes()
         return Scope(Turns(Binding(self._journals, self)))

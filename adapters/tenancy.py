@@ -7,15 +7,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from hansard.adapters.arguments import key_given
-from hansard.adapters.capture.spool import Spool
-from hansard.adapters.journals import Journals
-from hansard.adapters.stream import Stream
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Backend
+from onrecord.adapters.arguments import key_given
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.journals import Journals
+from onrecord.adapters.stream import Stream
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from hansard.adapters.asking import Windows
+    from onrecord.adapters.asking import Windows
 
 NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
 """No file says what models take."""

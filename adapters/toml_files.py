@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hansard.domain.errors import InvalidInput
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
 
 
 def tables_in(file: Path, parse_float: Callable[[str], Any] = float) -> JsonObject:

@@ -7,22 +7,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from hansard.adapters.backwards import backwards
-from hansard.adapters.given_results import GivenResult, Stored, given_result
-from hansard.adapters.results import Rejected, record_result
-from hansard.adapters.stream import Stream
-from hansard.adapters.writing import Done
-from hansard.domain import conversation
-from hansard.domain.events import (
+from onrecord.adapters.backwards import backwards
+from onrecord.adapters.given_results import GivenResult, Stored, given_result
+from onrecord.adapters.results import Rejected, record_result
+from onrecord.adapters.stream import Stream
+from onrecord.adapters.writing import Done
+from onrecord.domain import conversation
+from onrecord.domain.events import (
     DocumentExtracted,
     ToolCallRecorded,
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.header import NO_METADATA
-from hansard.domain.log import Recorded
+from onrecord.domain.header import NO_METADATA
+from onrecord.domain.log import Recorded
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 _CALL: Final = "tool_call.recorded"
 
@@ -74,9 +74,9 @@ def _called_name(talk: Stream, call_id: str) -> str | None:
     or of what that was forked from.
     """
     # What reads calls takes a while to import, and most results hold no document.
-    from hansard.adapters.calls import awaited_calls
-    from hansard.adapters.reading import in_force
-    from hansard.projections.called_names import given_names
+    from onrecord.adapters.calls import awaited_calls
+    from onrecord.adapters.reading import in_force
+    from onrecord.projections.called_names import given_names
 
     head = talk.head()
     if head.version == 0:

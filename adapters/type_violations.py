@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from hansard.adapters.mismatch import Mismatch, Step
-from hansard.adapters.type_deviations import is_tolerated
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import member
-from hansard.projections.referee.violation import Violation, bracketed, dotted, pointer
+from onrecord.adapters.mismatch import Mismatch, Step
+from onrecord.adapters.type_deviations import is_tolerated
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import member
+from onrecord.projections.referee.violation import Violation, bracketed, dotted, pointer
 
 _ADVICE: Final = {
     "extra_forbidden": "leave the member out",

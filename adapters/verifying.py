@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.lineage import Lineages
-from hansard.domain.content import Blob
-from hansard.domain.draft import blobs_of
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import RequestSent
-from hansard.domain.log import Backend, Cursor, RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.verification import (
+from onrecord.adapters.lineage import Lineages
+from onrecord.domain.content import Blob
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.events import RequestSent
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.verification import (
     Fault,
     Folded,
     Happened,

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.domain import conversation
-from hansard.domain.draft import Stamp, draft
-from hansard.domain.errors import ConversationForgotten, IdempotencyMismatch, VersionConflict
-from hansard.domain.events import Event
-from hansard.domain.head import Head
-from hansard.domain.header import NO_METADATA, SALT_SIZE
-from hansard.domain.log import (
+from onrecord.domain import conversation
+from onrecord.domain.draft import Stamp, draft
+from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch, VersionConflict
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head
+from onrecord.domain.header import NO_METADATA, SALT_SIZE
+from onrecord.domain.log import (
     Append,
     Conflict,
     Duplicate,

@@ -11,14 +11,14 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
 
 LIMIT: Final = 64 * 1024
 """Strings of more bytes than this move out of an event's body."""
 
-REFERENCE: Final = "$hansard.blob"
-ESCAPE: Final = "$hansard.escaped"
+REFERENCE: Final = "$onrecord.blob"
+ESCAPE: Final = "$onrecord.escaped"
 
 
 def blob_of(data: bytes) -> Blob:
@@ -39,7 +39,7 @@ def spill(value: Any, decoded: Mapping[str, bytes] | None = None) -> tuple[Any, 
 def referenced(value: Any) -> Iterator[Blob]:
     """Yield the blobs that a spilled value refers to, in order, as often as it does."""
     match value:
-        case {"$hansard.blob": str() as digest, "size": int() as size}:
+        case {"$onrecord.blob": str() as digest, "size": int() as size}:
             yield Blob(sha256=digest, size=size)
         case dict():
             members = cast("dict[str, Any]", value)
@@ -53,11 +53,11 @@ def referenced(value: Any) -> Iterator[Blob]:
 def restore(value: Any, blobs: Mapping[str, bytes]) -> Any:
     """Return a spilled value as it came; CorruptRecord where a blob is not among `blobs`."""
     match value:
-        case {"$hansard.blob": str() as digest}:
+        case {"$onrecord.blob": str() as digest}:
             if digest not in blobs:
                 raise CorruptRecord("a blob that an event refers to is missing")
             return _text_of(blobs[digest], cast("dict[str, Any]", value).get("as"))
-        case {"$hansard.escaped": dict()}:
+        case {"$onrecord.escaped": dict()}:
             return _restore_members(cast("dict[str, Any]", value[ESCAPE]), blobs)
         case dict():
             return _restore_members(cast("dict[str, Any]", value), blobs)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 
 
 class Value(BaseModel):
@@ -137,7 +137,7 @@ class ServerToolResult(Value):
 
 
 class Opaque(Value):
-    """A block of a kind that Hansard does not know; only the API that made it can read it."""
+    """A block of a kind that Onrecord does not know; only the API that made it can read it."""
 
     kind: Literal["opaque"] = "opaque"
     api: str

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import Document, Native, Role, Text, ToolResult
-from hansard.domain.errors import ConversationClosed, InvalidContent
-from hansard.domain.events import Event
-from hansard.domain.head import Head
-from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
+from onrecord.domain import events
+from onrecord.domain.content import Document, Native, Role, Text, ToolResult
+from onrecord.domain.errors import ConversationClosed, InvalidContent
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 
 CANCELLED = "Tool execution was canceled."
 """What a model is told in place of the result of a call that was given up; it is never stored."""

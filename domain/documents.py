@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-from hansard.domain.content import Document
+from onrecord.domain.content import Document
 
 Modality = Literal["text", "image", "document", "audio", "video"]
 """The way a document reaches a model."""

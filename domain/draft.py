@@ -8,19 +8,19 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from hansard.domain import events
-from hansard.domain.blobs import referenced
-from hansard.domain.content import Blob, Native
-from hansard.domain.encoding import encode
-from hansard.domain.events import Event
-from hansard.domain.head import effect_of
-from hansard.domain.header import NO_METADATA, ClientHeader, header_bytes
-from hansard.domain.log import NewEvent
-from hansard.domain.registry import VERSIONS, name_of
+from onrecord.domain import events
+from onrecord.domain.blobs import referenced
+from onrecord.domain.content import Blob, Native
+from onrecord.domain.encoding import encode
+from onrecord.domain.events import Event
+from onrecord.domain.head import effect_of
+from onrecord.domain.header import NO_METADATA, ClientHeader, header_bytes
+from onrecord.domain.log import NewEvent
+from onrecord.domain.registry import VERSIONS, name_of
 
 # A body that names a blob holds one of these keys, as itself: its JSON escapes neither.
 _NAMES_DIGEST: Final = b'"sha256"'
-_NAMES_BLOB: Final = b'"$hansard.blob"'
+_NAMES_BLOB: Final = b'"$onrecord.blob"'
 
 
 class Stamp(NamedTuple):

@@ -13,11 +13,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
-from hansard.domain import jsontext
-from hansard.domain.content import Native
-from hansard.domain.errors import CorruptRecord, MalformedJson
-from hansard.domain.events import Event
-from hansard.domain.registry import NAMES, VERSIONS, Unrecognised, upcast
+from onrecord.domain import jsontext
+from onrecord.domain.content import Native
+from onrecord.domain.errors import CorruptRecord, MalformedJson
+from onrecord.domain.events import Event
+from onrecord.domain.registry import NAMES, VERSIONS, Unrecognised, upcast
 
 
 def encode(event: Event) -> bytes:
@@ -43,7 +43,7 @@ def decode(name: str, schema_version: int, body: bytes) -> Event | Unrecognised:
         # The cause may tell what was said.
         raise CorruptRecord(
             f"the body of a {name} event does not have the shape of version {schema_version}: "
-            "run `hansard verify` and restore it from a backup"
+            "run `onrecord verify` and restore it from a backup"
         ) from None
 
 

@@ -1,8 +1,8 @@
-"""Every error that Hansard raises on purpose, in one tree.
+"""Every error that Onrecord raises on purpose, in one tree.
 
 ::
 
-    HansardError
+    OnrecordError
     ├── InvalidInput                what was given cannot be recorded or rendered
     │   ├── MalformedJson           bytes that are not JSON that can be kept without loss
     │   ├── InvalidContent          a block, a document or an id that no record can hold
@@ -10,7 +10,7 @@
     │   ├── NothingToSend           a conversation that has no turn to render
     │   ├── ResultsWithoutConversation  results of tools for a conversation in which nothing was said
     │   ├── UnsupportedTool         a provider's tool that another API has not
-    │   ├── InvalidExport           a file that `hansard export` did not write
+    │   ├── InvalidExport           a file that `onrecord export` did not write
     │   ├── InvalidModel            a process model, or an expression in it, that gives no tools
     │   └── UnsupportedClient       an object that is no client whose wire can be recorded
     ├── ConversationNotFound        no conversation has that key or id
@@ -19,7 +19,7 @@
     ├── VersionConflict             someone else appended first
     ├── RoundOpen                   calls await their results, and the request was not to go without
     ├── IdempotencyMismatch         the same id was recorded before, with other content
-    ├── NotInstalled                a library is missing that an extra of Hansard brings
+    ├── NotInstalled                a library is missing that an extra of Onrecord brings
     ├── UnknownTool                 the model calls tools that there are not, again and again
     ├── TooManyModelCalls           the model was asked as often as it may be, and still calls tools
     ├── NotRecorded                 the prompt could not be made durable, so no call was made
@@ -29,9 +29,9 @@
         ├── StorageFull             no room on the disk, or a size limit was reached
         ├── StorageReadOnly         the file or the server takes no writes
         ├── StorageUnavailable      the server or the file cannot be reached
-        ├── ForeignDatabase         the file or schema is not a Hansard log
-        ├── SchemaNewer             written by a newer Hansard
-        ├── SchemaOlder             needs `hansard migrate`
+        ├── ForeignDatabase         the file or schema is not a Onrecord log
+        ├── SchemaNewer             written by a newer Onrecord
+        ├── SchemaOlder             needs `onrecord migrate`
         ├── UnsupportedFilesystem   locks of the file system cannot be trusted
         ├── StaleCursor             the cursor belongs to another incarnation of the log
         └── CorruptRecord           stored bytes do not match their digest or their format
@@ -40,11 +40,11 @@
 from __future__ import annotations
 
 
-class HansardError(Exception):
+class OnrecordError(Exception):
     """The root of all errors of this package; its message says what to do."""
 
 
-class InvalidInput(HansardError, ValueError):
+class InvalidInput(OnrecordError, ValueError):
     """What was given cannot be recorded or rendered."""
 
 
@@ -57,7 +57,7 @@ class InvalidContent(InvalidInput):
 
 
 class UnknownApi(InvalidInput):
-    """The API is none that Hansard renders or captures."""
+    """The API is none that Onrecord renders or captures."""
 
 
 class NothingToSend(InvalidInput):
@@ -131,7 +131,7 @@ class UnsupportedTool(InvalidInput):
 
 
 class InvalidExport(InvalidInput):
-    """The file was not written by `hansard export`, or was cut or changed since."""
+    """The file was not written by `onrecord export`, or was cut or changed since."""
 
 
 class InvalidModel(InvalidInput):
@@ -151,15 +151,15 @@ class UnsupportedClient(InvalidInput):
     """The object is not a client whose wire can be recorded."""
 
 
-class ConversationNotFound(HansardError, LookupError):
+class ConversationNotFound(OnrecordError, LookupError):
     """No conversation has that key or id."""
 
 
-class ConversationClosed(HansardError):
+class ConversationClosed(OnrecordError):
     """The conversation was closed; start another, or fork it."""
 
 
-class ConversationForgotten(HansardError):
+class ConversationForgotten(OnrecordError):
     """The conversation was forgotten: what is left of it takes nothing any more."""
 
     def __init__(self, message: str = "the conversation was forgotten: start another") -> None:
@@ -167,7 +167,7 @@ class ConversationForgotten(HansardError):
         super().__init__(message)
 
 
-class VersionConflict(HansardError):
+class VersionConflict(OnrecordError):
     """Someone else appended first: read on from `current`, then decide again."""
 
     def __init__(self, expected: int, current: int) -> None:
@@ -180,7 +180,7 @@ class VersionConflict(HansardError):
         )
 
 
-class RoundOpen(HansardError):
+class RoundOpen(OnrecordError):
     """Calls await their results, and the request was not to go without: record these first.
 
     `awaited` are the ids of the calls.
@@ -196,19 +196,19 @@ class RoundOpen(HansardError):
         )
 
 
-class IdempotencyMismatch(HansardError):
+class IdempotencyMismatch(OnrecordError):
     """The same id was recorded before, with other content: use a new id for a new fact."""
 
 
-class NotInstalled(HansardError, ImportError):
-    """A library is missing that an extra of Hansard brings: install it."""
+class NotInstalled(OnrecordError, ImportError):
+    """A library is missing that an extra of Onrecord brings: install it."""
 
     def __init__(self, what: str, library: str | None, extra: str) -> None:
         """Say what to install."""
-        super().__init__(f"{what} needs {library}: pip install 'hansard[{extra}]'")
+        super().__init__(f"{what} needs {library}: pip install 'onrecord[{extra}]'")
 
 
-class UnknownTool(HansardError):
+class UnknownTool(OnrecordError):
     """The model called tools that there are not, one behind the other; each call has its result.
 
     `names` are those that it called last.
@@ -223,7 +223,7 @@ class UnknownTool(HansardError):
         )
 
 
-class TooManyModelCalls(HansardError):
+class TooManyModelCalls(OnrecordError):
     """The model was asked as often as it may be since the last prompt, and still calls tools.
 
     `code` is what Camunda's agents call it.
@@ -240,15 +240,15 @@ class TooManyModelCalls(HansardError):
         )
 
 
-class NotRecorded(HansardError):
+class NotRecorded(OnrecordError):
     """The prompt could not be made durable, so the call was not made."""
 
 
-class ViewStopped(HansardError):
+class ViewStopped(OnrecordError):
     """A view cannot be made anew before what stopped it is mended; the one that is read stays."""
 
 
-class StorageError(HansardError):
+class StorageError(OnrecordError):
     """The store cannot do what was asked."""
 
 
@@ -269,15 +269,15 @@ class StorageUnavailable(StorageError):
 
 
 class ForeignDatabase(StorageError):
-    """The file or schema is not a Hansard log; nothing was changed in it."""
+    """The file or schema is not a Onrecord log; nothing was changed in it."""
 
 
 class SchemaNewer(StorageError):
-    """Written by a newer Hansard: upgrade this one."""
+    """Written by a newer Onrecord: upgrade this one."""
 
 
 class SchemaOlder(StorageError):
-    """Written by an older Hansard: run `hansard migrate`."""
+    """Written by an older Onrecord: run `onrecord migrate`."""
 
 
 class UnsupportedFilesystem(StorageError):

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from pydantic import Discriminator, Field
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Blob,
     Document,
     Native,
@@ -28,9 +28,9 @@ from hansard.domain.content import (
     ToolResult,
     Value,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.request_template import Recipe, Template
-from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.request_template import Recipe, Template
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 
 
 class OnLine(Value):

@@ -1,7 +1,7 @@
 """The head of a conversation: what an append or a window has to know without reading the stream.
 
 The log keeps it in the same transaction as the events; it says nothing that they do not, and
-`hansard verify` compares the two. What an event does to the head is its `Effect`; `advance` is the
+`onrecord verify` compares the two. What an event does to the head is its `Effect`; `advance` is the
 rule, and every backend follows it.
 """
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from hansard.domain import events
-from hansard.domain.events import Event
-from hansard.domain.registry import Unrecognised
+from onrecord.domain import events
+from onrecord.domain.events import Event
+from onrecord.domain.registry import Unrecognised
 
 Pointer = Literal["instructions", "tools", "request", "adopted", "amended"]
 """What a head points at: the version of the last event that set it."""

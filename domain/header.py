@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from hansard.domain import jsontext
-from hansard.domain.errors import CorruptRecord, MalformedJson
+from onrecord.domain import jsontext
+from onrecord.domain.errors import CorruptRecord, MalformedJson
 
 FORMAT: Final = 1
 """The version of the header's own format."""
@@ -81,7 +81,7 @@ def parse_header(data: bytes) -> ClientHeader:
     try:
         members = jsontext.read_object(data)
         if members["format"] != FORMAT:
-            raise CorruptRecord(f"header format {members['format']} is not known: upgrade Hansard")
+            raise CorruptRecord(f"header format {members['format']} is not known: upgrade Onrecord")
         return ClientHeader(
             event_id=UUID(members["event"]),
             tenant=UUID(members["tenant"]),

@@ -13,7 +13,7 @@ import json
 import math
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
-from hansard.domain.errors import MalformedJson
+from onrecord.domain.errors import MalformedJson
 
 JsonObject: TypeAlias = dict[str, Any]
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from hansard.domain.content import Blob
-from hansard.domain.encoding import decode
-from hansard.domain.events import Event
-from hansard.domain.head import Effect, Head, Pointer
-from hansard.domain.header import ClientHeader, parse_header
-from hansard.domain.registry import Erased, Unrecognised
+from onrecord.domain.content import Blob
+from onrecord.domain.encoding import decode
+from onrecord.domain.events import Event
+from onrecord.domain.head import Effect, Head, Pointer
+from onrecord.domain.header import ClientHeader, parse_header
+from onrecord.domain.registry import Erased, Unrecognised
 
 
 class NewEvent(NamedTuple):

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, cast
 
-from hansard.domain import jsontext
+from onrecord.domain import jsontext
 
 MARK = "cache_control"
 """The key of a cache mark; it directs the provider's cache and is no part of the prefix."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hansard.domain import events
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain import events
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
 
 Upcaster = Callable[[JsonObject], JsonObject]
 """Lifts a body from one schema version to the next; pure."""

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import Discriminator
 
-from hansard.domain.content import Blob, Value
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.content import Blob, Value
+from onrecord.domain.jsontext import JsonObject
 
 
 class LiteralSpan(Value):

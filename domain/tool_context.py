@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn, cast, final
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from hansard.domain.errors import InvalidContent
+from onrecord.domain.errors import InvalidContent
 
 HIDDEN: Final = "…"
 """What is shown in the place of a value."""

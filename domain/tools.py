@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from hansard.domain import jsontext
-from hansard.domain.content import Native, Value
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain import jsontext
+from onrecord.domain.content import Native, Value
+from onrecord.domain.jsontext import JsonObject
 
 
 class ToolDefinition(Value):

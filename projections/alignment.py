@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, Literal
 
-from hansard.projections.recorded_units import RecordedUnit
-from hansard.projections.runs import ending_runs, longest_run, runs_back
-from hansard.projections.units import Unit
+from onrecord.projections.recorded_units import RecordedUnit
+from onrecord.projections.runs import ending_runs, longest_run, runs_back
+from onrecord.projections.units import Unit
 
 _CALL: Final = "call:"
 

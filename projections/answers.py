@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.log import Told
-from hansard.projections.history import Block
-from hansard.projections.report import Note
-from hansard.projections.responses import Item, event_of
-from hansard.projections.rounds import Rounds
-from hansard.projections.seen import SAW_LESS, seen_by
-from hansard.projections.unfinished import text_block
+from onrecord.domain import events
+from onrecord.domain.log import Told
+from onrecord.projections.history import Block
+from onrecord.projections.report import Note
+from onrecord.projections.responses import Item, event_of
+from onrecord.projections.rounds import Rounds
+from onrecord.projections.seen import SAW_LESS, seen_by
+from onrecord.projections.unfinished import text_block
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
 _REFUSAL: Final = b'"stop_reason":"refusal"'

@@ -1,4 +1,4 @@
-"""The APIs that Hansard speaks: one line each, naming the two modules that speak it.
+"""The APIs that Onrecord speaks: one line each, naming the two modules that speak it.
 
 `projections/requests/MODULE.py` holds `API`, how its JSON is read and its requests are made;
 `adapters/capture/MODULE.py` holds `WIRE`, how its wire is read. `projections/referee/MODULE.py`, if
@@ -14,15 +14,15 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
-from hansard.domain.content import Block, Document, ServerToolResult, Text
-from hansard.domain.errors import UnknownApi
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
+from onrecord.domain.content import Block, Document, ServerToolResult, Text
+from onrecord.domain.errors import UnknownApi
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
 
 if TYPE_CHECKING:
-    from hansard.projections.history import History
-    from hansard.projections.requests.request import Options, Request
+    from onrecord.projections.history import History
+    from onrecord.projections.requests.request import Options, Request
 
 MODULES: Final = {
     "anthropic-messages": "anthropic_messages",
@@ -80,7 +80,7 @@ class Api:
 
 
 def api_of(name: str) -> Api | None:
-    """Return an API by its name; None for one that Hansard does not speak."""
+    """Return an API by its name; None for one that Onrecord does not speak."""
     return _spoken(MODULES[name]) if name in MODULES else None
 
 
@@ -88,7 +88,7 @@ def known_api(name: str) -> Api:
     """Return an API by the name that a caller gave it; UnknownApi, with the known names, if none."""
     found = api_of(name)
     if found is None:
-        raise UnknownApi(f"{name!r} is no API that Hansard speaks: choose one of {names()}")
+        raise UnknownApi(f"{name!r} is no API that Onrecord speaks: choose one of {names()}")
     return found
 
 
@@ -99,4 +99,4 @@ def names() -> str:
 
 @cache
 def _spoken(module: str) -> Api:
-    return cast("Api", import_module(f"hansard.projections.requests.{module}").API)
+    return cast("Api", import_module(f"onrecord.projections.requests.{module}").API)

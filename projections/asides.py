@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
-from hansard.domain import events
-from hansard.projections import wording
+from onrecord.domain import events
+from onrecord.projections import wording
 
 Speaker = Literal["user", "assistant", "system", "tool", "provider", "record", "outside"]
 """Who a row is of; `record`: nobody spoke, the record notes what happened around the talk; `outside`:
@@ -70,7 +70,7 @@ def aside(event: Aside) -> Told:
         case events.DocumentExtracted():
             return Told("record", "extracted", wording.extracted(event))
         case events.ContextCarried():
-            return Told("record", "context", "what tool calls carry: hansard context shows it")
+            return Told("record", "context", "what tool calls carry: onrecord context shows it")
         case events.AnnotationAdded():
             place = "" if event.version is None else f"on version {event.version}: "
             return Told("record", "annotation", place + wording.pairs(event.labels))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from hansard.domain.content import Native
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral import tool_of
-from hansard.projections.requests.tool_names import LENGTHS, name_for, name_for_gemini
+from onrecord.domain.content import Native
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral import tool_of
+from onrecord.projections.requests.tool_names import LENGTHS, name_for, name_for_gemini
 
 
 def given_names(defined: ToolsDeclared | None) -> Mapping[str, str]:

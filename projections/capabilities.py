@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
 
-from hansard.domain import jsontext
-from hansard.domain.content import Value
-from hansard.domain.documents import Modality
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.capability_entries import Entry, Told, entries_in, laid_over, told_in
-from hansard.projections.model_names import names_of
+from onrecord.domain import jsontext
+from onrecord.domain.content import Value
+from onrecord.domain.documents import Modality
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.capability_entries import Entry, Told, entries_in, laid_over, told_in
+from onrecord.projections.model_names import names_of
 
 if TYPE_CHECKING:
-    from hansard.projections.requests.request import Options
+    from onrecord.projections.requests.request import Options
 
 ANY_MODEL: Final = "(any model)"
 """What a row says where it is that of an API."""
@@ -78,7 +78,7 @@ class Capabilities:
 
 
 def capabilities_of(api: str, model: str | None, options: Options) -> Capabilities:
-    """Return what a model takes: what comes with Hansard, under `matrix`, under `capabilities`.
+    """Return what a model takes: what comes with Onrecord, under `matrix`, under `capabilities`.
 
     None is a model that nobody named: it takes what the API says of all. Where no entry is for the
     model, or the API has none, it is text alone. InvalidInput where `matrix` has not their shape.
@@ -103,7 +103,7 @@ def rows_of(api: str, matrix: JsonObject | None = None) -> tuple[Capabilities, .
 
 @cache
 def bundled() -> Mapping[str, JsonObject]:
-    """Return what comes with Hansard, by API; not to be changed in place."""
+    """Return what comes with Onrecord, by API; not to be changed in place."""
     import tomllib
 
     return tomllib.loads(Path(__file__).with_name("capabilities.toml").read_text("utf-8"))

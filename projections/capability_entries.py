@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field, StrictBool, ValidationError
 
-from hansard.domain.content import Value
-from hansard.domain.documents import Modality
-from hansard.domain.errors import InvalidInput
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.model_names import ANY, Pattern
+from onrecord.domain.content import Value
+from onrecord.domain.documents import Modality
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.model_names import ANY, Pattern
 
 MODELS: Final = "models"
 _IDENTITY: Final = ("id", "pattern", "aliases")
@@ -85,7 +85,7 @@ def check_tables(tables: Mapping[str, Any], apis: Container[str]) -> None:
     """Raise InvalidInput, with the entry and the reason, where tables by API have not their shape."""
     for api, plain in tables.items():
         if api not in apis:
-            raise InvalidInput(f"{api}: is no API that Hansard speaks")
+            raise InvalidInput(f"{api}: is no API that Onrecord speaks")
         table = _table(api, plain)
         Told.read(api, told_in(table))
         _check_models(api, _table(f"{api}.{MODELS}", table.get(MODELS, {})))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
-from hansard.domain.errors import InvalidContent
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import Prefix, encoded
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import Prefix, encoded
 
 
 class Piece(NamedTuple):

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 from uuid import UUID
 
-from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, MessageRecorded, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
-from hansard.projections.neutral import tool_of
-from hansard.projections.report import Report
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options
-from hansard.projections.wording import compact, tool_name
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import Event, MessageRecorded, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
+from onrecord.projections.neutral import tool_of
+from onrecord.projections.report import Report
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options
+from onrecord.projections.wording import compact, tool_name
 
 Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 """A tool as it was declared."""

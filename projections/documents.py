@@ -11,9 +11,9 @@ from itertools import chain
 from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.blobs import blob_of
-from hansard.domain.content import (
+from onrecord.domain import events
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import (
     Blob,
     Block,
     Document,
@@ -21,14 +21,14 @@ from hansard.domain.content import (
     ServerToolResult,
     ToolResult,
 )
-from hansard.domain.documents import document_id, short_id
-from hansard.domain.events import Event
-from hansard.domain.log import Told
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.called_names import given_names
-from hansard.projections.neutral import neutral_of, outcome_of, parts_of
-from hansard.projections.omissions import amended
-from hansard.projections.requests.document_bytes import bytes_of, is_remote
+from onrecord.domain.documents import document_id, short_id
+from onrecord.domain.events import Event
+from onrecord.domain.log import Told
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.called_names import given_names
+from onrecord.projections.neutral import neutral_of, outcome_of, parts_of
+from onrecord.projections.omissions import amended
+from onrecord.projections.requests.document_bytes import bytes_of, is_remote
 
 Origin: TypeAlias = Literal["user", "operator", "signal", "tool", "rejected", "provider"]
 """Whose document it is.

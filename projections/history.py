@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Discriminator, TypeAdapter
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Document,
     Native,
     Reasoning,
@@ -18,11 +18,11 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.events import InstructionsSet, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.frozen import frozen
-from hansard.projections.report import Note
-from hansard.projections.responses import Place, Responses
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frozen import frozen
+from onrecord.projections.report import Note
+from onrecord.projections.responses import Place, Responses
 
 Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
 """What a block holds: an API's own JSON, or a neutral form."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from hansard.domain import events
-from hansard.domain.content import Native, Text
-from hansard.domain.errors import UnsupportedTool
-from hansard.domain.prefix import canonical
-from hansard.domain.tools import BuiltinTool, ToolDefinition
-from hansard.projections.neutral import instructions_of, tool_of
-from hansard.projections.requests.builtin_tools import spelled
+from onrecord.domain import events
+from onrecord.domain.content import Native, Text
+from onrecord.domain.errors import UnsupportedTool
+from onrecord.domain.prefix import canonical
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.projections.neutral import instructions_of, tool_of
+from onrecord.projections.requests.builtin_tools import spelled
 
 _Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from hansard.domain.events import (
+from onrecord.domain.events import (
     LineAdopted,
     Relation,
     RequestSent,
     ResponseCompleted,
     ResponseInterrupted,
 )
-from hansard.domain.log import RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
 
 Lost: TypeAlias = Literal["aside", "given up"]
 """Why an event is no history: it never was (`aside`), or an adoption replaced it."""

@@ -15,10 +15,10 @@ from functools import partial
 from itertools import groupby
 from typing import Literal, assert_never
 
-from hansard.domain.content import Role
-from hansard.domain.errors import InvalidInput
-from hansard.projections.history import Block, History, Turn
-from hansard.projections.window import MessageWindow, Window
+from onrecord.domain.content import Role
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.history import Block, History, Turn
+from onrecord.projections.window import MessageWindow, Window
 
 _Kind = Literal["said", "note", "answer", "results", "document"]
 

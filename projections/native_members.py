@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hansard.domain.content import Text
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.content import Text
+from onrecord.domain.jsontext import JsonObject
 
 
 def members(held: JsonObject, *names: str) -> JsonObject:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.apis import Reader, Replay, api_of
+from onrecord.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis import Reader, Replay, api_of
 
 
 def neutral_of(api: str, value: JsonObject) -> Block:

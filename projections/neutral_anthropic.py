@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Block,
     Opaque,
     Reasoning,
@@ -17,12 +17,12 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.apis import Replay
-from hansard.projections.neutral_anthropic_documents import document, parts
-from hansard.projections.server_tools_anthropic import called, gave
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis import Replay
+from onrecord.projections.neutral_anthropic_documents import document, parts
+from onrecord.projections.server_tools_anthropic import called, gave
 
 API: Final = "anthropic-messages"
 

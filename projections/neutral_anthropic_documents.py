@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from hansard.domain.content import Document, Text
-from hansard.domain.documents import UNKNOWN, media_type_of
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.content import Document, Text
+from onrecord.domain.documents import UNKNOWN, media_type_of
+from onrecord.domain.jsontext import JsonObject
 
 Part = Text | Document
 """What a result or a message may hold beside calls."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.native_members import objects, text_or_none
-from hansard.projections.neutral_bedrock_documents import document, parts, texts_in
-from hansard.projections.server_tools_bedrock import called, gave
+from onrecord.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.native_members import objects, text_or_none
+from onrecord.projections.neutral_bedrock_documents import document, parts, texts_in
+from onrecord.projections.server_tools_bedrock import called, gave
 
 API: Final = "bedrock-converse"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain import jsontext
-from hansard.domain.content import Document, Text
-from hansard.domain.documents import UNKNOWN
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.native_members import objects, text_or_none, texts
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, Text
+from onrecord.domain.documents import UNKNOWN
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.native_members import objects, text_or_none, texts
 
 Part = Text | Document
 """What a result or a message may hold beside calls."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
 
 _SCHEMA: Final[JsonObject] = {
     "type": "object",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.domain import jsontext
-from hansard.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_gemini_parts import (
+from onrecord.domain import jsontext
+from onrecord.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_gemini_parts import (
     CALL,
     RESPONSE,
     Part,
@@ -25,8 +25,8 @@ from hansard.projections.neutral_gemini_parts import (
     part,
     texts_in,
 )
-from hansard.projections.neutral_gemini_schemas import json_schema
-from hansard.projections.server_tools_gemini import called, gave
+from onrecord.projections.neutral_gemini_schemas import json_schema
+from onrecord.projections.server_tools_gemini import called, gave
 
 API: Final = "gemini"
 """The name of this API."""

@@ -10,10 +10,10 @@ import re
 from functools import cache
 from typing import Any, Final, cast
 
-from hansard.domain.content import Document, Text
-from hansard.domain.documents import media_type_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import Replay
+from onrecord.domain.content import Document, Text
+from onrecord.domain.documents import media_type_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import Replay
 
 Part = Text | Document
 """What a content or a result may hold beside calls."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_gemini_parts import camel
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_gemini_parts import camel
 
 _COUNTS: Final = frozenset(
     {"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Any, Final, Literal, cast
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Block,
     Document,
     Opaque,
@@ -18,9 +18,9 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.documents import media_type_of
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.documents import media_type_of
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 API: Final = "ollama"
 

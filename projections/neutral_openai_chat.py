@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, cast
 
-from hansard.domain import jsontext
-from hansard.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.errors import MalformedJson
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_custom_tools import custom_tool
-from hansard.projections.neutral_openai_chat_parts import Part, objects_in, part, parts, text_of
-from hansard.projections.unfinished import says
+from onrecord.domain import jsontext
+from onrecord.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_custom_tools import custom_tool
+from onrecord.projections.neutral_openai_chat_parts import Part, objects_in, part, parts, text_of
+from onrecord.projections.unfinished import says
 
 API: Final = "openai-chat"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.domain import jsontext
-from hansard.domain.content import (
+from onrecord.domain import jsontext
+from onrecord.domain.content import (
     Block,
     Document,
     Opaque,
@@ -20,15 +20,15 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.errors import MalformedJson
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.apis import Replay
-from hansard.projections.neutral_custom_tools import custom_tool
-from hansard.projections.neutral_openai_responses_parts import Part, part_of, parts, text_of
-from hansard.projections.server_tools_openai import called
-from hansard.projections.unfinished import says
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis import Replay
+from onrecord.projections.neutral_custom_tools import custom_tool
+from onrecord.projections.neutral_openai_responses_parts import Part, part_of, parts, text_of
+from onrecord.projections.server_tools_openai import called
+from onrecord.projections.unfinished import says
 
 API: Final = "openai-responses"
 

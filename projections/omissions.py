@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
-from hansard.domain.log import Told
-from hansard.projections.responses import Item, Place, event_of
+from onrecord.domain import events
+from onrecord.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
+from onrecord.domain.log import Told
+from onrecord.projections.responses import Item, Place, event_of
 
 SUMMARY: Final = "Summary of the conversation so far:\n\n"
 """Stands before the caller's own summary: bare, a model takes it for something the user says."""

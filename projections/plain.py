@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from hansard.domain import jsontext
-from hansard.domain.encoding import encode
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent, Told
-from hansard.domain.registry import VERSIONS, Erased, Unrecognised
+from onrecord.domain import jsontext
+from onrecord.domain.encoding import encode
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent, Told
+from onrecord.domain.registry import VERSIONS, Erased, Unrecognised
 
 
 def plain_of(recorded: Told | RecordedEvent) -> JsonObject | Unrecognised | Erased:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import Text
-from hansard.domain.events import Event
-from hansard.projections.omissions import SUMMARY
-from hansard.projections.signals import said_by
-from hansard.projections.unfinished import text_blocks
-from hansard.projections.units import Unit, unit_of
+from onrecord.domain import events
+from onrecord.domain.content import Text
+from onrecord.domain.events import Event
+from onrecord.projections.omissions import SUMMARY
+from onrecord.projections.signals import said_by
+from onrecord.projections.unfinished import text_blocks
+from onrecord.projections.units import Unit, unit_of
 
 
 class RecordedUnit(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from hansard.domain import jsontext
-from hansard.domain.content import Document
-from hansard.domain.documents import reference_to
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Told
-from hansard.domain.registry import name_of
-from hansard.projections.plain import plain_of, plain_of_event
-from hansard.projections.responses import Item, Place
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document
+from onrecord.domain.documents import reference_to
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Told
+from onrecord.domain.registry import name_of
+from onrecord.projections.plain import plain_of, plain_of_event
+from onrecord.projections.responses import Item, Place
 
 _TAKEN_OUT: Final = '{"document":"redacted"}'
 """Stands in the text of a result for a document that was taken out of it."""

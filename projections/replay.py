@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import RequestSent
-from hansard.domain.log import RecordedEvent
-from hansard.domain.request_template import BlobSpan, EncodedSpan
-from hansard.projections.template import Stored, join, references_of
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.events import RequestSent
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.request_template import BlobSpan, EncodedSpan
+from onrecord.projections.template import Stored, join, references_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from hansard.domain.documents import Modality
+from onrecord.domain.documents import Modality
 
 Deed = Literal["repaired", "left out", "moved", "translated", "noted"]
 """What was done to an event's content on its way into a request; `noted`: nothing, but beware."""

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from hansard.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Told
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.plain import plain_of, plain_of_event
+from onrecord.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Told
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.plain import plain_of, plain_of_event
 
 Item = Told | tuple[int, Event]
 """An event as a fold takes it: as the log has it, or its version and the event."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import groupby
 
-from hansard.domain.content import Role
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, Mark, Missing, Turn
-from hansard.projections.report import Note
-from hansard.projections.responses import Place
+from onrecord.domain.content import Role
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, Mark, Missing, Turn
+from onrecord.projections.report import Note
+from onrecord.projections.responses import Place
 
 
 class Rounds:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.events import Event, RequestSent
-from hansard.domain.log import Told
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.report import Note
-from hansard.projections.responses import Item, event_of
+from onrecord.domain import events
+from onrecord.domain.events import Event, RequestSent
+from onrecord.domain.log import Told
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.report import Note
+from onrecord.projections.responses import Item, event_of
 
 # Bodies are canonical (docs/format.md): a request on the main line that saw less begins so.
 SAW_LESS: Final = b'{"seen":'

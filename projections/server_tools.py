@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from hansard.domain import events
-from hansard.domain.content import (
+from onrecord.domain import events
+from onrecord.domain.content import (
     Document,
     HeldFile,
     Native,
@@ -23,11 +23,11 @@ from hansard.domain.content import (
     ToolResult,
     Url,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Told
-from hansard.projections.apis import Replay
-from hansard.projections.neutral import neutral_of, outcome_of, replay_of
-from hansard.projections.omissions import amended
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Told
+from onrecord.projections.apis import Replay
+from onrecord.projections.neutral import neutral_of, outcome_of, replay_of
+from onrecord.projections.omissions import amended
 
 Whole: TypeAlias = Callable[[Native], Native]
 """Returns a block with the strings that were moved to blobs."""

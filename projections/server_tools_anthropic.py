@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from hansard.domain.content import Document, HeldFile, ServerToolCall, ServerToolResult, Text, Url
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.native_members import members, objects, text_or_none, texts
-from hansard.projections.neutral_anthropic_documents import parts
+from onrecord.domain.content import Document, HeldFile, ServerToolCall, ServerToolResult, Text, Url
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.native_members import members, objects, text_or_none, texts
+from onrecord.projections.neutral_anthropic_documents import parts
 
 NAMES: Final[Mapping[str, str]] = {
     "bash_code_execution": "code_execution",

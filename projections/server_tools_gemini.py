@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from hansard.domain import jsontext
-from hansard.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.native_members import members, objects, text_or_none, texts
-from hansard.projections.neutral_gemini_parts import camel, member, object_in
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.native_members import members, objects, text_or_none, texts
+from onrecord.projections.neutral_gemini_parts import camel, member, object_in
 
 NAMES: Final[Mapping[str, str]] = {
     "GOOGLE_SEARCH_WEB": "web_search",

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 from uuid import UUID
 
-from hansard.domain.content import Document, Text
-from hansard.domain.events import SignalReceived
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
+from onrecord.domain.content import Document, Text
+from onrecord.domain.events import SignalReceived
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
 
 NO_CONTENT: Final = "An event was triggered but no content was returned."
 """What a signal without content says, before it says what became of the calls that were open."""

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
-from hansard.domain import jsontext
-from hansard.domain.blobs import LIMIT
-from hansard.domain.content import Blob
-from hansard.domain.log import Told
-from hansard.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, Span
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import LIMIT
+from onrecord.domain.content import Blob
+from onrecord.domain.log import Told
+from onrecord.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, Span
 
 WORTH_SHARING: Final = 128
 """A span of fewer bytes costs less as it is than as a reference."""
@@ -100,7 +100,7 @@ class Sources:
         """Take in a value and all within it; return its compact JSON."""
         match value:
             case {"sha256": str(digest), "size": int(size)} | {
-                "$hansard.blob": str(digest),
+                "$onrecord.blob": str(digest),
                 "size": int(size),
             }:
                 self._blobs[digest] = Blob(sha256=digest, size=size)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Final, assert_never
 from uuid import UUID
 
-from hansard.domain import jsontext
-from hansard.domain.blobs import LIMIT, blob_of
-from hansard.domain.errors import CorruptRecord, MalformedJson
-from hansard.domain.request_template import (
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import LIMIT, blob_of
+from onrecord.domain.errors import CorruptRecord, MalformedJson
+from onrecord.domain.request_template import (
     BlobSpan,
     ContentSpan,
     EncodedSpan,
@@ -26,8 +26,8 @@ from hansard.domain.request_template import (
     Span,
     Template,
 )
-from hansard.projections.sources import WORTH_SHARING, Place, Source, Sources, pointed, sources
-from hansard.projections.text_spans import common_end, common_start
+from onrecord.projections.sources import WORTH_SHARING, Place, Source, Sources, pointed, sources
+from onrecord.projections.text_spans import common_end, common_start
 
 _FEW: Final = 32
 """How many events are looked for in a body as it is; for more, the body is read."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import (
+from onrecord.domain import events
+from onrecord.domain.content import (
     Document,
     Native,
     ServerToolCall,
@@ -21,14 +21,14 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.events import Event
-from hansard.domain.log import RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections import wording
-from hansard.projections.asides import Aside, Mark, Speaker, Told, aside
-from hansard.projections.called_names import given_names
-from hansard.projections.lines_told import LinesTold, LineTold, Lost
-from hansard.projections.neutral import neutral_of, outcome_of
+from onrecord.domain.events import Event
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections import wording
+from onrecord.projections.asides import Aside, Mark, Speaker, Told, aside
+from onrecord.projections.called_names import given_names
+from onrecord.projections.lines_told import LinesTold, LineTold, Lost
+from onrecord.projections.neutral import neutral_of, outcome_of
 
 Standing: TypeAlias = Callable[[int, UUID | None], Lost | None]
 """Tells of an event's version and line why it is no history; None if it is."""

@@ -20,24 +20,24 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import Role
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Told
-from hansard.domain.registry import Erased, Unrecognised, name_of
-from hansard.projections.answers import Answers
-from hansard.projections.called_names import given_names
-from hansard.projections.history import Block, History, Missing, Turn
-from hansard.projections.neutral import says_it_failed
-from hansard.projections.omissions import AMENDS, SUMMARY, amended, as_compacted, left_out
-from hansard.projections.plain import plain_of, plain_of_event
-from hansard.projections.redacted_documents import taken_out, without
-from hansard.projections.report import Note
-from hansard.projections.responses import Item, Place, Responses, event_of
-from hansard.projections.rounds import Rounds, given_up, says_nothing
-from hansard.projections.seen import as_seen
-from hansard.projections.signals import signal_blocks
+from onrecord.domain import events
+from onrecord.domain.content import Role
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Told
+from onrecord.domain.registry import Erased, Unrecognised, name_of
+from onrecord.projections.answers import Answers
+from onrecord.projections.called_names import given_names
+from onrecord.projections.history import Block, History, Missing, Turn
+from onrecord.projections.neutral import says_it_failed
+from onrecord.projections.omissions import AMENDS, SUMMARY, amended, as_compacted, left_out
+from onrecord.projections.plain import plain_of, plain_of_event
+from onrecord.projections.redacted_documents import taken_out, without
+from onrecord.projections.report import Note
+from onrecord.projections.responses import Item, Place, Responses, event_of
+from onrecord.projections.rounds import Rounds, given_up, says_nothing
+from onrecord.projections.seen import as_seen
+from onrecord.projections.signals import signal_blocks
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
 _IN_BLOBS: Final = ord("$")
@@ -303,7 +303,7 @@ class _Fold:
             case Erased():
                 self._leave_out("erased", version, "the event was erased")
             case Unrecognised():
-                self._leave_out("unread", version, f"{event.type} is of a newer Hansard")
+                self._leave_out("unread", version, f"{event.type} is of a newer Onrecord")
 
     def _leave_out(self, rule: str, version: int, why: str) -> None:
         self._torn.add((self._at, version))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from hansard.domain.content import Native
-from hansard.domain.events import ResponseCompleted, ResponseInterrupted, Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import api_of
+from onrecord.domain.content import Native
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted, Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import api_of
 
 
 def text_blocks(closing: ResponseCompleted | ResponseInterrupted) -> Iterator[Native]:

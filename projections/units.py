@@ -17,13 +17,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never, cast
 
-from hansard.domain import content, jsontext
-from hansard.domain.blobs import LIMIT, restore, spill
-from hansard.domain.content import Block, Native
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import canonical
-from hansard.projections.continuation import Piece
-from hansard.projections.neutral import neutral_of, parts_of
+from onrecord.domain import content, jsontext
+from onrecord.domain.blobs import LIMIT, restore, spill
+from onrecord.domain.content import Block, Native
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import canonical
+from onrecord.projections.continuation import Piece
+from onrecord.projections.neutral import neutral_of, parts_of
 
 Content: TypeAlias = Native | Block
 

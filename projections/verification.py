@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import Event
-from hansard.domain.head import Head, advance, effect_of
-from hansard.domain.header import body_digest, leaf, recorded_header
-from hansard.domain.log import RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head, advance, effect_of
+from onrecord.domain.header import body_digest, leaf, recorded_header
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
 
 Happened: TypeAlias = Event | Unrecognised | Erased
 """What an event tells, as far as it can be told."""

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from hansard.domain.content import Value
+from onrecord.domain.content import Value
 
 
 class Window(Value):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, assert_never, cast
 
-from hansard.domain import events, jsontext
-from hansard.domain.content import (
+from onrecord.domain import events, jsontext
+from onrecord.domain.content import (
     Document,
     HeldFile,
     Native,
@@ -15,8 +15,8 @@ from hansard.domain.content import (
     ToolResult,
     Url,
 )
-from hansard.domain.tools import BuiltinTool, ToolDefinition
-from hansard.projections.neutral import instructions_of, neutral_of, tool_of
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.projections.neutral import instructions_of, neutral_of, tool_of
 
 
 def request(event: events.RequestSent) -> str:
@@ -139,7 +139,7 @@ def _said(value: Any) -> str:
     match value:
         case str():
             return value
-        case {"$hansard.blob": str(), "size": int() as size}:
+        case {"$onrecord.blob": str(), "size": int() as size}:
             return f"{size:,} bytes, held apart"
         case list():
             parts = [_said_of(item) for item in cast("list[Any]", value)]

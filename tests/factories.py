@@ -5,12 +5,12 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.domain import events
-from hansard.domain.content import Blob, Document, Native, Text, ToolCall, ToolResult
-from hansard.domain.draft import Stamp, draft
-from hansard.domain.events import Event
-from hansard.domain.head import Effect
-from hansard.domain.log import Append, NewEvent
+from onrecord.domain import events
+from onrecord.domain.content import Blob, Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.draft import Stamp, draft
+from onrecord.domain.events import Event
+from onrecord.domain.head import Effect
+from onrecord.domain.log import Append, NewEvent
 
 TENANT = UUID("018f0000-0000-7000-8000-000000000001")
 OTHER_TENANT = UUID("018f0000-0000-7000-8000-000000000002")

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from uuid import UUID
 
-from hansard.domain.header import body_digest, leaf, recorded_header
-from hansard.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.domain.header import body_digest, leaf, recorded_header
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
 
 
 def verified_log(backend: Backend) -> list[RecordedEvent]:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.log import Append, Backend, NewEvent, Recorded, Verdict
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.log import Append, Backend, NewEvent, Recorded, Verdict
 from tests.factories import appending, raw_event
 from tests.ledger import verified_log
 

@@ -36,7 +36,7 @@ max_client_conn = 200
 def pooler(url: str, size: int) -> Generator[str]:
     """The same database by way of a pooler that has so many connections to it."""
     assert PROGRAM is not None
-    with tempfile.TemporaryDirectory(prefix="hansard-pgbouncer-") as folder:
+    with tempfile.TemporaryDirectory(prefix="onrecord-pgbouncer-") as folder:
         port = _free_port()
         settings = Path(folder) / "pgbouncer.ini"
         text = _SETTINGS.format(target=_target(url), port=port, size=size)

@@ -45,7 +45,7 @@ def run_as_owner(server: Server, program: str, *arguments: str) -> None:
 def folder_of(server: Server) -> Path:
     """Return a new folder in which the server may write; who asks for it takes it away."""
     assert server.carried is not None
-    folder = Path(tempfile.mkdtemp(prefix="hansard-copy-"))
+    folder = Path(tempfile.mkdtemp(prefix="onrecord-copy-"))
     if server.carried.system_user is not None:
         shutil.chown(folder, server.carried.system_user)
     return folder

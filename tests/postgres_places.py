@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hansard.adapters.storage.postgres import migrate, open_postgres
-from hansard.domain.log import Backend
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.domain.log import Backend
 from tests.postgres_server import VERSIONS, server
 
 

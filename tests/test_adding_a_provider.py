@@ -29,8 +29,8 @@ def modules() -> dict[str, str]:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree in which the page was followed, and nothing else was done."""
     copy = tmp_path_factory.mktemp("tree")
-    package = copy / "hansard"
-    shutil.copytree(ROOT / "src" / "hansard", package, ignore=shutil.ignore_patterns(*LAYERS))
+    package = copy / "onrecord"
+    shutil.copytree(ROOT / "src" / "onrecord", package, ignore=shutil.ignore_patterns(*LAYERS))
     for layer in LAYERS:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / layer, package / layer, ignore=ignored)
@@ -73,7 +73,7 @@ def test_what_the_page_promises_of_the_toy_holds(tree: Path, tmp_path: Path, pro
 
 
 def test_an_api_without_a_referee_works_and_is_not_checked(own_tree: Path, tmp_path: Path) -> None:
-    (own_tree / "hansard" / REFEREE).unlink()
+    (own_tree / "onrecord" / REFEREE).unlink()
     done = ran(own_tree, tmp_path, "without_a_referee_nothing_is_checked")
     assert done.returncode == 0, done.stderr
 
@@ -81,6 +81,6 @@ def test_an_api_without_a_referee_works_and_is_not_checked(own_tree: Path, tmp_p
 def test_an_api_without_a_capture_module_is_an_error_that_names_it(
     own_tree: Path, tmp_path: Path
 ) -> None:
-    (own_tree / "hansard" / CAPTURE).unlink()
+    (own_tree / "onrecord" / CAPTURE).unlink()
     done = ran(own_tree, tmp_path, "a_program_may_keep_its_own_list")
-    assert "No module named 'hansard.adapters.capture.toy'" in done.stderr
+    assert "No module named 'onrecord.adapters.capture.toy'" in done.stderr

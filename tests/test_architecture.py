@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FACE = ROOT / "src" / "hansard" / "__init__.py"
+FACE = ROOT / "src" / "onrecord" / "__init__.py"
 LAYERS = ("domain", "projections", "adapters")
 
 # Of ours, each layer imports only these.
 MAY_IMPORT = {
-    "domain": ("hansard.domain",),
-    "projections": ("hansard.domain", "hansard.projections"),
-    "adapters": ("hansard",),
+    "domain": ("onrecord.domain",),
+    "projections": ("onrecord.domain", "onrecord.projections"),
+    "adapters": ("onrecord",),
 }
 # Of others, the two inner layers import only these and the standard library.
 LIBRARIES = {"pydantic", "pydantic_core", "typing_extensions"}
@@ -83,14 +83,14 @@ def test_imports_point_inwards(layer: str) -> None:
         f"{shown(path)} imports {name}"
         for path in sources(layer)
         for name in imports(path)
-        if is_below(name, ("hansard",)) and not is_below(name, MAY_IMPORT[layer])
+        if is_below(name, ("onrecord",)) and not is_below(name, MAY_IMPORT[layer])
     ]
     assert outwards == []
 
 
 @pytest.mark.parametrize("layer", ["domain", "projections"])
 def test_the_inner_layers_need_only_pydantic(layer: str) -> None:
-    allowed = sys.stdlib_module_names | LIBRARIES | {"hansard"}
+    allowed = sys.stdlib_module_names | LIBRARIES | {"onrecord"}
     foreign = [
         f"{shown(path)} imports {name}"
         for path in sources(layer)
@@ -143,9 +143,9 @@ def backends_known_to(path: Path) -> set[str]:
     storage = ROOT / "adapters" / "storage"
     own = path.relative_to(storage).parts[0] if path.is_relative_to(storage) else ""
     imported = [
-        name.removeprefix("hansard.adapters.storage.").split(".")[0]
+        name.removeprefix("onrecord.adapters.storage.").split(".")[0]
         for name in imports(path)
-        if name.startswith("hansard.adapters.storage.")
+        if name.startswith("onrecord.adapters.storage.")
     ]
     return {module.removesuffix(".py").split("_")[0] for module in (own, *imported)} & BACKENDS
 
@@ -182,8 +182,8 @@ def test_ours_is_imported_by_its_full_name() -> None:
     assert short == []
 
 
-def test_importing_hansard_loads_no_sdk_and_no_driver() -> None:
-    program = "import sys, hansard; print(*sys.modules)"
+def test_importing_onrecord_loads_no_sdk_and_no_driver() -> None:
+    program = "import sys, onrecord; print(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,

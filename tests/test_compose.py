@@ -20,9 +20,9 @@ import yaml  # type: ignore[import-untyped]  # its stubs are a package of their 
 from psycopg import errors
 from typer.testing import CliRunner
 
-from hansard.adapters.cli.commands import app
-from hansard.adapters.storage.postgres import migrate, open_postgres
-from hansard.domain.log import Recorded
+from onrecord.adapters.cli.commands import app
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.domain.log import Recorded
 from tests.adapters.test_postgres import as_role
 from tests.factories import appending, prompt
 from tests.postgres_copies import run
@@ -66,7 +66,7 @@ def test_there_are_the_servers_the_schema_the_roles_and_the_workers(
 
 
 def test_what_runs_of_ours_is_a_command_of_the_program(compose: dict[str, Any]) -> None:
-    ours = {name for name, it in compose["services"].items() if it["image"] == "hansard"}
+    ours = {name for name, it in compose["services"].items() if it["image"] == "onrecord"}
     assert ours == {"migrate", "worker"}
     for name in ours:
         command, *options = compose["services"][name]["command"]
@@ -103,9 +103,9 @@ def test_each_waits_for_what_it_needs(compose: dict[str, Any]) -> None:
 def test_only_the_owner_is_the_owner(compose: dict[str, Any]) -> None:
     services = compose["services"]
     owner = services["postgres"]["environment"]["POSTGRES_USER"]
-    assert f"//{owner}:" in services["migrate"]["environment"]["HANSARD_URL"]
+    assert f"//{owner}:" in services["migrate"]["environment"]["ONRECORD_URL"]
     assert services["admit"]["environment"]["PGUSER"] == owner
-    assert f"//{owner}_worker:" in services["worker"]["environment"]["HANSARD_URL"]
+    assert f"//{owner}_worker:" in services["worker"]["environment"]["ONRECORD_URL"]
 
 
 def test_redis_keeps_nothing_and_is_bounded(compose: dict[str, Any]) -> None:
@@ -158,7 +158,7 @@ def log() -> Iterator[str]:
     created = running.create("log", migrate)
     yield created
     running.drop(created)
-    for role in ("hansard_app", "hansard_worker"):
+    for role in ("onrecord_app", "onrecord_worker"):
         running.execute("DROP ROLE IF EXISTS {}", role)
 
 
@@ -171,12 +171,12 @@ def test_the_roles_that_it_lets_in_append_and_own_nothing(
     passwords = {"APP_PASSWORD": "it's one", "WORKER_PASSWORD": "two"}
     for _ in range(2):
         run(server(VERSIONS[-1]), "psql", "--no-psqlrc", f"--file={script}", log, env=passwords)
-    backend = open_postgres(as_role(log, "hansard_app"))
+    backend = open_postgres(as_role(log, "onrecord_app"))
     assert backend.append([appending(uuid4(), prompt())]) == [Recorded(1, 1, 1)]
     backend.close()
-    as_worker = as_role(log, "hansard_worker")
+    as_worker = as_role(log, "onrecord_worker")
     with psycopg.connect(as_worker) as worker, pytest.raises(errors.InsufficientPrivilege):
-        worker.execute("INSERT INTO hansard.tenant VALUES (gen_random_uuid(), 0)")
+        worker.execute("INSERT INTO onrecord.tenant VALUES (gen_random_uuid(), 0)")
     done = CliRunner().invoke(app, ["worker", "--once", "--url", as_worker])
     assert done.exit_code == 0, done.output
     assert [len(versions) for versions in folded(log).values()] == [1]

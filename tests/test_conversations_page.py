@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.demo.sayings import Said
-from hansard.adapters.demo.server import DemoServer
+import onrecord
+from onrecord.adapters.demo.sayings import Said
+from onrecord.adapters.demo.server import DemoServer
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
@@ -37,6 +37,6 @@ def test_every_verb_of_a_conversation_stands_on_a_page() -> None:
     """But for those that only its own parts use."""
     within = {"append", "append_drafted", "backend", "blob", "conversation_id", "draft", "lineage"}
     within |= {"lineages", "read_through", "render"}
-    verbs = {name for name in vars(hansard.Talk) if not name.startswith("_")} - within
+    verbs = {name for name in vars(onrecord.Talk) if not name.startswith("_")} - within
     pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
     assert {verb for verb in verbs if f"talk.{verb}" not in pages} == set()

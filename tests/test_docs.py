@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.cli.commands import app
-from hansard.adapters.demo.sayings import Said
-from hansard.adapters.demo.scenes import Answer
-from hansard.adapters.demo.server import DemoServer
+from onrecord.adapters.cli.commands import app
+from onrecord.adapters.demo.sayings import Said
+from onrecord.adapters.demo.scenes import Answer
+from onrecord.adapters.demo.server import DemoServer
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -82,7 +82,7 @@ def test_the_readme_does_what_it_says(
     service: DemoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HANSARD_URL", raising=False)
+    monkeypatch.delenv("ONRECORD_URL", raising=False)
     readme = fences(ROOT / "README.md")
     program: dict[str, Any] = {}
     for fence in readme:
@@ -118,7 +118,7 @@ def run(command: str) -> None:
 def test_the_first_thirty_lines_say_it_all() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     beginning = "\n".join(readme.splitlines()[:30])
-    assert beginning.startswith("# Hansard\n\nHansard is ")
+    assert beginning.startswith("# Onrecord\n\nOnrecord is ")
     assert "\n    make demo\n" in beginning
     assert beginning.count("\n```") == 4
     assert "\n    make test\n" in readme
@@ -143,20 +143,20 @@ def test_every_make_target_that_is_named_is_there(page: Path) -> None:
 
 def test_make_demo_is_the_demo_that_is_tested() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert re.search(r"^demo:.*\n\t\$\(BIN\)/hansard demo\n", makefile, re.MULTILINE)
+    assert re.search(r"^demo:.*\n\t\$\(BIN\)/onrecord demo\n", makefile, re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_that_is_named_is_there(page: Path) -> None:
     named = re.findall(
-        r"(?:`|^\$ )hansard ([a-z]+(?:-[a-z]+)*)", page.read_text("utf-8"), re.MULTILINE
+        r"(?:`|^\$ )onrecord ([a-z]+(?:-[a-z]+)*)", page.read_text("utf-8"), re.MULTILINE
     )
     assert set(named) - COMMANDS == set()
 
 
 def test_every_command_is_named_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert {name for name in COMMANDS if f"hansard {name}" not in readme} == set()
+    assert {name for name in COMMANDS if f"onrecord {name}" not in readme} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -11,11 +11,11 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel
 
-from hansard.domain import content, encoding, events, header, jsontext, tools
-from hansard.domain.draft import Stamp, draft
-from hansard.domain.errors import MalformedJson
-from hansard.domain.registry import NAMES, VERSIONS, Unrecognised
-from hansard.domain.request_template import (
+from onrecord.domain import content, encoding, events, header, jsontext, tools
+from onrecord.domain.draft import Stamp, draft
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.registry import NAMES, VERSIONS, Unrecognised
+from onrecord.domain.request_template import (
     BlobSpan,
     ContentSpan,
     EncodedSpan,
@@ -113,7 +113,7 @@ def test_the_vectors_show_what_is_easily_got_wrong() -> None:
     assert b'"of":123456789012345678901234567890' in number
     assert b'"note":null' in number
     assert b"awaited" not in number
-    assert b'{"$hansard.blob":' in moved
+    assert b'{"$onrecord.blob":' in moved
     assert b"[1.0,-0.0,0.0001,1e-05,1000000000000000.0,1e+16,1.5e+16,5e-324," in spelled
     assert spelled.endswith(b'},"input_tokens":0}')
 

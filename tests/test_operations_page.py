@@ -18,9 +18,9 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-import hansard
-from hansard.adapters.storage.postgres import migrate, open_postgres
-from hansard.domain.log import Recorded
+import onrecord
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.domain.log import Recorded
 from tests.factories import appending, prompt
 from tests.faults.load import under_load
 from tests.faults.quiet import wait_until
@@ -33,16 +33,16 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 VIEW_THAT_IS_BEHIND = """
-INSERT INTO hansard.view (name) VALUES ('audit') ON CONFLICT DO NOTHING;
-INSERT INTO hansard.generation (view, number, revision, status) VALUES ('audit', 1, 1, 'live');
-INSERT INTO hansard.checkpoint (view, generation, shard, part)
-SELECT 'audit', 1, shard, part FROM hansard.part;
+INSERT INTO onrecord.view (name) VALUES ('audit') ON CONFLICT DO NOTHING;
+INSERT INTO onrecord.generation (view, number, revision, status) VALUES ('audit', 1, 1, 'live');
+INSERT INTO onrecord.checkpoint (view, generation, shard, part)
+SELECT 'audit', 1, shard, part FROM onrecord.part;
 """
 PARKED = """
-INSERT INTO hansard.parked (view, generation, conversation_id, tenant, shard, part, position,
+INSERT INTO onrecord.parked (view, generation, conversation_id, tenant, shard, part, position,
     version, type, kind, error, attempts, parked_at)
 SELECT 'audit', 1, e.conversation_id, e.tenant, e.shard, 0, e.position, e.version, e.type,
-    'KeyError', 'no such row', 7, hansard.clock() FROM hansard.event AS e;
+    'KeyError', 'no such row', 7, onrecord.clock() FROM onrecord.event AS e;
 """
 
 
@@ -113,20 +113,20 @@ def test_two_workers_share_the_work_and_killing_one_loses_nothing(tmp_path: Path
         second.send_signal(signal.SIGTERM)
         assert second.wait(60) == 0
     log.close()
-    once = [HANSARD, "worker", "--once", "--url", url]
+    once = [ONRECORD, "worker", "--once", "--url", url]
     subprocess.run(once, check=True, stdout=subprocess.DEVNULL)
     _, (row,) = asked(url, block)
     server(VERSIONS[-1]).drop(url)
     assert row["events"] == row["rows"] == row["different"] > 0
 
 
-HANSARD = str(Path(sys.executable).with_name("hansard"))
+ONRECORD = str(Path(sys.executable).with_name("onrecord"))
 
 
 @contextmanager
 def working(url: str, told: Path) -> Generator[subprocess.Popen[bytes]]:
     """A worker of its own process; what it tells goes to a file."""
-    command = [HANSARD, "worker", "--url", url]
+    command = [ONRECORD, "worker", "--url", url]
     with told.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as worker:
         try:
             yield worker
@@ -150,7 +150,7 @@ def test_a_view_that_is_behind_is_found(url: str) -> None:
 def test_parked_events_and_views_that_stand_still_are_found(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as owner:
         owner.execute(PARKED)
-        owner.execute("UPDATE hansard.view SET paused = true")
+        owner.execute("UPDATE onrecord.view SET paused = true")
     (block,) = blocks("### Parked events", "sql")
     parked, standing = asked(url, block)
     assert [(row["view"], row["kind"], row["position"]) for row in parked] == [
@@ -208,7 +208,7 @@ def test_what_is_backed_up_as_the_page_says_is_restored_as_it_says(
     log = open_postgres(url)
     for _ in range(3):
         log.append([appending(uuid4(), prompt())])
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as talks:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as talks:
         talks.conversation("support/4711").user("Hello")
         dump, server_backup, file_backup = blocks("## Backup", "sh")
         restoring = running.url_of("talks_restored")
@@ -226,7 +226,7 @@ def test_what_is_backed_up_as_the_page_says_is_restored_as_it_says(
         restored.close()
     finally:
         running.drop(restoring)
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks-backup.db'}") as copy:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks-backup.db'}") as copy:
         assert copy.existing("support/4711").head().version > 0
     assert (tmp_path / "base" / "base.tar.gz").exists()
 
@@ -237,7 +237,7 @@ def sh(running: Server, folder: Path, url: str, *commands: str) -> None:
     around = {
         **os.environ,
         "PATH": f"{binaries}:{os.environ['PATH']}",
-        "HANSARD_URL": url,
+        "ONRECORD_URL": url,
         "RESTORED_URL": running.url_of("talks_restored"),
     }
     script = "\n".join(commands)

@@ -15,7 +15,7 @@ _LINK = re.compile(r"\]\(([^)#]+)")
 
 
 def rows() -> list[list[str]]:
-    """The rows of the tables of rules: what is the rule, what Hansard does, which tests hold it."""
+    """The rows of the tables of rules: what is the rule, what Onrecord does, which tests hold it."""
     found: list[list[str]] = []
     in_table = False
     for line in PAGE.read_text("utf-8").splitlines():

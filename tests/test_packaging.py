@@ -9,8 +9,8 @@ from typing import TypedDict, cast
 
 import pytest
 
-import hansard
-from hansard.domain import errors
+import onrecord
+from onrecord.domain import errors
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ("domain", "projections", "adapters")
@@ -31,9 +31,9 @@ def listing() -> Listing:
 
 
 def folder_of(package: str) -> Path:
-    """`hansard` is src/hansard, `hansard.domain` is domain."""
+    """`onrecord` is src/onrecord, `onrecord.domain` is domain."""
     names = package.split(".")[1:]
-    return ROOT.joinpath(*names) if names else ROOT / "src" / "hansard"
+    return ROOT.joinpath(*names) if names else ROOT / "src" / "onrecord"
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -42,12 +42,12 @@ def files_below(folder: Path) -> list[Path]:
 
 def test_every_package_of_the_tree_is_listed(listing: Listing) -> None:
     in_tree = {
-        ".".join(("hansard", *path.parent.relative_to(ROOT).parts))
+        ".".join(("onrecord", *path.parent.relative_to(ROOT).parts))
         for layer in LAYERS
         for path in files_below(ROOT / layer)
         if path.name == "__init__.py"
     }
-    assert sorted(listing["packages"]) == sorted({"hansard", *in_tree})
+    assert sorted(listing["packages"]) == sorted({"onrecord", *in_tree})
 
 
 def test_every_folder_with_code_is_a_package() -> None:
@@ -63,7 +63,8 @@ def test_every_folder_with_code_is_a_package() -> None:
 def test_every_package_is_mapped_to_its_folder(listing: Listing) -> None:
     mapped = listing["package-dir"]
     assert {package: ROOT / folder for package, folder in mapped.items()} == {
-        package: folder_of(package) for package in ("hansard", *(f"hansard.{it}" for it in LAYERS))
+        package: folder_of(package)
+        for package in ("onrecord", *(f"onrecord.{it}" for it in LAYERS))
     }
 
 
@@ -86,34 +87,34 @@ def test_every_data_file_is_listed(listing: Listing) -> None:
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_each_layer_is_linked_for_type_checkers(layer: str) -> None:
-    link = ROOT / "src" / "hansard" / layer
+    link = ROOT / "src" / "onrecord" / layer
     # Where git has made no links it writes the target into a plain file.
     target = link.readlink() if link.is_symlink() else Path(link.read_text(encoding="utf-8"))
     assert target == Path("..", "..", layer)
 
 
 def test_the_package_is_typed_and_says_its_version() -> None:
-    assert (folder_of("hansard") / "py.typed").exists()
-    assert hansard.__version__.count(".") == 2
+    assert (folder_of("onrecord") / "py.typed").exists()
+    assert onrecord.__version__.count(".") == 2
 
 
 def test_every_error_can_be_caught_by_its_name() -> None:
     named = {name for name, held in vars(errors).items() if isinstance(held, type)}
-    assert named - set(hansard.__all__) == set()
-    assert issubclass(hansard.RecordingWarning, UserWarning)
+    assert named - set(onrecord.__all__) == set()
+    assert issubclass(onrecord.RecordingWarning, UserWarning)
 
 
-@pytest.mark.parametrize("name", hansard.__all__)
+@pytest.mark.parametrize("name", onrecord.__all__)
 def test_every_name_of_the_public_face_is_there(name: str) -> None:
-    assert getattr(hansard, name) is not None
-    assert name in dir(hansard)
+    assert getattr(onrecord, name) is not None
+    assert name in dir(onrecord)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'sing'"):
-        getattr(hansard, "sing")  # noqa: B009 - it is not there
+        getattr(onrecord, "sing")  # noqa: B009 - it is not there
 
 
 def test_what_an_append_says_has_a_name() -> None:
-    done = hansard.connect("memory://").conversation("support/4711").user("Hello")
-    assert isinstance(done, hansard.Recorded | hansard.Duplicate)
+    done = onrecord.connect("memory://").conversation("support/4711").user("Hello")
+    assert isinstance(done, onrecord.Recorded | onrecord.Duplicate)

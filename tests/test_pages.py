@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.demo.scenes import Answer, JsonObject
-from hansard.adapters.demo.server import DemoServer
-from hansard.projections.capability_entries import Told
+from onrecord.adapters.demo.scenes import Answer, JsonObject
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.projections.capability_entries import Told
 from tests.shown_program import run_commands, run_program
 from tests.test_docs import ROOT, fences
 
@@ -25,8 +25,8 @@ LAST: JsonObject = {"type": "text", "text": "It is in depot North; I do not know
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of its own, and nothing that the environment says of the store."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HANSARD_URL", raising=False)
-    monkeypatch.delenv("HANSARD_CAPABILITIES", raising=False)
+    monkeypatch.delenv("ONRECORD_URL", raising=False)
+    monkeypatch.delenv("ONRECORD_CAPABILITIES", raising=False)
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.adapters.demo.sayings import Said
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.replaying import replays
+import onrecord
+from onrecord.adapters.demo.sayings import Said
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.replaying import replays
 from tests.test_docs import ROOT, fences
 
 PAGE = ROOT / "docs" / "recording.md"
@@ -33,7 +33,7 @@ def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for fence in fences(PAGE):
             if fence.language == "python":
                 exec(compile(fence.text, PAGE.name, "exec"), program)  # noqa: S102 - it is ours
-    store: hansard.Store = program["store"]
+    store: onrecord.Store = program["store"]
     found = {listed.key: listed.head.version for listed in store.conversations()}
     assert found == {"support/4711": 5, "support/4712": 5, "support/4713": 5, "support/4714": 13}
     outcomes = list(replays(program["talk"]))

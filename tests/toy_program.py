@@ -14,16 +14,16 @@ from typing import Any
 
 import httpx
 
-import hansard
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.demo.connection import Listener, Received, Reply
-from hansard.adapters.histories.history import History
-from hansard.adapters.histories.intake import take_in
-from hansard.adapters.histories.spoken import hear
-from hansard.domain.errors import UnknownApi
-from hansard.domain.events import RequestSent
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import MODULES
+import onrecord
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.demo.connection import Listener, Received, Reply
+from onrecord.adapters.histories.history import History
+from onrecord.adapters.histories.intake import take_in
+from onrecord.adapters.histories.spoken import hear
+from onrecord.domain.errors import UnknownApi
+from onrecord.domain.events import RequestSent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import MODULES
 
 ASKED: JsonObject = {"by": "me", "text": "What is 1 + 2?"}
 THINKS: JsonObject = {"by": "you", "text": "I add them.", "mood": None}
@@ -79,7 +79,7 @@ def service(sent: int | None = None) -> Generator[str]:
         listener.server_close()
 
 
-def talked(talk: hansard.Talk, url: str, *, stream: bool) -> None:
+def talked(talk: onrecord.Talk, url: str, *, stream: bool) -> None:
     """Ask, run the tool that is called, and ask again."""
     talk.instruct(RULES)
     talk.user(ASKED["text"])
@@ -90,14 +90,14 @@ def talked(talk: hansard.Talk, url: str, *, stream: bool) -> None:
     ask(talk, url, stream=stream)
 
 
-def ask(talk: hansard.Talk, url: str, *, stream: bool) -> None:
+def ask(talk: onrecord.Talk, url: str, *, stream: bool) -> None:
     request = {"model": "toy-1", "stream": stream, "api_key": SECRET, **talk.request("toy")}
     with talk.recording():
         assert httpx.post(url, json=request).status_code == 200
 
 
 def a_call_is_recorded_streamed_as_whole() -> None:
-    with hansard.connect(URL) as store, service() as url:
+    with onrecord.connect(URL) as store, service() as url:
         told: list[list[tuple[str, JsonObject]]] = []
         for stream in (False, True):
             talk = store.conversation(f"stream {stream}")
@@ -121,7 +121,7 @@ def without_names(event: Any) -> JsonObject:
 
 def what_came_of_a_cut_answer_stays() -> None:
     sent = streamed(answer({"lines": []})).index(b"d th") + len(b'd th"}\n')
-    with hansard.connect(URL) as store, service(sent) as url:
+    with onrecord.connect(URL) as store, service(sent) as url:
         talk = store.conversation("cut")
         talk.user(ASKED["text"])
         ask(talk, url, stream=True)
@@ -132,7 +132,7 @@ def what_came_of_a_cut_answer_stays() -> None:
 
 
 def a_program_may_keep_its_own_list() -> None:
-    with hansard.connect(URL) as store, service() as url:
+    with onrecord.connect(URL) as store, service() as url:
         talk = store.conversation("own")
         lines = [ASKED]
         with talk.recording():
@@ -147,7 +147,7 @@ def a_program_may_keep_its_own_list() -> None:
 
 def what_is_said_is_kept_word_for_word() -> None:
     said: JsonObject = {"by": "me", "text": f"Why is https://a.test/?api_key={SECRET} refused?"}
-    with hansard.connect(URL) as store, service() as url:
+    with onrecord.connect(URL) as store, service() as url:
         talk = store.conversation("own")
         with talk.recording():
             httpx.post(url, json={"model": "toy-1", "lines": [said], "token": SECRET})
@@ -158,13 +158,13 @@ def what_is_said_is_kept_word_for_word() -> None:
 
 
 def it_crosses_to_every_api_and_back() -> None:
-    with hansard.connect("memory://") as store, service() as url:
+    with onrecord.connect("memory://") as store, service() as url:
         talk = store.conversation("toy")
         talk.tools([{"name": "add", "description": "Adds.", "input_schema": ADD["takes"]}])
         talked(talk, url, stream=True)
         for api in MODULES:
             there = talk.request(api)
-            assert hansard.check_request(api, there).violations == (), api
+            assert onrecord.check_request(api, there).violations == (), api
             body = there.body
 
             def hears(listener: Any, api: str = api, body: Any = body) -> Any:
@@ -173,7 +173,7 @@ def it_crosses_to_every_api_and_back() -> None:
             taken = take_in(store, History("the body", None, hears), f"from {api}")
             assert taken.outcome == "recorded", taken.why
             back = store.existing(f"from {api}").request("toy")
-            assert hansard.check_request("toy", back).violations == (), api
+            assert onrecord.check_request("toy", back).violations == (), api
             assert [meant(line) for line in back["lines"]] == [meant(line) for line in SAID], api
             assert (back["rules"], back["tools"]) == (RULES, [ADD]), api
 
@@ -196,7 +196,7 @@ def the_commands_know_it() -> None:
 
 
 def command(name: str, *arguments: str, code: int = 0) -> str:
-    program = "from hansard.adapters.cli import main; main()"
+    program = "from onrecord.adapters.cli import main; main()"
     url = [] if name == "check-request" else ["--url", URL]
     done = subprocess.run(
         [sys.executable, "-c", program, name, *arguments, *url],
@@ -222,11 +222,11 @@ def no_bytes_make_it_raise() -> None:
 
 
 def without_a_referee_nothing_is_checked() -> None:
-    with hansard.connect("memory://") as store, service() as url:
+    with onrecord.connect("memory://") as store, service() as url:
         talk = store.conversation("toy")
         talked(talk, url, stream=True)
         try:
-            hansard.check_request("toy", talk.request("toy"))
+            onrecord.check_request("toy", talk.request("toy"))
         except UnknownApi as error:
             assert "'toy' cannot be checked" in str(error)
         else:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, TypeAlias, cast
 
-from hansard.adapters.bpmn.feel_nodes import (
+from onrecord.adapters.bpmn.feel_nodes import (
     Boolean,
     Call,
     Context,
@@ -23,7 +23,7 @@ from hansard.adapters.bpmn.feel_nodes import (
     Reference,
     String,
 )
-from hansard.domain.errors import InvalidModel, NotInstalled
+from onrecord.domain.errors import InvalidModel, NotInstalled
 
 try:
     from lark import Lark, Token, Transformer, UnexpectedInput
@@ -74,7 +74,7 @@ def parse(expression: str) -> Node:
 @cache
 def _parser() -> Callable[[str], Node]:
     """Return what parses, made once: that takes a tenth of a second."""
-    grammar = resources.files("hansard.adapters.bpmn").joinpath("feel.lark").read_text("utf-8")
+    grammar = resources.files("onrecord.adapters.bpmn").joinpath("feel.lark").read_text("utf-8")
     parser = Lark(grammar, parser="lalr", transformer=_Reading(), maybe_placeholders=False)
     # With a transformer, what comes out is what that makes; lark's types know trees only.
     return cast("Callable[[str], Node]", parser.parse)  # pyright: ignore[reportUnknownMemberType]  # lark's

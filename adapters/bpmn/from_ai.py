@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
-from hansard.adapters.bpmn.feel import parse
-from hansard.adapters.bpmn.feel_nodes import (
+from onrecord.adapters.bpmn.feel import parse
+from onrecord.adapters.bpmn.feel_nodes import (
     Boolean,
     Call,
     Context,
@@ -28,8 +28,8 @@ from hansard.adapters.bpmn.feel_nodes import (
     spelled,
     walk,
 )
-from hansard.domain.errors import InvalidModel
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.errors import InvalidModel
+from onrecord.domain.jsontext import JsonObject
 
 FUNCTION: Final = "fromAi"
 

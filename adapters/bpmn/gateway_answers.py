@@ -12,24 +12,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hansard.adapters.bpmn.gateway_names import (
+from onrecord.adapters.bpmn.gateway_names import (
     A2A_GATEWAY,
     MCP_GATEWAY,
     Discovery,
     discovery_of,
     mcp_name,
 )
-from hansard.adapters.bpmn.inputs import Given, inputs_of
-from hansard.adapters.bpmn.tools import Gateway
-from hansard.adapters.given_documents import linked
-from hansard.adapters.tools.a2a_cards import a2a_name, agent_card
-from hansard.adapters.tools.mcp_listing import mcp_listing
-from hansard.adapters.tools.mcp_results import document_in, document_of
-from hansard.adapters.tools.toolset import Toolset
-from hansard.adapters.tools.unfolded import Unfolded
-from hansard.domain import jsontext
-from hansard.domain.content import Text
-from hansard.domain.errors import InvalidContent
+from onrecord.adapters.bpmn.inputs import Given, inputs_of
+from onrecord.adapters.bpmn.tools import Gateway
+from onrecord.adapters.given_documents import linked
+from onrecord.adapters.tools.a2a_cards import a2a_name, agent_card
+from onrecord.adapters.tools.mcp_listing import mcp_listing
+from onrecord.adapters.tools.mcp_results import document_in, document_of
+from onrecord.adapters.tools.toolset import Toolset
+from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.domain import jsontext
+from onrecord.domain.content import Text
+from onrecord.domain.errors import InvalidContent
 
 
 @dataclass(frozen=True, slots=True)

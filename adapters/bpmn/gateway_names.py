@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hansard.adapters.bpmn.activation import Activation
-from hansard.adapters.tools.a2a_cards import parse_a2a_name
-from hansard.domain.errors import InvalidContent, InvalidModel
+from onrecord.adapters.bpmn.activation import Activation
+from onrecord.adapters.tools.a2a_cards import parse_a2a_name
+from onrecord.domain.errors import InvalidContent, InvalidModel
 
 MCP_GATEWAY: Final = "mcpClient"
 A2A_GATEWAY: Final = "a2aClient"

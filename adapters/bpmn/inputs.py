@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from hansard.adapters.arguments import kind_of, several, text_if_given
-from hansard.domain.errors import InvalidContent
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.arguments import kind_of, several, text_if_given
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
 
 _OWN: Final = frozenset({"id", "name", "content", "properties"})
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from hansard.adapters.bpmn.feel import parse
-from hansard.adapters.bpmn.feel_nodes import (
+from onrecord.adapters.bpmn.feel import parse
+from onrecord.adapters.bpmn.feel_nodes import (
     Call,
     Node,
     Null,
@@ -24,12 +24,12 @@ from hansard.adapters.bpmn.feel_nodes import (
     String,
     walk,
 )
-from hansard.adapters.bpmn.from_ai import FUNCTION, arguments_of, calls_in, declares, parameter_of
-from hansard.adapters.bpmn.model import AD_HOC_SUB_PROCESS, Element, Flow, Mapping
-from hansard.adapters.bpmn.model_reading import model_of
-from hansard.adapters.bpmn.schema import RESTRICTED, schema_with
-from hansard.adapters.bpmn.tools import Flavour, mappings_of, tool_elements
-from hansard.domain.errors import InvalidModel
+from onrecord.adapters.bpmn.from_ai import FUNCTION, arguments_of, calls_in, declares, parameter_of
+from onrecord.adapters.bpmn.model import AD_HOC_SUB_PROCESS, Element, Flow, Mapping
+from onrecord.adapters.bpmn.model_reading import model_of
+from onrecord.adapters.bpmn.schema import RESTRICTED, schema_with
+from onrecord.adapters.bpmn.tools import Flavour, mappings_of, tool_elements
+from onrecord.domain.errors import InvalidModel
 
 Rule: TypeAlias = Literal[
     "agentFeelArgumentInvalid",

@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from hansard.adapters.bpmn.model import Collecting, Element, Flow, Mapping, Model
-from hansard.adapters.bpmn.xml_tree import Node, bytes_of, tree_of
-from hansard.domain.errors import InvalidModel
+from onrecord.adapters.bpmn.model import Collecting, Element, Flow, Mapping, Model
+from onrecord.adapters.bpmn.xml_tree import Node, bytes_of, tree_of
+from onrecord.domain.errors import InvalidModel
 
 _BPMN: Final = "{http://www.omg.org/spec/BPMN/20100524/MODEL}"
 _ZEEBE: Final = "{http://camunda.org/schema/zeebe/1.0}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from hansard.adapters.bpmn.from_ai import Parameter
-from hansard.domain.errors import InvalidModel
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.bpmn.from_ai import Parameter
+from onrecord.domain.errors import InvalidModel
+from onrecord.domain.jsontext import JsonObject
 
 CODE: Final = "AD_HOC_TOOL_SCHEMA_INVALID"
 NAMESPACE: Final = "toolCall."

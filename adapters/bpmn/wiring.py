@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from hansard.adapters.bpmn.feel import parse
-from hansard.adapters.bpmn.feel_nodes import Context, walk
-from hansard.adapters.bpmn.model import Collecting, Element
-from hansard.adapters.bpmn.model_reading import model_of
-from hansard.adapters.bpmn.tools import Flavour, sub_process_of, tool_elements
-from hansard.domain.errors import InvalidModel
+from onrecord.adapters.bpmn.feel import parse
+from onrecord.adapters.bpmn.feel_nodes import Context, walk
+from onrecord.adapters.bpmn.model import Collecting, Element
+from onrecord.adapters.bpmn.model_reading import model_of
+from onrecord.adapters.bpmn.tools import Flavour, sub_process_of, tool_elements
+from onrecord.domain.errors import InvalidModel
 
 RESULT: Final = "toolCallResult"
 

@@ -9,8 +9,8 @@ from typing import Any, Final, cast
 # Only the C parser's own error: this parses nothing.
 from xml.etree.ElementTree import ParseError
 
-from hansard.adapters.arguments import kind_of
-from hansard.domain.errors import InvalidInput, InvalidModel, NotInstalled
+from onrecord.adapters.arguments import kind_of
+from onrecord.domain.errors import InvalidInput, InvalidModel, NotInstalled
 
 try:
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]  # no stubs

@@ -13,12 +13,12 @@ from typing import Any, Final
 from aiohttp import ClientResponse, StreamReader
 from aiohttp.base_protocol import BaseProtocol
 
-from hansard.adapters.capture import loop_threads
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.recorded_async_body import AsyncRecordedBody
-from hansard.adapters.capture.recorded_body import abandon
-from hansard.adapters.capture.sending import Sending, extensions_of_call, target_of
-from hansard.adapters.capture.turns import Turns
+from onrecord.adapters.capture import loop_threads
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.recorded_async_body import AsyncRecordedBody
+from onrecord.adapters.capture.recorded_body import abandon
+from onrecord.adapters.capture.sending import Sending, extensions_of_call, target_of
+from onrecord.adapters.capture.turns import Turns
 
 _PACKED: Final = "content-encoding"
 _BUFFER: Final = 2**16

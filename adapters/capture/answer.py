@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from hansard.domain.events import Unfinished
-from hansard.domain.head import MOST_TOKENS
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.events import Unfinished
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
 
 Loss = Literal["cut", "abandoned", "malformed"]
 """Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.place import Place, Recording, recorded
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain.blobs import blob_of
-from hansard.domain.content import Blob
-from hansard.domain.events import ResponseCompleted, ResponseInterrupted
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.place import Place, Recording, recorded
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import Blob
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 
 
 def events_of(

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
-from hansard.adapters.capture.answer import named
-from hansard.adapters.capture.characters import in_whole_characters
-from hansard.adapters.capture.nesting import read
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import named
+from onrecord.adapters.capture.characters import in_whole_characters
+from onrecord.adapters.capture.nesting import read
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 
 class _Joined(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Block, Loss
-from hansard.adapters.capture.anthropic_envelope import API, closed, envelope_of
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.nesting import read_object
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Anomaly, Answer, Block, Loss
+from onrecord.adapters.capture.anthropic_envelope import API, closed, envelope_of
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 
 def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:

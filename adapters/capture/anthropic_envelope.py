@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Answer, token_count
-from hansard.domain.head import MOST_TOKENS
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Answer, token_count
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
 
 API: Final = "anthropic-messages"
 """The name of this wire format, in events and requests."""

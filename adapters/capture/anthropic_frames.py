@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 
-from hansard.adapters.capture.answer import Answer, Loss
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.adapters.capture.eventstream import Decoder, Frame, failure_of
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.sse import ServerSentEvent
-from hansard.domain import jsontext
-from hansard.domain.errors import MalformedJson
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.capture.eventstream import Decoder, Frame, failure_of
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.sse import ServerSentEvent
+from onrecord.domain import jsontext
+from onrecord.domain.errors import MalformedJson
 
 
 class FramedMessageStream:

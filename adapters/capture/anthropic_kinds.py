@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hansard.adapters.capture.place import Place
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.place import Place
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     CompactionRecorded,
     Event,
     MessageRecorded,
@@ -14,8 +14,8 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_anthropic import called, is_result
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_anthropic import called, is_result
 
 
 def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:

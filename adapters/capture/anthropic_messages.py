@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from hansard.adapters.capture.anthropic_body import read_body
-from hansard.adapters.capture.anthropic_envelope import API
-from hansard.adapters.capture.anthropic_frames import FramedMessageStream
-from hansard.adapters.capture.anthropic_kinds import event_of
-from hansard.adapters.capture.anthropic_paths import ENDPOINTS
-from hansard.adapters.capture.anthropic_requests import instructions, read_request, said, tools
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.adapters.capture.eventstream import FRAMES
-from hansard.adapters.capture.sse import EVENT_STREAM
-from hansard.adapters.capture.wire import Wire
+from onrecord.adapters.capture.anthropic_body import read_body
+from onrecord.adapters.capture.anthropic_envelope import API
+from onrecord.adapters.capture.anthropic_frames import FramedMessageStream
+from onrecord.adapters.capture.anthropic_kinds import event_of
+from onrecord.adapters.capture.anthropic_paths import ENDPOINTS
+from onrecord.adapters.capture.anthropic_requests import instructions, read_request, said, tools
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.capture.eventstream import FRAMES
+from onrecord.adapters.capture.sse import EVENT_STREAM
+from onrecord.adapters.capture.wire import Wire
 
 
 def _family() -> type[Exception] | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from hansard.adapters.capture.wire import Endpoint
+from onrecord.adapters.capture.wire import Endpoint
 
 _IN_BEDROCK: Final = re.compile(
     r"(?:.*/)?model/(?P<model>.+)/invoke(?P<stream>-with-response-stream)?/?"

@@ -11,25 +11,25 @@ from itertools import groupby
 from typing import Any, cast
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.anthropic_envelope import API
-from hansard.adapters.capture.anthropic_kinds import event_of
-from hansard.adapters.capture.anthropic_paths import asked_of
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.place import Place, Recording, recorded
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.blobs import spill
-from hansard.domain.content import Native, Role, Said, Text
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.anthropic_envelope import API
+from onrecord.adapters.capture.anthropic_kinds import event_of
+from onrecord.adapters.capture.anthropic_paths import asked_of
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.place import Place, Recording, recorded
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.blobs import spill
+from onrecord.domain.content import Native, Role, Said, Text
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.continuation import Piece, messages_of, pieces
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.continuation import Piece, messages_of, pieces
 
 
 def read_request(body: bytes, path: str = "", /) -> Sent:

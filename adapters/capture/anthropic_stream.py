@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Block, Interruption, Loss, named
-from hansard.adapters.capture.anthropic_blocks import OpenBlock
-from hansard.adapters.capture.anthropic_envelope import (
+from onrecord.adapters.capture.answer import Anomaly, Answer, Block, Interruption, Loss, named
+from onrecord.adapters.capture.anthropic_blocks import OpenBlock
+from onrecord.adapters.capture.anthropic_envelope import (
     API,
     closed,
     envelope_of,
     updated,
     with_model,
 )
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.sse import Decoder, ServerSentEvent
-from hansard.domain.errors import MalformedJson
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.sse import Decoder, ServerSentEvent
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 _AMID_A_BLOCK: Final = ("max_tokens", "model_context_window_exceeded", "refusal")
 """Reasons to stop that may come at any moment, amid a block too."""

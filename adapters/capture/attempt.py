@@ -11,22 +11,22 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.capture.answer import Answer, Loss
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.compression import Unpacking
-from hansard.adapters.capture.credentials import Credentials
-from hansard.adapters.capture.failures import attempt_failed
-from hansard.adapters.capture.place import Recording
-from hansard.adapters.capture.secrets import secrets_of
-from hansard.adapters.capture.sse import BOM, EVENT_STREAM, begins_a_stream
-from hansard.adapters.capture.wire import AnswerStream, OpenEnded, Wire
-from hansard.domain.events import AttemptFailed
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.compression import Unpacking
+from onrecord.adapters.capture.credentials import Credentials
+from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.secrets import secrets_of
+from onrecord.adapters.capture.sse import BOM, EVENT_STREAM, begins_a_stream
+from onrecord.adapters.capture.wire import AnswerStream, OpenEnded, Wire
+from onrecord.domain.events import AttemptFailed
 
 _ANSWERED: Final = range(200, 300)
 _REDIRECTED: Final = range(300, 400)
 _REQUEST_IDS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 
 class Attempt:

@@ -12,8 +12,8 @@ from collections import OrderedDict
 from typing import Final, Generic, TypeVar
 from urllib.parse import unquote
 
-from hansard.adapters.capture.place import Recording
-from hansard.domain.events import ResponseCompleted, ResponseInterrupted
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 
 RequestT = TypeVar("RequestT")
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from typing import Final, cast
 
-from hansard.adapters.capture.bedrock_converse_body import read_body
-from hansard.adapters.capture.bedrock_converse_envelope import API
-from hansard.adapters.capture.bedrock_converse_kinds import event_of
-from hansard.adapters.capture.bedrock_converse_requests import (
+from onrecord.adapters.capture.bedrock_converse_body import read_body
+from onrecord.adapters.capture.bedrock_converse_envelope import API
+from onrecord.adapters.capture.bedrock_converse_kinds import event_of
+from onrecord.adapters.capture.bedrock_converse_requests import (
     instructions,
     read_request,
     said,
     tools,
 )
-from hansard.adapters.capture.bedrock_converse_stream import ConverseStream
-from hansard.adapters.capture.eventstream import FRAMES
-from hansard.adapters.capture.wire import Endpoint, Wire
+from onrecord.adapters.capture.bedrock_converse_stream import ConverseStream
+from onrecord.adapters.capture.eventstream import FRAMES
+from onrecord.adapters.capture.wire import Endpoint, Wire
 
 _MODELS: Final = ("model/arn:*/*", "model/*")
 """How paths name a model; where the slash of an ARN is not escaped it is a segment more."""

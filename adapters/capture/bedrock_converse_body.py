@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Block, Loss
-from hansard.adapters.capture.bedrock_converse_envelope import (
+from onrecord.adapters.capture.answer import Anomaly, Answer, Block, Loss
+from onrecord.adapters.capture.bedrock_converse_envelope import (
     API,
     closed,
     envelope_of,
     message_of,
 )
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.nesting import read_object
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 _ERRORS: Final = frozenset({"message", "Message", "__type", "error"})
 """Members that errors have; no answer has one of them."""

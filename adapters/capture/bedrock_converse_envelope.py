@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Answer, token_count
-from hansard.domain.head import MOST_TOKENS
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_bedrock import called
+from onrecord.adapters.capture.answer import Answer, token_count
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_bedrock import called
 
 API: Final = "bedrock-converse"
 """The name of this wire format, in events and requests."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.adapters.capture.place import Place
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.place import Place
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
@@ -15,8 +15,8 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_bedrock import called
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_bedrock import called
 
 _SPOKEN: Final = (
     *("text", "citationsContent", "image", "document", "video", "audio"),

@@ -13,25 +13,25 @@ from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.bedrock_converse_envelope import API
-from hansard.adapters.capture.bedrock_converse_kinds import event_of
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.place import Place, Recording, recorded
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.blobs import spill
-from hansard.domain.content import Native, Role, Said, Text
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.bedrock_converse_envelope import API
+from onrecord.adapters.capture.bedrock_converse_kinds import event_of
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.place import Place, Recording, recorded
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.blobs import spill
+from onrecord.domain.content import Native, Role, Said, Text
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import encoded
-from hansard.projections.continuation import Piece
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.continuation import Piece
 
 _MARK: Final = "cachePoint"
 _IN_PATH: Final = re.compile(r"(?:.*/)?model/(?P<model>.+)/converse(?P<stream>-stream)?/?")

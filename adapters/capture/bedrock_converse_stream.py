@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Block, Interruption, Loss, named
-from hansard.adapters.capture.bedrock_converse_blocks import OpenBlock, begun, begun_by
-from hansard.adapters.capture.bedrock_converse_envelope import AMID_A_BLOCK, API, closed
-from hansard.adapters.capture.eventstream import Decoder, Frame, failure_of
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.nesting import read_object
-from hansard.domain.errors import MalformedJson
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Anomaly, Answer, Block, Interruption, Loss, named
+from onrecord.adapters.capture.bedrock_converse_blocks import OpenBlock, begun, begun_by
+from onrecord.adapters.capture.bedrock_converse_envelope import AMID_A_BLOCK, API, closed
+from onrecord.adapters.capture.eventstream import Decoder, Frame, failure_of
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 _PADDING: Final = "p"
 """A member of events that hides their length, and says nothing."""

@@ -13,10 +13,10 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
-from hansard.adapters.capture import scope
-from hansard.adapters.journal import Conversation, Journal
-from hansard.adapters.journals import HEADER, Journals
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.capture import scope
+from onrecord.adapters.journal import Conversation, Journal
+from onrecord.adapters.journals import HEADER, Journals
+from onrecord.domain.errors import InvalidInput
 
 Unbound: TypeAlias = Literal["record", "refuse"]
 """What becomes of calls that nothing binds: a conversation of their own, or an error."""

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.binding import Binding
-from hansard.adapters.capture.recorded_body import RecordedBody, abandon
-from hansard.adapters.capture.sending import Sending, target_of
-from hansard.adapters.capture.turns import Turns
-from hansard.adapters.journals import HEADER
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.binding import Binding
+from onrecord.adapters.capture.recorded_body import RecordedBody, abandon
+from onrecord.adapters.capture.sending import Sending, target_of
+from onrecord.adapters.capture.turns import Turns
+from onrecord.adapters.journals import HEADER
 
 SERVICE: Final = "bedrock-runtime"
 _BUILT: Final = f"request-created.{SERVICE}"

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from hansard.adapters.capture.anthropic_frames import event_in
-from hansard.adapters.capture.eventstream import Decoder, Frame, failure_of, split, written
-from hansard.adapters.capture.nesting import read_object
-from hansard.domain import jsontext
+from onrecord.adapters.capture.anthropic_frames import event_in
+from onrecord.adapters.capture.eventstream import Decoder, Frame, failure_of, split, written
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.domain import jsontext
 
 Clean: TypeAlias = Callable[[bytes, bool], bytes]
 """Returns a text, JSON or not, without secrets; the flag says that it is an error."""

@@ -15,11 +15,11 @@ from contextlib import suppress
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from hansard.adapters.capture.clean_frames import clean_frames
-from hansard.adapters.capture.eventstream import holds_frames
-from hansard.adapters.capture.nesting import read, read_object
-from hansard.adapters.capture.secret_names import is_secret, is_secret_parameter
-from hansard.adapters.capture.secrets import (
+from onrecord.adapters.capture.clean_frames import clean_frames
+from onrecord.adapters.capture.eventstream import holds_frames
+from onrecord.adapters.capture.nesting import read, read_object
+from onrecord.adapters.capture.secret_names import is_secret, is_secret_parameter
+from onrecord.adapters.capture.secrets import (
     PLACEHOLDER,
     Digest,
     cut,
@@ -28,9 +28,9 @@ from hansard.adapters.capture.secrets import (
     secrets_of,
     stand_in,
 )
-from hansard.domain import jsontext
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain import jsontext
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 _SHORTEST: Final = 8
 """How long a text must be to be looked for: a shorter one is found in half of all words."""

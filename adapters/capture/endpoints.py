@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from hansard.adapters.capture.wire import Kind
-from hansard.adapters.capture.wires import WIRES
+from onrecord.adapters.capture.wire import Kind
+from onrecord.adapters.capture.wires import WIRES
 
 _BATCHES: Final = "batches"
 

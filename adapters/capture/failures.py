@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.capture.nesting import read
-from hansard.domain.errors import MalformedJson
-from hansard.domain.events import AttemptFailed
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.nesting import read
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import AttemptFailed
+from onrecord.domain.jsontext import JsonObject
 
 _LONGEST: Final = 16 * 1024
 """How many bytes of an error page are kept: proxies send whole web pages."""

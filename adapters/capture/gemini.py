@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.adapters.capture.gemini_body import read_body
-from hansard.adapters.capture.gemini_kinds import event_of
-from hansard.adapters.capture.gemini_parts import API
-from hansard.adapters.capture.gemini_requests import instructions, read_request, said, tools
-from hansard.adapters.capture.gemini_service import family
-from hansard.adapters.capture.gemini_stream import ContentStream
-from hansard.adapters.capture.sse import EVENT_STREAM
-from hansard.adapters.capture.wire import Endpoint, Kind, Wire
+from onrecord.adapters.capture.gemini_body import read_body
+from onrecord.adapters.capture.gemini_kinds import event_of
+from onrecord.adapters.capture.gemini_parts import API
+from onrecord.adapters.capture.gemini_requests import instructions, read_request, said, tools
+from onrecord.adapters.capture.gemini_service import family
+from onrecord.adapters.capture.gemini_stream import ContentStream
+from onrecord.adapters.capture.sse import EVENT_STREAM
+from onrecord.adapters.capture.wire import Endpoint, Kind, Wire
 
 _MODELS: Final = ("models", "tunedModels", "endpoints")
 _VERBS: Final[dict[str, Kind]] = {

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Answer, Loss
-from hansard.adapters.capture.gemini_chunks import Chunks
-from hansard.adapters.capture.gemini_parts import API
-from hansard.adapters.capture.nesting import read
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.gemini_chunks import Chunks
+from onrecord.adapters.capture.gemini_parts import API
+from onrecord.adapters.capture.nesting import read
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 SILENT: Final = "a candidate without a finish reason"
 NOTHING: Final = "an answer of no candidate"

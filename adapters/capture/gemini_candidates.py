@@ -10,17 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Answer, Block, token_count
-from hansard.adapters.capture.gemini_ids import TurnIds
-from hansard.adapters.capture.gemini_parts import (
+from onrecord.adapters.capture.answer import Answer, Block, token_count
+from onrecord.adapters.capture.gemini_ids import TurnIds
+from onrecord.adapters.capture.gemini_parts import (
     API,
     grounding_blocks,
     is_text,
     kind_of,
     told_beside,
 )
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 _BROKEN: Final = frozenset(
     {

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Interruption, named
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.gemini_candidates import (
+from onrecord.adapters.capture.answer import Anomaly, Answer, Interruption, named
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.gemini_candidates import (
     Candidate,
     block_reason,
     completed,
     finish_reason,
     told,
 )
-from hansard.adapters.capture.gemini_content import Content
-from hansard.adapters.capture.gemini_parts import API
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.gemini_content import Content
+from onrecord.adapters.capture.gemini_parts import API
+from onrecord.domain.jsontext import JsonObject
 
 _CANDIDATES: Final = "candidates"
 _COUNTS: Final = "usageMetadata"

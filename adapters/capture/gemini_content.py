@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.characters import in_whole_characters
-from hansard.adapters.capture.gemini_partial_calls import PartialCall, begins_in_pieces
-from hansard.adapters.capture.gemini_parts import goes_on, object_in, objects, text_in
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.characters import in_whole_characters
+from onrecord.adapters.capture.gemini_partial_calls import PartialCall, begins_in_pieces
+from onrecord.adapters.capture.gemini_parts import goes_on, object_in, objects, text_in
+from onrecord.domain.jsontext import JsonObject
 
 _MEMBERS: Final = frozenset({"role", "parts"})
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.adapters.capture.gemini_parts import kind_of, member, object_in, text_in
-from hansard.adapters.capture.unnamed_calls import UnnamedCalls
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_gemini import called, gave
+from onrecord.adapters.capture.gemini_parts import kind_of, member, object_in, text_in
+from onrecord.adapters.capture.unnamed_calls import UnnamedCalls
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_gemini import called, gave
 
 _GIVEN: Final = ("pyd_ai_",)
 """How ids begin that a program gives to calls which came without one (pydantic-ai 2.68.0)."""

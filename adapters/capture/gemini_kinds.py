@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from hansard.adapters.capture.gemini_parts import kind_of, object_in, text_in, type_of
-from hansard.adapters.capture.place import Place
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.gemini_parts import kind_of, object_in, text_in, type_of
+from onrecord.adapters.capture.place import Place
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
@@ -16,8 +16,8 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_gemini import called, gave
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_gemini import called, gave
 
 
 def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:

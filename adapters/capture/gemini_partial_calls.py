@@ -11,9 +11,9 @@ import re
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
-from hansard.adapters.capture.characters import in_whole_characters
-from hansard.adapters.capture.gemini_parts import has, member, object_in, objects
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.characters import in_whole_characters
+from onrecord.adapters.capture.gemini_parts import has, member, object_in, objects
+from onrecord.domain.jsontext import JsonObject
 
 _STEP: Final = re.compile(
     r"""\.(?P<name>[^.\[\]]+)|\[(?P<index>\d{1,9})\]|\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]"""

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_gemini import QUERIES, grounded_by
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_gemini import QUERIES, grounded_by
 
 API: Final = "gemini"
 """The name of this wire format, in events and requests."""

@@ -13,27 +13,27 @@ from itertools import groupby, takewhile
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.gemini_ids import TurnIds
-from hansard.adapters.capture.gemini_kinds import event_of
-from hansard.adapters.capture.gemini_parts import API, goes_on, member, object_in, objects, text_in
-from hansard.adapters.capture.gemini_service import model_in, streams
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.place import Place, Recording, recorded
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.blobs import spill
-from hansard.domain.content import Native, Said, Text
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.gemini_ids import TurnIds
+from onrecord.adapters.capture.gemini_kinds import event_of
+from onrecord.adapters.capture.gemini_parts import API, goes_on, member, object_in, objects, text_in
+from onrecord.adapters.capture.gemini_service import model_in, streams
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.place import Place, Recording, recorded
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.blobs import spill
+from onrecord.domain.content import Native, Said, Text
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import encoded
-from hansard.projections.continuation import Piece
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.continuation import Piece
 
 _MODEL: Final = "model"
 _DECLARED: Final = "functionDeclarations"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.adapters.capture.answer import Answer, Loss
-from hansard.adapters.capture.gemini_body import ended
-from hansard.adapters.capture.gemini_chunks import Chunks
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.sse import Decoder
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.gemini_body import ended
+from onrecord.adapters.capture.gemini_chunks import Chunks
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.sse import Decoder
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 _DATA: Final = b"data:"
 

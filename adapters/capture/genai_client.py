@@ -11,13 +11,13 @@ import threading
 from functools import partial, wraps
 from typing import Any, Final, cast
 
-from hansard.adapters.capture import http_clients, scope
-from hansard.adapters.capture.binding import Binding
-from hansard.adapters.capture.sending import one_call
-from hansard.adapters.capture.turns import Turns
-from hansard.domain.errors import UnsupportedClient
+from onrecord.adapters.capture import http_clients, scope
+from onrecord.adapters.capture.binding import Binding
+from onrecord.adapters.capture.sending import one_call
+from onrecord.adapters.capture.turns import Turns
+from onrecord.domain.errors import UnsupportedClient
 
-_ORIGIN: Final = "_hansard_origin"
+_ORIGIN: Final = "_onrecord_origin"
 _API: Final = "_api_client"
 _SESSION: Final = "_get_aiohttp_session"
 _LAZY: Final = "_nextgen_client_instance"
@@ -86,7 +86,7 @@ def _recorded_http(inner: Any, turns: Turns) -> Any:
 
 
 async def _session(api: Any, turns: Turns) -> Any:
-    from hansard.adapters.capture.aiohttp_session import RecordedSession
+    from onrecord.adapters.capture.aiohttp_session import RecordedSession
 
     asked: Any = getattr(cast("type[Any]", type(api)), _SESSION)
     # A scope around the call does not record it once more.
@@ -132,7 +132,7 @@ def _in_scope(ask: Any) -> Any:
         session, turns = await ask(client), scope.current()
         if turns is None:
             return session
-        from hansard.adapters.capture.aiohttp_session import RecordedSession
+        from onrecord.adapters.capture.aiohttp_session import RecordedSession
 
         return RecordedSession(session, turns)
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.binding import Binding
-from hansard.adapters.capture.transport import take_out_binding, transports_of
-from hansard.adapters.capture.turns import Turns
+from onrecord.adapters.capture.binding import Binding
+from onrecord.adapters.capture.transport import take_out_binding, transports_of
+from onrecord.adapters.capture.turns import Turns
 
 PACKAGES: Final = ("httpx2", "httpx")
 """What has HTTP clients whose wire can be recorded."""

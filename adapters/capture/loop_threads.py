@@ -14,14 +14,14 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
-from hansard.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.attempt import Attempt
 
 ToldT = TypeVar("ToldT")
 
 _AT_MOST: Final = 40
 """How many calls write at once; anyio's own number for a program's threads."""
 
-_LIMITER: Final[RunVar[anyio.CapacityLimiter]] = RunVar("hansard.recording")
+_LIMITER: Final[RunVar[anyio.CapacityLimiter]] = RunVar("onrecord.recording")
 
 
 async def done(work: Callable[[], None]) -> None:

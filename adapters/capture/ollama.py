@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from hansard.adapters.capture.ollama_body import read_body
-from hansard.adapters.capture.ollama_messages import API, event_of
-from hansard.adapters.capture.ollama_requests import instructions, read_request, said, tools
-from hansard.adapters.capture.ollama_stream import ChatStream
-from hansard.adapters.capture.wire import Endpoint, Wire
+from onrecord.adapters.capture.ollama_body import read_body
+from onrecord.adapters.capture.ollama_messages import API, event_of
+from onrecord.adapters.capture.ollama_requests import instructions, read_request, said, tools
+from onrecord.adapters.capture.ollama_stream import ChatStream
+from onrecord.adapters.capture.wire import Endpoint, Wire
 
 _TOLD: Final = ("name", "description", "parameters")
 

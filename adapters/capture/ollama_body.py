@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hansard.adapters.capture.answer import Answer, Loss
-from hansard.adapters.capture.ollama_stream import ChatStream
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.ollama_stream import ChatStream
 
 
 def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:

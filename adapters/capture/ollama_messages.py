@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.place import Place
-from hansard.adapters.capture.unnamed_calls import UnnamedCalls
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.place import Place
+from onrecord.adapters.capture.unnamed_calls import UnnamedCalls
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
     ReasoningRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 
 API: Final = "ollama"
 

@@ -11,24 +11,24 @@ from itertools import groupby, takewhile
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.ollama_messages import API, blocks_of, event_of
-from hansard.adapters.capture.place import Place, Recording, recorded
-from hansard.adapters.capture.sent import Sent
-from hansard.adapters.capture.unnamed_calls import UnnamedCalls
-from hansard.domain.blobs import spill
-from hansard.domain.content import Native, Role, Text
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.ollama_messages import API, blocks_of, event_of
+from onrecord.adapters.capture.place import Place, Recording, recorded
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.capture.unnamed_calls import UnnamedCalls
+from onrecord.domain.blobs import spill
+from onrecord.domain.content import Native, Role, Text
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import (
     InstructionsSet,
     MessageRecorded,
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import encoded
-from hansard.projections.continuation import Piece
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.continuation import Piece
 
 _PLAIN: Final = {"role", "content"}
 """The members of a message that says no more than its content."""

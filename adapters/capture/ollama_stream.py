@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import (
+from onrecord.adapters.capture.answer import (
     Anomaly,
     Answer,
     Block,
@@ -18,13 +18,13 @@ from hansard.adapters.capture.answer import (
     named,
     token_count,
 )
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.ollama_messages import API, CALLS, THINKING, blocks_of, calls_of
-from hansard.adapters.capture.unnamed_calls import UnnamedCalls
-from hansard.domain.errors import MalformedJson
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.ollama_messages import API, CALLS, THINKING, blocks_of, calls_of
+from onrecord.adapters.capture.unnamed_calls import UnnamedCalls
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 _TEXTS: Final = ("content", THINKING)
 _OF_A_LINE: Final = frozenset({"created_at", "done"})

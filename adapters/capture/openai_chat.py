@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.adapters.capture.openai_chat_body import read_body
-from hansard.adapters.capture.openai_chat_choices import API
-from hansard.adapters.capture.openai_chat_kinds import event_of
-from hansard.adapters.capture.openai_chat_requests import instructions, read_request, said, tools
-from hansard.adapters.capture.openai_chat_stream import CompletionStream
-from hansard.adapters.capture.openai_service import HEADERS, TOLD_OF_A_TOOL, family
-from hansard.adapters.capture.sse import EVENT_STREAM
-from hansard.adapters.capture.wire import Endpoint, Wire
+from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.adapters.capture.openai_chat_choices import API
+from onrecord.adapters.capture.openai_chat_kinds import event_of
+from onrecord.adapters.capture.openai_chat_requests import instructions, read_request, said, tools
+from onrecord.adapters.capture.openai_chat_stream import CompletionStream
+from onrecord.adapters.capture.openai_service import HEADERS, TOLD_OF_A_TOOL, family
+from onrecord.adapters.capture.sse import EVENT_STREAM
+from onrecord.adapters.capture.wire import Endpoint, Wire
 
 WIRE: Final = Wire(
     api=API,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple, cast
 
-from hansard.adapters.capture.openai_chat_merging import says
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.openai_chat_merging import says
+from onrecord.domain.jsontext import JsonObject
 
 REASONING: Final = frozenset({"reasoning_content", "reasoning", "reasoning_details"})
 """The members in which servers bring what a model thought: none of the API's own."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Loss
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.openai_chat_choices import API, Choice, completed
-from hansard.adapters.capture.openai_chat_merging import says
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Anomaly, Answer, Loss
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.openai_chat_choices import API, Choice, completed
+from onrecord.adapters.capture.openai_chat_merging import says
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 
 def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:

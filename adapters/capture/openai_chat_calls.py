@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeGuard, cast
 
-from hansard.adapters.capture.nesting import read
-from hansard.adapters.capture.openai_chat_merging import (
+from onrecord.adapters.capture.nesting import read
+from onrecord.adapters.capture.openai_chat_merging import (
     Complain,
     Identity,
     Members,
@@ -18,8 +18,8 @@ from hansard.adapters.capture.openai_chat_merging import (
     Text,
     says,
 )
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 FUNCTION: Final[Shape] = {"name": Name, "arguments": Text}
 """How a function that is called grows."""

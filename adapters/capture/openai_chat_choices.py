@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Answer, Block, token_count
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.openai_chat_blocks import blocks_of, called, is_call
-from hansard.adapters.capture.openai_chat_calls import is_whole
-from hansard.adapters.capture.openai_chat_merging import says
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Answer, Block, token_count
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.openai_chat_blocks import blocks_of, called, is_call
+from onrecord.adapters.capture.openai_chat_calls import is_whole
+from onrecord.adapters.capture.openai_chat_merging import says
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 API: Final = "openai-chat"
 """The name of this wire format, in events and requests."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.openai_chat_merging import Complain, Members, Text
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.openai_chat_merging import Complain, Members, Text
+from onrecord.domain.jsontext import JsonObject
 
 
 class Content:

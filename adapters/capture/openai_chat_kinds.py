@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from hansard.adapters.capture.openai_chat_blocks import called, is_call, is_reasoning, kind_of_call
-from hansard.adapters.capture.place import Place
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.openai_chat_blocks import called, is_call, is_reasoning, kind_of_call
+from onrecord.adapters.capture.place import Place
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
     ReasoningRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 
 
 def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:

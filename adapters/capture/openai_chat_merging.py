@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias, cast
 
-from hansard.adapters.capture.characters import in_whole_characters
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.characters import in_whole_characters
+from onrecord.domain.jsontext import JsonObject
 
 Complain: TypeAlias = Callable[[str], None]
 """Takes the name of a member of which more was said than its value can tell."""

@@ -12,25 +12,25 @@ from itertools import groupby, takewhile
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.openai_chat_blocks import blocks_of
-from hansard.adapters.capture.openai_chat_choices import API
-from hansard.adapters.capture.openai_chat_kinds import event_of
-from hansard.adapters.capture.place import Place, Recording, recorded
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.blobs import spill
-from hansard.domain.content import Native, Role, Said, Text
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.openai_chat_blocks import blocks_of
+from onrecord.adapters.capture.openai_chat_choices import API
+from onrecord.adapters.capture.openai_chat_kinds import event_of
+from onrecord.adapters.capture.place import Place, Recording, recorded
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.blobs import spill
+from onrecord.domain.content import Native, Role, Said, Text
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import (
     InstructionsSet,
     MessageRecorded,
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import encoded
-from hansard.projections.continuation import Piece
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.continuation import Piece
 
 _PLAIN: Final = {"role", "content"}
 """The members of a message that says no more than its content."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Interruption, Loss, named
-from hansard.adapters.capture.failures import error_kind
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.openai_chat_calls import FUNCTION, Calls
-from hansard.adapters.capture.openai_chat_choices import API, Choice, completed
-from hansard.adapters.capture.openai_chat_content import Content
-from hansard.adapters.capture.openai_chat_merging import Elements, Members, Shape, Text, says
-from hansard.adapters.capture.sse import Decoder, ServerSentEvent
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Anomaly, Answer, Interruption, Loss, named
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.openai_chat_calls import FUNCTION, Calls
+from onrecord.adapters.capture.openai_chat_choices import API, Choice, completed
+from onrecord.adapters.capture.openai_chat_content import Content
+from onrecord.adapters.capture.openai_chat_merging import Elements, Members, Shape, Text, says
+from onrecord.adapters.capture.sse import Decoder, ServerSentEvent
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 _DONE: Final = b"[DONE]"
 _PADDING: Final = "obfuscation"

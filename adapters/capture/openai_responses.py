@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.adapters.capture.openai_responses_body import read_body
-from hansard.adapters.capture.openai_responses_envelope import API
-from hansard.adapters.capture.openai_responses_kinds import event_of
-from hansard.adapters.capture.openai_responses_requests import (
+from onrecord.adapters.capture.openai_responses_body import read_body
+from onrecord.adapters.capture.openai_responses_envelope import API
+from onrecord.adapters.capture.openai_responses_kinds import event_of
+from onrecord.adapters.capture.openai_responses_requests import (
     instructions,
     read_request,
     said,
     tools,
 )
-from hansard.adapters.capture.openai_responses_stream import ResponseStream
-from hansard.adapters.capture.openai_service import HEADERS, TOLD_OF_A_TOOL, family
-from hansard.adapters.capture.sse import EVENT_STREAM
-from hansard.adapters.capture.wire import Endpoint, Wire
+from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.adapters.capture.openai_service import HEADERS, TOLD_OF_A_TOOL, family
+from onrecord.adapters.capture.sse import EVENT_STREAM
+from onrecord.adapters.capture.wire import Endpoint, Wire
 
 WIRE: Final = Wire(
     api=API,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
-from hansard.adapters.capture.characters import in_whole_characters
-from hansard.adapters.capture.openai_responses_pieces import (
+from onrecord.adapters.capture.characters import in_whole_characters
+from onrecord.adapters.capture.openai_responses_pieces import (
     PARTS,
     PRINTED,
     TEXTS,
@@ -20,7 +20,7 @@ from hansard.adapters.capture.openai_responses_pieces import (
     number,
     subject_of,
 )
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 
 
 def agree(events: Iterable[JsonObject], item: JsonObject) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Block, Loss
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.openai_responses_envelope import (
+from onrecord.adapters.capture.answer import Anomaly, Answer, Block, Loss
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.openai_responses_envelope import (
     API,
     closed,
     ended,
@@ -18,8 +18,8 @@ from hansard.adapters.capture.openai_responses_envelope import (
     error_code,
     is_known_end,
 )
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 
 def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:

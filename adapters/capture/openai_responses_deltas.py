@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, cast
 
-from hansard.adapters.capture.characters import in_whole_characters
-from hansard.adapters.capture.openai_responses_pieces import (
+from onrecord.adapters.capture.characters import in_whole_characters
+from onrecord.adapters.capture.openai_responses_pieces import (
     PARTS,
     PRINTED,
     SILENT,
@@ -23,7 +23,7 @@ from hansard.adapters.capture.openai_responses_pieces import (
     number,
     subject_of,
 )
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 
 
 def put_together(begun: JsonObject, events: Iterable[JsonObject]) -> tuple[JsonObject, int]:

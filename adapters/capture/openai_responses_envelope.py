@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import (
+from onrecord.adapters.capture.answer import (
     Anomaly,
     Answer,
     Block,
@@ -22,14 +22,14 @@ from hansard.adapters.capture.answer import (
     named,
     token_count,
 )
-from hansard.adapters.capture.openai_responses_kinds import is_call, ran_by_provider
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.openai_responses_kinds import is_call, ran_by_provider
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 API: Final = "openai-responses"
 """The name of this wire format, in events and requests."""
 
-VARIANTS: Final = "hansard:variants"
+VARIANTS: Final = "onrecord:variants"
 """The envelope's member for what an item is also told as."""
 
 COMPACTION: Final = "response.compaction"

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Block
-from hansard.adapters.capture.openai_responses_agreement import agree
-from hansard.adapters.capture.openai_responses_deltas import put_together
-from hansard.adapters.capture.openai_responses_envelope import VARIANTS, gaps, variants
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Anomaly, Answer, Block
+from onrecord.adapters.capture.openai_responses_agreement import agree
+from onrecord.adapters.capture.openai_responses_deltas import put_together
+from onrecord.adapters.capture.openai_responses_envelope import VARIANTS, gaps, variants
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 
 _MOST: Final = 100_000
 """How many items a response may have: a larger index is none."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from hansard.adapters.capture.place import Place
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.place import Place
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     CompactionRecorded,
     Event,
     MessageRecorded,
@@ -21,8 +21,8 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_openai import name_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_openai import name_of
 
 Speaker: TypeAlias = Literal["user", "assistant", "system", "tool"]
 """Who says an item: the caller, the model, the operator, one of the caller's tools."""

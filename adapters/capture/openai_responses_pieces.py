@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.answer import Anomaly, Answer, Interruption, Loss, named
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.openai_responses_envelope import (
+from onrecord.adapters.capture.answer import Anomaly, Answer, Interruption, Loss, named
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.openai_responses_envelope import (
     API,
     closed,
     ended,
@@ -19,11 +19,11 @@ from hansard.adapters.capture.openai_responses_envelope import (
     error_code,
     taken_back,
 )
-from hansard.adapters.capture.openai_responses_items import Items
-from hansard.adapters.capture.openai_responses_pieces import is_about_an_item
-from hansard.adapters.capture.sse import Decoder, ServerSentEvent
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.openai_responses_items import Items
+from onrecord.adapters.capture.openai_responses_pieces import is_about_an_item
+from onrecord.adapters.capture.sse import Decoder, ServerSentEvent
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 _LAST: Final = {
     "response.completed": "completed",

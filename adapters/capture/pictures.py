@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from hansard.domain import content
-from hansard.domain.blobs import blob_of
-from hansard.domain.content import Document, ServerToolResult
-from hansard.domain.events import (
+from onrecord.domain import content
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import Document, ServerToolResult
+from onrecord.domain.events import (
     DocumentExtracted,
     Event,
     MessageRecorded,
     ServerToolCallRecorded,
     ServerToolResultRecorded,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral import neutral_of, outcome_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral import neutral_of, outcome_of
 
 _ENDINGS: Final[Mapping[str, str]] = {
     "image/png": "png",

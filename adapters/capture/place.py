@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.pictures import Picture, Pictures, decoded
-from hansard.domain.blobs import blob_of, spill
-from hansard.domain.content import Blob, Native
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.pictures import Picture, Pictures, decoded
+from onrecord.domain.blobs import blob_of, spill
+from onrecord.domain.content import Blob, Native
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
 
 Recording: TypeAlias = tuple[tuple[Event, ...], dict[str, bytes]]
 """Events, and by digest the blobs that they refer to: store these first."""

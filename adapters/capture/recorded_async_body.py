@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Protocol
 
-from hansard.adapters.capture import loop_threads
-from hansard.adapters.capture.answer import Loss
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.recorded_body import HeldBack, keep_open
+from onrecord.adapters.capture import loop_threads
+from onrecord.adapters.capture.answer import Loss
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.recorded_body import HeldBack, keep_open
 
 
 class AsyncBody(Protocol):

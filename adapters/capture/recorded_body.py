@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
-from hansard.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.attempt import Attempt
 
 _PATIENCE: Final = 5.0
 _OPEN: Final[WeakKeyDictionary[Attempt, int]] = WeakKeyDictionary()

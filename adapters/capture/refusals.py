@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain.errors import NotRecorded
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain.errors import NotRecorded
 
 _REFUSALS: Final[dict[str, type[NotRecorded]]] = {}
 _UNANSWERED: Final = ("code", "details", "response", "status", "status_code")
@@ -24,7 +24,7 @@ def refusal_of(api: str) -> type[NotRecorded]:
     if api not in _REFUSALS:
         members: dict[str, Any] = {
             "__doc__": NotRecorded.__doc__,
-            "__module__": "hansard",
+            "__module__": "onrecord",
             # Those of a family may want what only an answer tells.
             "__init__": _say,
             "__str__": Exception.__str__,

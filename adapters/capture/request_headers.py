@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain import jsontext
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain import jsontext
 
 _KEYS: Final = ("x-api-key", "api-key", "x-goog-api-key")
 _PARTS: Final = ("openai-organization", "openai-project")

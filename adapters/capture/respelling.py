@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from hansard.domain import jsontext
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import known_api
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import known_api
 
 APIS: Final = frozenset({"gemini", "ollama", "bedrock-converse"})
 """Those whose SDK spells otherwise; the others send what they are given."""

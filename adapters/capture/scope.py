@@ -24,11 +24,11 @@ from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from hansard.adapters.capture.turns import Turns
+    from onrecord.adapters.capture.turns import Turns
 
 _GENERATOR: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
-_INNERMOST: ContextVar[Scope | None] = ContextVar("hansard.scope", default=None)
+_INNERMOST: ContextVar[Scope | None] = ContextVar("onrecord.scope", default=None)
 
 
 class Scope:

@@ -11,19 +11,19 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, cast
 
-from hansard.adapters.capture.secret_names import (
+from onrecord.adapters.capture.secret_names import (
     HEADERS,
     is_secret,
     is_secret_parameter,
 )
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain import jsontext
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
 
 Digest: TypeAlias = Callable[[str], bytes]
 """The store's keyed digest of a text."""
 
-PLACEHOLDER: Final = "$hansard.cut:"
+PLACEHOLDER: Final = "$onrecord.cut:"
 
 _PARAMETER: Final = re.compile(r"(?P<lead>[?&;#](?P<name>[^=?&;#\s]+)=)(?P<value>[^&;#\s\"<>]+)")
 _USER_INFO: Final = re.compile(r"(?P<lead>://)(?P<value>[^/?#\s@]+)(?=@)")

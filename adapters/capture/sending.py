@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from hansard.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.capture.endpoints import endpoint_of
 
-MARK: Final = "hansard.request"
+MARK: Final = "onrecord.request"
 """What a request is marked with that goes on for a turn: redirected, or sent anew."""
 
-SPLICED: Final = "hansard.spliced"
+SPLICED: Final = "onrecord.spliced"
 """What a request is sent with: the body that its SDK made, and the one that goes in its place."""
 
-_CALL: ContextVar[MutableMapping[str, Any] | None] = ContextVar("hansard.call", default=None)
+_CALL: ContextVar[MutableMapping[str, Any] | None] = ContextVar("onrecord.call", default=None)
 
 
 @dataclass(frozen=True, slots=True)

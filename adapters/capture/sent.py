@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.continuation import Piece
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.continuation import Piece
 
 
 @dataclass(frozen=True, slots=True)

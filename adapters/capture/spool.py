@@ -20,10 +20,10 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from hansard.adapters.answers import record_answer
-from hansard.adapters.capture.unstored import Unstored, decoded, encoded
-from hansard.adapters.writing import append_to
-from hansard.domain.errors import (
+from onrecord.adapters.answers import record_answer
+from onrecord.adapters.capture.unstored import Unstored, decoded, encoded
+from onrecord.adapters.writing import append_to
+from onrecord.domain.errors import (
     ConversationForgotten,
     StorageBusy,
     StorageError,
@@ -31,10 +31,10 @@ from hansard.domain.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
-from hansard.domain.header import parse_header
-from hansard.domain.log import Backend
+from onrecord.domain.header import parse_header
+from onrecord.domain.log import Backend
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 _WAITING: Final = ".spooled.json"
 _REFUSED: Final = ".refused.json"
@@ -234,20 +234,20 @@ def spool_folder(
 
     A store takes in its own tenant's only: where roles are bound to tenants it can do no other.
 
-    It is under `$HANSARD_SPOOL` if that is set, else beside the file of an SQLite store, else in
+    It is under `$ONRECORD_SPOOL` if that is set, else beside the file of an SQLite store, else in
     the user's state folder (XDG Base Directory Specification).
     """
     return _log_folder(url, log, environment) / str(tenant)
 
 
 def _log_folder(url: str, log: str, environment: Mapping[str, str]) -> Path:
-    if chosen := environment.get("HANSARD_SPOOL"):
+    if chosen := environment.get("ONRECORD_SPOOL"):
         return Path(chosen) / log
     if urlsplit(url).scheme == "sqlite":
         file = Path(url.removeprefix("sqlite:///"))
         return file.with_name(file.name + "-spool")
     state = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "hansard" / "spool" / log
+    return Path(state) / "onrecord" / "spool" / log
 
 
 def say_dropped() -> None:

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.sent import Sent
-from hansard.domain import jsontext
-from hansard.domain.errors import HansardError
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import Prefix
-from hansard.projections.apis import known_api
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain import jsontext
+from onrecord.domain.errors import OnrecordError
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import Prefix
+from onrecord.projections.apis import known_api
 
 _COMMA: Final = ord(",")
 _MODELS: Final = ("assistant", "model")
@@ -75,7 +75,7 @@ def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> T
         return None
     try:
         sent = read(short)
-    except HansardError:
+    except OnrecordError:
         return None
     is_same = sent.system == before.sent.system and sent.tools == before.sent.tools
     is_plain = sent.refers_to is None and sent.thread is None
@@ -152,5 +152,5 @@ def _between(
 def _is_object(text: bytes, value: JsonObject) -> bool:
     try:
         return read_object(text) == value
-    except HansardError:
+    except OnrecordError:
         return False

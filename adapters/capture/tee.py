@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
-from hansard.adapters.capture.binding import Binding
-from hansard.adapters.capture.request_headers import account_in
-from hansard.adapters.capture.turns import Turns
-from hansard.domain.errors import UnsupportedClient
+from onrecord.adapters.capture.binding import Binding
+from onrecord.adapters.capture.request_headers import account_in
+from onrecord.adapters.capture.turns import Turns
+from onrecord.domain.errors import UnsupportedClient
 
 ClientT = TypeVar("ClientT")
 
@@ -77,7 +77,7 @@ def _sdks() -> Iterator[tuple[tuple[type[Any], ...], _Sdk]]:
     if "google.genai" in sys.modules:
         from google.genai import client as genai
 
-        from hansard.adapters.capture import genai_client
+        from onrecord.adapters.capture import genai_client
 
         yield (genai.Client, genai.AsyncClient), _Sdk(("gemini",), _genai, genai_client.account_of)
     if "ollama" in sys.modules:
@@ -85,7 +85,7 @@ def _sdks() -> Iterator[tuple[tuple[type[Any], ...], _Sdk]]:
 
         yield (ollama.Client, ollama.AsyncClient), _Sdk(("ollama",), _ollama, _sent_key_of)
     if (botocore := sys.modules.get("botocore.client")) is not None:
-        from hansard.adapters.capture import botocore_client
+        from onrecord.adapters.capture import botocore_client
 
         apis = ("bedrock-converse", "anthropic-messages")
         yield (botocore.BaseClient,), _Sdk(apis, _botocore, botocore_client.account_of)
@@ -98,14 +98,14 @@ def _stainless(client: Any, binding: Binding) -> Any:
 
 
 def _openai(client: Any, binding: Binding) -> Any:
-    from hansard.adapters.capture import websockets
+    from onrecord.adapters.capture import websockets
 
     websockets.warn_of_connections()
     return _stainless(client, binding)
 
 
 def _genai(client: Any, binding: Binding) -> Any:
-    from hansard.adapters.capture import genai_client, websockets
+    from onrecord.adapters.capture import genai_client, websockets
 
     websockets.warn_of_live()
     return genai_client.recorded(client, binding)
@@ -121,7 +121,7 @@ def _ollama(client: Any, binding: Binding) -> Any:
 
 
 def _botocore(client: Any, binding: Binding) -> Any:
-    from hansard.adapters.capture import botocore_client
+    from onrecord.adapters.capture import botocore_client
 
     service = client.meta.service_model.service_name
     if service != botocore_client.SERVICE:
@@ -133,7 +133,7 @@ def _botocore(client: Any, binding: Binding) -> Any:
 
 def _http(inner: Any, binding: Binding) -> Any | None:
     """Return an HTTP client with its transports wrapped; None where that one is, bound like that."""
-    from hansard.adapters.capture import http_clients
+    from onrecord.adapters.capture import http_clients
 
     if http_clients.is_recorded(inner, binding):
         return None

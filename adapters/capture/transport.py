@@ -11,16 +11,16 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.recorded_body import Body, RecordedBody
-from hansard.adapters.capture.sending import Sending, extensions_of_call
-from hansard.adapters.capture.turns import Turns
-from hansard.adapters.journals import HEADER
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.recorded_body import Body, RecordedBody
+from onrecord.adapters.capture.sending import Sending, extensions_of_call
+from onrecord.adapters.capture.turns import Turns
+from onrecord.adapters.journals import HEADER
 
 if TYPE_CHECKING:
     import httpx2
 
-    from hansard.adapters.capture.recorded_async_body import AsyncBody
+    from onrecord.adapters.capture.recorded_async_body import AsyncBody
 
 _PACKED: Final = "content-encoding"
 _LENGTH: Final = "content-length"
@@ -29,7 +29,7 @@ _LENGTH: Final = "content-length"
 @cache
 def transports_of(package: str) -> tuple[type[Any], type[Any]]:
     """Return the transports that record for clients of `httpx2` or `httpx`: sync, and async."""
-    from hansard.adapters.capture.recorded_async_body import AsyncRecordedBody
+    from onrecord.adapters.capture.recorded_async_body import AsyncRecordedBody
 
     kinds = import_module(package)
     body = type("RecordedStream", (RecordedBody, kinds.SyncByteStream), {})
@@ -101,7 +101,7 @@ class _AsyncRecorded:
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
-        from hansard.adapters.capture import loop_threads
+        from onrecord.adapters.capture import loop_threads
 
         _must_be_open(self.origin)
         bound = self.turns.binding.of(request.headers, _taken_out(request))

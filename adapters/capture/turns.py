@@ -12,25 +12,25 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from hansard.adapters.capture import request_headers, secrets
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.background import Background, closing_of, response_id
-from hansard.adapters.capture.binding import Binding, Bound
-from hansard.adapters.capture.credentials import Credentials, credentials_of
-from hansard.adapters.capture.endpoints import endpoint_of
-from hansard.adapters.capture.nesting import read_object
-from hansard.adapters.capture.place import Recording
-from hansard.adapters.capture.refusals import refusal_of
-from hansard.adapters.capture.respelling import restored
-from hansard.adapters.capture.sending import MARK, SPLICED, Sending
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.journal import Journal
-from hansard.adapters.recording import Outgoing, respelled
-from hansard.adapters.standing import Begun
-from hansard.domain import jsontext
-from hansard.domain.errors import HansardError
+from onrecord.adapters.capture import request_headers, secrets
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.background import Background, closing_of, response_id
+from onrecord.adapters.capture.binding import Binding, Bound
+from onrecord.adapters.capture.credentials import Credentials, credentials_of
+from onrecord.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.refusals import refusal_of
+from onrecord.adapters.capture.respelling import restored
+from onrecord.adapters.capture.sending import MARK, SPLICED, Sending
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.journal import Journal
+from onrecord.adapters.recording import Outgoing, respelled
+from onrecord.adapters.standing import Begun
+from onrecord.domain import jsontext
+from onrecord.domain.errors import OnrecordError
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 _FAILED_AT_MOST: Final = 1024
 """How many failed requests are kept in mind: nobody tells that an SDK gave one up."""
@@ -88,7 +88,7 @@ class Turns:
         try:
             journal = bound.known()
             made = None if journal is None else respelled(body, journal.remembered())
-        except HansardError:
+        except OnrecordError:
             return body  # Recording it says what is wrong, and refuses it.
         return body if made is None else restored(read_object(body), made.parts)
 
@@ -149,7 +149,7 @@ class Turns:
         try:
             journal = bound.known()
             begun = None if journal is None else journal.find_response(read)
-        except HansardError:
+        except OnrecordError:
             logger.exception("a response is read that may be of a recorded request: it is not kept")
             return None
         if journal is None or begun is None:

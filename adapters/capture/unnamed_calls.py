@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final
 
-from hansard.domain import jsontext
+from onrecord.domain import jsontext
 
 _DIGITS: Final = 12
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from hansard.domain import jsontext
-from hansard.domain.draft import blobs_of, once_of
-from hansard.domain.encoding import decode
-from hansard.domain.head import effect_of
-from hansard.domain.log import Append, NewEvent
-from hansard.domain.registry import Unrecognised
+from onrecord.domain import jsontext
+from onrecord.domain.draft import blobs_of, once_of
+from onrecord.domain.encoding import decode
+from onrecord.domain.head import effect_of
+from onrecord.domain.log import Append, NewEvent
+from onrecord.domain.registry import Unrecognised
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _event_members(event: NewEvent) -> dict[str, Any]:
 
 
 def decoded(data: bytes) -> Unstored:
-    """Return what a file holds; a ValueError, KeyError or HansardError where it is none."""
+    """Return what a file holds; a ValueError, KeyError or OnrecordError where it is none."""
     members = jsontext.read_object(data)
     return Unstored(
         Append(

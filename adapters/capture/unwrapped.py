@@ -16,9 +16,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, cast
 
-from hansard.adapters.capture import scope
-from hansard.adapters.capture.http_clients import PACKAGES, kinds
-from hansard.adapters.capture.spool import RecordingWarning
+from onrecord.adapters.capture import scope
+from onrecord.adapters.capture.http_clients import PACKAGES, kinds
+from onrecord.adapters.capture.spool import RecordingWarning
 
 _CHOICE: Final = "_transport_for_url"
 
@@ -49,7 +49,7 @@ def record_in_scopes() -> None:
         if _is_installed(_BOTOCORE):
             _hooked.add(_hook_botocore())
         if _GENAI[0] in sys.modules or all(map(_is_installed, _GENAI)):
-            import_module("hansard.adapters.capture.genai_client").heed_calls()
+            import_module("onrecord.adapters.capture.genai_client").heed_calls()
         if not _hooked:
             warnings.warn(_NOTHING, RecordingWarning, stacklevel=4)
 
@@ -78,7 +78,7 @@ def _hook(kind: type[Any], recorded: type[Any]) -> None:
 
 def _hook_botocore() -> type[Any]:
     """Put a recorded session around the one that a client for Bedrock sends with."""
-    from hansard.adapters.capture.botocore_client import SERVICE, RecordedSession
+    from onrecord.adapters.capture.botocore_client import SERVICE, RecordedSession
 
     endpoint: Any = import_module(_BOTOCORE).Endpoint
     send = endpoint._send

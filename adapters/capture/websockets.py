@@ -9,13 +9,13 @@ from functools import wraps
 from typing import Any, Final
 from weakref import WeakSet
 
-from hansard.adapters.capture import scope
-from hansard.adapters.capture.spool import RecordingWarning
+from onrecord.adapters.capture import scope
+from onrecord.adapters.capture.spool import RecordingWarning
 
 _QUERY: Final = "_websocket_query_params"
 """What openai 3.52 asks of a client for each websocket that it opens, realtime or responses."""
 
-_LIVE: Final = "_hansard"
+_LIVE: Final = "_onrecord"
 _installing: Final = threading.Lock()
 _warned: Final[WeakSet[Any]] = WeakSet()
 """What sends for the clients whose users were told."""
@@ -35,7 +35,7 @@ def warn_of_live() -> None:
     """Have google-genai's clients warn when one that is recorded, or in a scope, goes live."""
     from google.genai.live import AsyncLive
 
-    from hansard.adapters.capture import genai_client
+    from onrecord.adapters.capture import genai_client
 
     with _installing:
         if not hasattr(AsyncLive.connect, _LIVE):
@@ -46,7 +46,7 @@ def warn_of_live() -> None:
 
 
 def _is_recorded(client: Any) -> bool:
-    from hansard.adapters.capture import http_clients
+    from onrecord.adapters.capture import http_clients
 
     return http_clients.is_wrapped(client._client)
 

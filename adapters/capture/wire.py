@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Answer, Loss
-from hansard.adapters.capture.place import EventOf, Recording
-from hansard.adapters.capture.sent import Sent
-from hansard.projections.continuation import Piece
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.place import EventOf, Recording
+from onrecord.adapters.capture.sent import Sent
+from onrecord.projections.continuation import Piece
 
 
 class AnswerStream(Protocol):

@@ -1,4 +1,4 @@
-"""The `hansard` command: commands.py says what there is, the other files how each one looks."""
+"""The `onrecord` command: commands.py says what there is, the other files how each one looks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sys
 from io import TextIOWrapper
 from typing import cast
 
-from hansard.domain.errors import HansardError
+from onrecord.domain.errors import OnrecordError
 
 
 def main() -> None:
     """Run the command line: exit code 0, 1 for an error told in a line, 2 for wrong usage."""
-    from hansard.adapters.cli.commands import app
+    from onrecord.adapters.cli.commands import app
 
     # What the terminal cannot show is escaped; JSON and exports are bytes, and not touched.
     cast("TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
     try:
         app()
-    except HansardError as exc:
-        print(f"hansard: {exc}", file=sys.stderr)
+    except OnrecordError as exc:
+        print(f"onrecord: {exc}", file=sys.stderr)
         sys.exit(1)

@@ -1,20 +1,20 @@
-"""`hansard request`: the next request, what was done to the record for it, and where documents go."""
+"""`onrecord request`: the next request, what was done to the record for it, and where documents go."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import named
-from hansard.adapters.cli.quantities import counted, size
-from hansard.adapters.store import Store
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidInput
-from hansard.projections.apis import known_api
-from hansard.projections.report import Deed, Where
-from hansard.projections.requests.request import Request
-from hansard.projections.window import MessageWindow, Window
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.quantities import counted, size
+from onrecord.adapters.store import Store
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.apis import known_api
+from onrecord.projections.report import Deed, Where
+from onrecord.projections.requests.request import Request
+from onrecord.projections.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,9 +71,9 @@ def ask(store: Store, key: str, wish: Wish, *, as_json: bool) -> None:
     else:
         output.raw(jsontext.write(dict(made.body)) + b"\n")
         for note in made.report:
-            output.told(f"hansard: {note}")
+            output.told(f"onrecord: {note}")
         for route in made.report.routes:
-            output.told(f"hansard: {route}")
+            output.told(f"onrecord: {route}")
 
 
 def request(store: Store, key: str, wish: Wish) -> Request:

@@ -1,4 +1,4 @@
-"""`hansard capabilities`: what models take, and which entry says so."""
+"""`onrecord capabilities`: what models take, and which entry says so."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from hansard.adapters.capability_files import capabilities, matrix_given
-from hansard.adapters.cli import output
-from hansard.adapters.cli.quantities import size
-from hansard.domain.documents import Modality
-from hansard.projections.apis import MODULES
-from hansard.projections.capabilities import Capabilities, rows_of
+from onrecord.adapters.capability_files import capabilities, matrix_given
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.quantities import size
+from onrecord.domain.documents import Modality
+from onrecord.projections.apis import MODULES
+from onrecord.projections.capabilities import Capabilities, rows_of
 
 _MODALITIES: Final[tuple[Modality, ...]] = get_args(Modality)
 _FLAGS: Final = ("reasoning", "signatures", "cache", "parallel_calls")

@@ -1,15 +1,15 @@
-"""`hansard context`: what a conversation carries for its tools, and how that is changed."""
+"""`onrecord context`: what a conversation carries for its tools, and how that is changed."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import named
-from hansard.adapters.store import Store
-from hansard.domain.errors import ConversationForgotten, InvalidInput
-from hansard.domain.tool_context import ToolCallContext
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import ConversationForgotten, InvalidInput
+from onrecord.domain.tool_context import ToolCallContext
 
 
 def context(

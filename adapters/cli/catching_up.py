@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Generic
 
-from hansard.adapters.store import Store
-from hansard.adapters.views.keeping import Progress
-from hansard.adapters.views.page import EntryT, Page
+from onrecord.adapters.store import Store
+from onrecord.adapters.views.keeping import Progress
+from onrecord.adapters.views.page import EntryT, Page
 
 _PAUSES: Final = (0.05, 0.1, 0.15, 0.3, 0.4)
 """Seconds between readings of a view that workers are at: a second, all together."""

@@ -1,4 +1,4 @@
-"""`hansard check-request`: what a provider would refuse in a request, before it is sent."""
+"""`onrecord check-request`: what a provider would refuse in a request, before it is sent."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Final, cast
 
 import typer
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.quantities import counted
-from hansard.adapters.request_check import Verdict, check_request
-from hansard.domain import jsontext
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import member
-from hansard.projections.referee.violation import Violation
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.request_check import Verdict, check_request
+from onrecord.domain import jsontext
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import member
+from onrecord.projections.referee.violation import Violation
 
 _STANDARD_INPUT: Final = Path("-")
 
@@ -55,11 +55,11 @@ def _tell(verdict: Verdict) -> None:
         for violation in verdict.violations:
             output.plain(violation.where, violation.rule, violation.said, violation.advice)
     if verdict.types is None:
-        output.told("hansard: types were not checked: the API's SDK is not installed")
+        output.told("onrecord: types were not checked: the API's SDK is not installed")
     if verdict.is_accepted:
         sys.stdout.write("No rule is known that it breaks.\n")
     else:
-        output.told(f"hansard: {counted(len(verdict.violations), 'violation')}")
+        output.told(f"onrecord: {counted(len(verdict.violations), 'violation')}")
 
 
 def _draw(violations: Iterable[Violation]) -> None:

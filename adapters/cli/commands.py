@@ -1,10 +1,10 @@
-"""The commands of `hansard`, in the order in which its help lists them."""
+"""The commands of `onrecord`, in the order in which its help lists them."""
 
 from __future__ import annotations
 
 import typer
 
-from hansard.adapters.cli import (
+from onrecord.adapters.cli import (
     history_commands,
     keeping_commands,
     looking_commands,
@@ -14,7 +14,7 @@ from hansard.adapters.cli import (
     view_keeping_commands,
     worker_command,
 )
-from hansard.adapters.cli.options import (
+from onrecord.adapters.cli.options import (
     AnthropicModel,
     AsJson,
     BedrockModel,
@@ -24,7 +24,7 @@ from hansard.adapters.cli.options import (
     OllamaModel,
     OpenAIModel,
 )
-from hansard.adapters.cli.program import app
+from onrecord.adapters.cli.program import app
 
 __all__ = ["app"]
 
@@ -46,10 +46,10 @@ def demo(
     the official SDKs that are installed; without a key. `--live`: exit code 1 if an answer is not as
     it must be.
 
-    Example: `hansard demo --keep`
+    Example: `onrecord demo --keep`
     """
-    from hansard.adapters.cli.demonstrating import demo
-    from hansard.adapters.demo.telling import Telling
+    from onrecord.adapters.cli.demonstrating import demo
+    from onrecord.adapters.demo.telling import Telling
 
     models = {
         "anthropic-messages": model,

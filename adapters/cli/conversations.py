@@ -1,4 +1,4 @@
-"""`hansard conversations`: what there is, the one that moved last first."""
+"""`onrecord conversations`: what there is, the one that moved last first."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import key_of
-from hansard.adapters.cli.quantities import ago
-from hansard.adapters.store import Listed, Store
-from hansard.domain.header import timestamp
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import key_of
+from onrecord.adapters.cli.quantities import ago
+from onrecord.adapters.store import Listed, Store
+from onrecord.domain.header import timestamp
 
 _DRAWN_AT_MOST: Final = 1000
 
@@ -68,7 +68,7 @@ def _draw(store: Store) -> None:
 
 def _closing_line(store: Store, shown: int) -> str:
     if shown == 0:
-        return f"No conversations in {store.url}. `hansard demo` records one."
+        return f"No conversations in {store.url}. `onrecord demo` records one."
     more = f" (the first {shown:,}; --json lists all)" if shown == _DRAWN_AT_MOST else ""
     return f"{store.url}{more}"
 

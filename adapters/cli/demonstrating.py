@@ -1,10 +1,10 @@
-"""`hansard demo`: the tour, or a talk with the real services."""
+"""`onrecord demo`: the tour, or a talk with the real services."""
 
 from __future__ import annotations
 
-from hansard.adapters.demo import live as services
-from hansard.adapters.demo import story
-from hansard.adapters.demo.telling import Telling
+from onrecord.adapters.demo import live as services
+from onrecord.adapters.demo import story
+from onrecord.adapters.demo.telling import Telling
 
 
 def demo(telling: Telling, *, live: bool) -> bool:

@@ -1,4 +1,4 @@
-"""`hansard documents`: what a conversation holds beside its texts, and a way to have it as files."""
+"""`onrecord documents`: what a conversation holds beside its texts, and a way to have it as files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import Named, named
-from hansard.adapters.cli.quantities import counted, size
-from hansard.adapters.documents_listed import documents_held, pieces_of
-from hansard.adapters.lineage import Stretch, lineage
-from hansard.adapters.store import Store
-from hansard.domain.documents import essence_of, name_of
-from hansard.domain.errors import InvalidInput
-from hansard.projections.documents import HeldDocument
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import Named, named
+from onrecord.adapters.cli.quantities import counted, size
+from onrecord.adapters.documents_listed import documents_held, pieces_of
+from onrecord.adapters.lineage import Stretch, lineage
+from onrecord.adapters.store import Store
+from onrecord.domain.documents import essence_of, name_of
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.documents import HeldDocument
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -130,7 +130,7 @@ def _summarise(told: list[_Saved], folder: Path) -> None:
     files = len({each.file for each in told if each.file})
     elsewhere = sum(each.file is None for each in told)
     rest = f"; {elsewhere} at an address, not fetched" if elsewhere else ""
-    output.told(f"hansard: {counted(files, 'file')} written to {folder}{rest}")
+    output.told(f"onrecord: {counted(files, 'file')} written to {folder}{rest}")
 
 
 def _columns(each: _Saved) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""`hansard forget`: erase what was said, after asking."""
+"""`onrecord forget`: erase what was said, after asking."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from uuid import UUID
 
 import typer
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import named
-from hansard.adapters.cli.quantities import counted
-from hansard.adapters.store import Listed, Store
-from hansard.domain.errors import CorruptRecord, InvalidInput
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.store import Listed, Store
+from onrecord.domain.errors import CorruptRecord, InvalidInput
 
 _PAGES: Final = (
     "pages on PostgreSQL's disk hold what was erased until they are written over, which VACUUM "
     "lets happen in time. At once, though nobody can use these tables meanwhile: "
-    "VACUUM FULL hansard.event, hansard.blob, hansard.blob_chunk, hansard.snapshot, "
-    "hansard.view_conversations, hansard.view_search, hansard.view_tool_ledger, hansard.view_window"
+    "VACUUM FULL onrecord.event, onrecord.blob, onrecord.blob_chunk, onrecord.snapshot, "
+    "onrecord.view_conversations, onrecord.view_search, onrecord.view_tool_ledger, onrecord.view_window"
 )
 
 _NAMED: Final = 10
@@ -44,9 +44,9 @@ def forget(store: Store, key: str, *, sure: bool, as_json: bool) -> None:
         told = {"conversation": str(conversation_id), "erased": erased}
         output.json_line(told | {"forks": [_document(fork) for fork in forks]})
     elif forks:
-        output.told(f"hansard: {_staying(forks)}")
+        output.told(f"onrecord: {_staying(forks)}")
     if store.url.startswith("postgres"):
-        output.told(f"hansard: {_PAGES}")
+        output.told(f"onrecord: {_PAGES}")
 
 
 def _forks(store: Store, conversation_id: UUID) -> list[Listed]:
@@ -54,7 +54,7 @@ def _forks(store: Store, conversation_id: UUID) -> list[Listed]:
     try:
         return store.forks(conversation_id)
     except CorruptRecord as error:
-        output.told(f"hansard: whether there are forks of it cannot be told: {error}")
+        output.told(f"onrecord: whether there are forks of it cannot be told: {error}")
         return []
 
 

@@ -1,4 +1,4 @@
-"""`hansard import --api`: the histories that other programs kept, and what of them is dubious."""
+"""`onrecord import --api`: the histories that other programs kept, and what of them is dubious."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from hansard.adapters.app import connect, is_there
-from hansard.adapters.cli import output
-from hansard.adapters.cli.quantities import counted
-from hansard.adapters.cli.transfer import STANDARD_INPUT, local, progress_of
-from hansard.adapters.histories.history import Histories
-from hansard.adapters.histories.intake import TakenIn, take_in
-from hansard.adapters.histories.sources import SOURCES, key_of
-from hansard.adapters.store import Store
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.app import connect, is_there
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.cli.transfer import STANDARD_INPUT, local, progress_of
+from onrecord.adapters.histories.history import Histories
+from onrecord.adapters.histories.intake import TakenIn, take_in
+from onrecord.adapters.histories.sources import SOURCES, key_of
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import InvalidInput
 
 _TOLD_AT_MOST: Final = 20
 _DONE: Final = {

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hansard.adapters.cli.options import AsJson, At, Key, Url, readable
-from hansard.adapters.cli.program import opened
+from onrecord.adapters.cli.options import AsJson, At, Key, Url, readable
+from onrecord.adapters.cli.program import opened
 
 Reason = Annotated[str | None, typer.Option(help="Why, in words.")]
 Version = Annotated[int, typer.Argument(min=1, help="The version of the event.")]
@@ -25,9 +25,9 @@ def fork(
 ) -> None:
     """Begin a conversation that goes on from another one; nothing is copied.
 
-    Example: `hansard fork support/4711 support/4711/tried-otherwise --at 17`
+    Example: `onrecord fork support/4711 support/4711/tried-otherwise --at 17`
     """
-    from hansard.adapters.cli import retelling
+    from onrecord.adapters.cli import retelling
 
     with opened(context, url) as store:
         retelling.fork(store, key, new_key, at=at, reason=reason, as_json=as_json)
@@ -36,11 +36,11 @@ def fork(
 def regenerate(context: typer.Context, key: Key, url: Url = None, as_json: AsJson = False) -> None:
     """Give up the last answer: the next request asks again, byte for byte as before.
 
-    All behind the last prompt, or the last results of tools. `hansard show --lines` still has it.
+    All behind the last prompt, or the last results of tools. `onrecord show --lines` still has it.
 
-    Example: `hansard regenerate support/4711`
+    Example: `onrecord regenerate support/4711`
     """
-    from hansard.adapters.cli import retelling
+    from onrecord.adapters.cli import retelling
 
     with opened(context, url) as store:
         retelling.regenerate(store, key, as_json=as_json)
@@ -59,9 +59,9 @@ def edit(
 ) -> None:
     """Put another prompt in the place of one; what followed it is given up, not lost.
 
-    Example: `hansard edit support/4711 12 "Can it come on Saturday?"`
+    Example: `onrecord edit support/4711 12 "Can it come on Saturday?"`
     """
-    from hansard.adapters.cli import retelling
+    from onrecord.adapters.cli import retelling
 
     documents = [readable(path) for path in document or ()]
     with opened(context, url) as store:
@@ -88,9 +88,9 @@ def compact(
 
     Redact it to have all back.
 
-    Example: `hansard compact support/4711 "The parcel is late." --until 17`
+    Example: `onrecord compact support/4711 "The parcel is late." --until 17`
     """
-    from hansard.adapters.cli import retelling
+    from onrecord.adapters.cli import retelling
 
     with opened(context, url) as store:
         retelling.compact(store, key, summary, until=until, as_json=as_json)
@@ -106,11 +106,11 @@ def redact(
 ) -> None:
     """Leave an event out of every request from here on; the record keeps it.
 
-    `hansard forget` erases what was said.
+    `onrecord forget` erases what was said.
 
-    Example: `hansard redact support/4711 12`
+    Example: `onrecord redact support/4711 12`
     """
-    from hansard.adapters.cli import retelling
+    from onrecord.adapters.cli import retelling
 
     with opened(context, url) as store:
         retelling.redact(store, key, version, reason=reason, as_json=as_json)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hansard.adapters.cli.options import AsJson, DryRun, KeptAs, Key, KeyOfHistory, Url, readable
-from hansard.adapters.cli.program import opened
+from onrecord.adapters.cli.options import AsJson, DryRun, KeptAs, Key, KeyOfHistory, Url, readable
+from onrecord.adapters.cli.program import opened
 
 
 def forget(
@@ -22,12 +22,12 @@ def forget(
 
     Texts, documents and the key go; that something was recorded, and its digest, stay: the log
     still verifies. Forks of it stay and are named: the requests that were sent there repeat it, so
-    forget them too (`hansard conversations` marks them). Backups are not reached, nor what a
+    forget them too (`onrecord conversations` marks them). Backups are not reached, nor what a
     provider keeps.
 
-    Example: `hansard forget support/4711`
+    Example: `onrecord forget support/4711`
     """
-    from hansard.adapters.cli.forgetting import forget
+    from onrecord.adapters.cli.forgetting import forget
 
     with opened(context, url) as store:
         forget(store, key, sure=yes, as_json=as_json)
@@ -48,9 +48,9 @@ def verify(
     conversation stands. Exit code 1 if something does not hold. Piped: conversation, version,
     fault.
 
-    Example: `hansard verify`
+    Example: `onrecord verify`
     """
-    from hansard.adapters.cli.verifying import verify
+    from onrecord.adapters.cli.verifying import verify
 
     with opened(context, url) as store:
         if not verify(store, key, as_json=as_json):
@@ -70,9 +70,9 @@ def sweep(
     They stay where a program ended between storing a document and saying what it belongs to.
     Run it now and then; what may still be on its way is spared.
 
-    Example: `hansard sweep --older-than 48`
+    Example: `onrecord sweep --older-than 48`
     """
-    from hansard.adapters.cli.sweeping import sweep
+    from onrecord.adapters.cli.sweeping import sweep
 
     with opened(context, url) as store:
         sweep(store, older_than, as_json=as_json)
@@ -90,9 +90,9 @@ def export(
 ) -> None:
     """Write a conversation as JSON lines: the exact bytes of its events and documents.
 
-    Example: `hansard export support/4711 -o 4711.jsonl`
+    Example: `onrecord export support/4711 -o 4711.jsonl`
     """
-    from hansard.adapters.cli.transfer import export_to
+    from onrecord.adapters.cli.transfer import export_to
 
     with opened(context, url) as store:
         export_to(store, key, output, as_json=as_json)
@@ -116,7 +116,7 @@ def import_(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record what `hansard export` wrote, as it was; or what other programs kept.
+    """Record what `onrecord export` wrote, as it was; or what other programs kept.
 
     All of an export is verified first. Importing it again changes nothing.
 
@@ -125,18 +125,18 @@ def import_(
     Piped: key, outcome, events, how many are new, how many doubts, why it was refused; exit code 1
     if one was.
 
-    Example: `hansard import 4711.jsonl --url postgresql://me@host/talks`
+    Example: `onrecord import 4711.jsonl --url postgresql://me@host/talks`
 
-    Example: `hansard import messages.json --api openai-chat --key support/4711`
+    Example: `onrecord import messages.json --api openai-chat --key support/4711`
     """
-    from hansard.adapters.cli import transfer
+    from onrecord.adapters.cli import transfer
 
     if api is not None and (check or new_key is not None):
         raise typer.BadParameter("--check and --as are for exports: use --dry-run and --key")
     if api is None and (dry_run or key is not None):
         raise typer.BadParameter("--dry-run and --key go with --api: use --check and --as")
     if api is not None:
-        from hansard.adapters.cli.histories import Wish, import_histories
+        from onrecord.adapters.cli.histories import Wish, import_histories
 
         wish = Wish(api, file, key, dry_run=dry_run, as_json=as_json)
         if not import_histories(url or context.obj, wish):
@@ -150,10 +150,10 @@ def import_(
 
 
 def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
-    """Bring a store of an older Hansard to this one's schema; it only adds.
+    """Bring a store of an older Onrecord to this one's schema; it only adds.
 
-    Example: `hansard migrate --url postgresql://owner@host/talks`
+    Example: `onrecord migrate --url postgresql://owner@host/talks`
     """
-    from hansard.adapters.cli.migrating import migrate
+    from onrecord.adapters.cli.migrating import migrate
 
     migrate(url or context.obj, as_json=as_json)

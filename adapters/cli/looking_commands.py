@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hansard.adapters.cli.options import (
+from onrecord.adapters.cli.options import (
     AsJson,
     At,
     Key,
@@ -18,7 +18,7 @@ from hansard.adapters.cli.options import (
     Url,
     readable,
 )
-from hansard.adapters.cli.program import opened
+from onrecord.adapters.cli.program import opened
 
 
 def conversations(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
@@ -26,9 +26,9 @@ def conversations(context: typer.Context, url: Url = None, as_json: AsJson = Fal
 
     Piped: key, version, exchanges, open calls, time of the last event, id of its origin if forked.
 
-    Example: `hansard conversations --url sqlite:///talks.db`
+    Example: `onrecord conversations --url sqlite:///talks.db`
     """
-    from hansard.adapters.cli import conversations
+    from onrecord.adapters.cli import conversations
 
     with opened(context, url) as store:
         conversations.conversations(store, as_json=as_json)
@@ -47,10 +47,10 @@ def show(
     Piped: version, time, speaker, kind, marks, version that it answers, text. With `--json` every
     event as it is stored, side lines included.
 
-    Example: `hansard show support/4711 --at 17`
+    Example: `onrecord show support/4711 --at 17`
     """
-    from hansard.adapters.cli import timeline
-    from hansard.adapters.cli.naming import named
+    from onrecord.adapters.cli import timeline
+    from onrecord.adapters.cli.naming import named
 
     with opened(context, url) as store:
         found = named(store, key)
@@ -95,9 +95,9 @@ def request(
 
     Piped: the request as compact JSON; the report goes to standard error.
 
-    Example: `hansard request support/4711 --api anthropic-messages --window 20`
+    Example: `onrecord request support/4711 --api anthropic-messages --window 20`
     """
-    from hansard.adapters.cli.asking import Wish, ask, window_wished
+    from onrecord.adapters.cli.asking import Wish, ask, window_wished
 
     if window is not None and messages is not None:
         raise typer.BadParameter("--window counts exchanges, --messages messages: give one of them")
@@ -118,9 +118,9 @@ def check_request(
     each breach with the provider's own words. Nothing is sent. Exit code 1 if a rule is broken, 2
     if the file cannot be read. Piped: JSON pointer, rule, what the provider says, what to do.
 
-    Example: `hansard request support/4711 | hansard check-request - --api anthropic-messages`
+    Example: `onrecord request support/4711 | onrecord check-request - --api anthropic-messages`
     """
-    from hansard.adapters.cli.checking import check
+    from onrecord.adapters.cli.checking import check
 
     if not check(file, api, as_json=as_json):
         raise typer.Exit(1)
@@ -140,9 +140,9 @@ def replay(
     Exit code 1 if a request no longer comes to what was sent. Piped: version, API, model, size,
     digest, how it was verified.
 
-    Example: `hansard replay support/4711 --verify`
+    Example: `onrecord replay support/4711 --verify`
     """
-    from hansard.adapters.cli.replaying import replayed
+    from onrecord.adapters.cli.replaying import replayed
 
     with opened(context, url) as store:
         if not replayed(store, key, verify=verify, as_json=as_json):
@@ -161,9 +161,9 @@ def tail(
 
     Piped: the key, then the columns of `show`.
 
-    Example: `hansard tail --json | grep tool_call`
+    Example: `onrecord tail --json | grep tool_call`
     """
-    from hansard.adapters.cli.tailing import tail
+    from onrecord.adapters.cli.tailing import tail
 
     with opened(context, url) as store:
         tail(store, from_start=from_start, as_json=as_json)

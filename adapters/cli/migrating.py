@@ -1,12 +1,12 @@
-"""`hansard migrate`: bring a store to this release's schema."""
+"""`onrecord migrate`: bring a store to this release's schema."""
 
 from __future__ import annotations
 
 import sys
 
-from hansard.adapters import app
-from hansard.adapters.cli import output
-from hansard.adapters.cli.quantities import counted
+from onrecord.adapters import app
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.quantities import counted
 
 
 def migrate(url: str | None, *, as_json: bool) -> None:

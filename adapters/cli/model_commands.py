@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hansard.adapters.cli.options import AsJson, readable
+from onrecord.adapters.cli.options import AsJson, readable
 
 
 class Reader(StrEnum):
@@ -43,9 +43,9 @@ def bpmn(
     Piped: `tool` or the type of a gateway, name, what it takes, who writes its result and how,
     description. With `--lint` element, rule, what to do; exit code 1 if there is any.
 
-    Example: `hansard bpmn desk.bpmn --sub-process Desk_Agent`
+    Example: `onrecord bpmn desk.bpmn --sub-process Desk_Agent`
     """
-    from hansard.adapters.cli.process_models import check, show
+    from onrecord.adapters.cli.process_models import check, show
 
     if lint and sub_process is not None:
         raise typer.BadParameter("--lint looks at the whole file: leave --sub-process out.")

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.store import Store
-from hansard.domain.errors import ConversationNotFound
-from hansard.domain.events import ConversationStarted
-from hansard.domain.head import Head
-from hansard.domain.log import Backend
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import ConversationNotFound
+from onrecord.domain.events import ConversationStarted
+from onrecord.domain.head import Head
+from onrecord.domain.log import Backend
 
 _KEYS_TO_COMPARE: Final = 1000
 
@@ -67,4 +67,4 @@ def _advice(store: Store, name: str) -> str:
         return f": {store.url} holds none yet"
     if near := get_close_matches(name, keys, n=3):
         return f": did you mean {' or '.join(map(repr, near))}?"
-    return ": `hansard conversations` lists those there are"
+    return ": `onrecord conversations` lists those there are"

@@ -1,4 +1,4 @@
-"""The arguments and options that several commands of `hansard` share."""
+"""The arguments and options that several commands of `onrecord` share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from hansard.projections.apis import MODULES, names
+from onrecord.projections.apis import MODULES, names
 
 _SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""
@@ -52,7 +52,7 @@ Url = Annotated[
     str | None,
     typer.Option(
         help="Where the store is: `sqlite:///file.db`, `postgresql://user@host/database`.",
-        show_default="$HANSARD_URL, else sqlite:///hansard.db",
+        show_default="$ONRECORD_URL, else sqlite:///onrecord.db",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys stay as they are.")]

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from hansard.domain import jsontext
+from onrecord.domain import jsontext
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,14 +11,14 @@ from enum import Enum
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.catching_up import Answer, is_folded_by_reading, is_worked_at
-from hansard.adapters.cli.naming import key_of
-from hansard.adapters.cli.quantities import ago, counted
-from hansard.adapters.store import Store
-from hansard.adapters.views.page import Page
-from hansard.domain.header import timestamp
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.catching_up import Answer, is_folded_by_reading, is_worked_at
+from onrecord.adapters.cli.naming import key_of
+from onrecord.adapters.cli.quantities import ago, counted
+from onrecord.adapters.store import Store
+from onrecord.adapters.views.page import Page
+from onrecord.domain.header import timestamp
+from onrecord.domain.jsontext import JsonObject
 
 EntryT = TypeVar("EntryT")
 Cell = str | int | None
@@ -182,7 +182,9 @@ def _say_what_it_is_not(store: Store, answer: Answer[Any]) -> None:
     elif answer.lacks:
         output.told(f"{counted(page.behind, 'event')} not folded yet{_advice(store)}")
     if page.parked:
-        output.told(f"{counted(page.parked, 'conversation')} missing in part: see `hansard parked`")
+        output.told(
+            f"{counted(page.parked, 'conversation')} missing in part: see `onrecord parked`"
+        )
     if page.after is not None:
         output.told(f"there is more: --after {page.after}")
 
@@ -191,8 +193,8 @@ def _advice(store: Store) -> str:
     if is_folded_by_reading(store):
         return ": ask again"
     if is_worked_at(store):
-        return ": ask again, or look at `hansard views`"
-    return ", and no worker is at work: `hansard worker` folds them"
+        return ": ask again, or look at `onrecord views`"
+    return ", and no worker is at work: `onrecord worker` folds them"
 
 
 def _drawn(column: Column, cell: Cell, now: int, most: int) -> str:

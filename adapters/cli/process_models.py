@@ -1,4 +1,4 @@
-"""`hansard bpmn`: the tools of a process model, or what is wrong with how it declares them."""
+"""`onrecord bpmn`: the tools of a process model, or what is wrong with how it declares them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from hansard.adapters.bpmn.lint import Finding, lint
-from hansard.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_of
-from hansard.adapters.bpmn.wiring import Wiring, Writing, wiring_of
-from hansard.adapters.bpmn.xml_tree import LARGEST
-from hansard.adapters.cli import output
-from hansard.adapters.cli.quantities import counted
-from hansard.domain.errors import InvalidModel
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.declared_tools import parameters
+from onrecord.adapters.bpmn.lint import Finding, lint
+from onrecord.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_of
+from onrecord.adapters.bpmn.wiring import Wiring, Writing, wiring_of
+from onrecord.adapters.bpmn.xml_tree import LARGEST
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.quantities import counted
+from onrecord.domain.errors import InvalidModel
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.declared_tools import parameters
 
 _STANDARD_INPUT: Final = Path("-")
 
@@ -37,7 +37,7 @@ def show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: b
         for columns in _columns(resolved, wiring):
             output.plain(*columns)
     for warning in resolved.warnings:
-        output.told(f"hansard: {output.escaped(warning)}")
+        output.told(f"onrecord: {output.escaped(warning)}")
 
 
 def check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
@@ -48,7 +48,7 @@ def check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
         output.json_line({"findings": [asdict(finding) for finding in findings]})
     elif findings:
         _tell(findings)
-        output.told(f"hansard: {counted(len(findings), 'finding')}")
+        output.told(f"onrecord: {counted(len(findings), 'finding')}")
     else:
         sys.stdout.write("All that it declares for an agent is well declared.\n")
     return not findings

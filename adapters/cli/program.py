@@ -1,4 +1,4 @@
-"""The program `hansard`: what stands before any command, and the store that one works on.
+"""The program `onrecord`: what stands before any command, and the store that one works on.
 
 Nothing is imported here that only one command needs, so that `--help` stays quick.
 """
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from hansard.adapters.cli.options import Url
+from onrecord.adapters.cli.options import Url
 
 if TYPE_CHECKING:
-    from hansard.adapters.store import Store
+    from onrecord.adapters.store import Store
 
 app: Final = typer.Typer(
     no_args_is_help=True,
@@ -30,20 +30,20 @@ _ABOUT: Final = """The verbatim record of what agents said and did.
 What a command writes is drawn on a terminal; piped (or with NO_COLOR) it is a line a thing, its
 columns between tabs; with `--json` it is JSON. `--url` goes before or after the command.
 
-`hansard demo` shows all of it, with no key and nothing to set up.
+`onrecord demo` shows all of it, with no key and nothing to set up.
 """
 
 
 def _say_version(wanted: bool) -> None:
     if wanted:
-        from hansard import __version__
+        from onrecord import __version__
 
-        typer.echo(f"hansard {__version__}")
+        typer.echo(f"onrecord {__version__}")
         raise typer.Exit
 
 
 @app.callback(help=_ABOUT)
-def hansard(
+def onrecord(
     context: typer.Context,
     url: Url = None,
     version: Annotated[
@@ -58,15 +58,15 @@ def hansard(
 @contextmanager
 def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Generator[Store]:
     """Open the store; only a command that writes makes one."""
-    from hansard.adapters.app import connect, is_there, shown
-    from hansard.adapters.settings import settings
-    from hansard.domain.errors import StorageUnavailable
+    from onrecord.adapters.app import connect, is_there, shown
+    from onrecord.adapters.settings import settings
+    from onrecord.domain.errors import StorageUnavailable
 
     place = url or context.obj
     if not made and not is_there(place):
         raise StorageUnavailable(
             f"there is no store at {shown(place or settings().url)}: name one with --url or "
-            "HANSARD_URL, make one with `hansard migrate`, or see `hansard demo --keep`"
+            "ONRECORD_URL, make one with `onrecord migrate`, or see `onrecord demo --keep`"
         )
     with connect(place) as store:
         yield store

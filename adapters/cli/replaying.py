@@ -1,4 +1,4 @@
-"""`hansard replay`: the requests that were sent, and the proof that their bytes are still known."""
+"""`onrecord replay`: the requests that were sent, and the proof that their bytes are still known."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import named
-from hansard.adapters.cli.quantities import counted, size
-from hansard.adapters.replaying import replays
-from hansard.adapters.store import Store
-from hansard.adapters.talk import Talk
-from hansard.domain.errors import InvalidInput
-from hansard.projections.replay import Outcome, Sent, sent_in
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.quantities import counted, size
+from onrecord.adapters.replaying import replays
+from onrecord.adapters.store import Store
+from onrecord.adapters.talk import Talk
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.replay import Outcome, Sent, sent_in
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""`hansard fork`, `regenerate`, `edit`, `compact`, `redact`: what the history is from here on."""
+"""`onrecord fork`, `regenerate`, `edit`, `compact`, `redact`: what the history is from here on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import named
-from hansard.adapters.store import Store
-from hansard.adapters.talk import Talk
-from hansard.domain.errors import ConversationForgotten
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.store import Store
+from onrecord.adapters.talk import Talk
+from onrecord.domain.errors import ConversationForgotten
 
 
 def fork(

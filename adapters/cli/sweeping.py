@@ -1,13 +1,13 @@
-"""`hansard sweep`: delete the documents that no event refers to."""
+"""`onrecord sweep`: delete the documents that no event refers to."""
 
 from __future__ import annotations
 
 import sys
 from datetime import timedelta
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.quantities import counted
-from hansard.adapters.store import Store
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.store import Store
 
 
 def sweep(store: Store, hours: float, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`hansard tail`: events as they are recorded, of all shards, in the order they come."""
+"""`onrecord tail`: events as they are recorded, of all shards, in the order they come."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from threading import Thread
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import key_of
-from hansard.adapters.cli.timeline import columns, document, draw_row
-from hansard.adapters.store import Store
-from hansard.domain.errors import HansardError
-from hansard.domain.log import Cursor, RecordedEvent, Subscription
-from hansard.projections.timeline import Timeline
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import key_of
+from onrecord.adapters.cli.timeline import columns, document, draw_row
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import OnrecordError
+from onrecord.domain.log import Cursor, RecordedEvent, Subscription
+from onrecord.projections.timeline import Timeline
 
-_Arrival: TypeAlias = RecordedEvent | HansardError | None
+_Arrival: TypeAlias = RecordedEvent | OnrecordError | None
 _KEY_WIDTH: Final = 20
 
 
@@ -48,7 +48,7 @@ def _merged(store: Store, cursors: list[Cursor], stack: ExitStack) -> Iterator[R
         stack.callback(reader.join)
         stack.callback(subscription.stop)
     while (found := arrived.get()) is not None:
-        if isinstance(found, HansardError):
+        if isinstance(found, OnrecordError):
             raise found
         yield found
 
@@ -57,7 +57,7 @@ def _read(subscription: Subscription, arrived: SimpleQueue[_Arrival]) -> None:
     try:
         for event in subscription:
             arrived.put(event)
-    except HansardError as exc:
+    except OnrecordError as exc:
         arrived.put(exc)
     finally:
         arrived.put(None)

@@ -10,21 +10,21 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from hansard.adapters.amendments import amendments
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import Named
-from hansard.adapters.cli.quantities import ago, counted
-from hansard.adapters.cli.tool_activity import tool_activity
-from hansard.adapters.lineage import Adoption, Stretch, lineage
-from hansard.adapters.reading import read_through
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidInput, MalformedJson
-from hansard.domain.events import LineAdopted
-from hansard.domain.header import timestamp
-from hansard.domain.log import Log, RecordedEvent
-from hansard.projections.asides import Mark, Speaker
-from hansard.projections.lines_told import Lost
-from hansard.projections.timeline import Row, Standing, as_recorded, timeline
+from onrecord.adapters.amendments import amendments
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import Named
+from onrecord.adapters.cli.quantities import ago, counted
+from onrecord.adapters.cli.tool_activity import tool_activity
+from onrecord.adapters.lineage import Adoption, Stretch, lineage
+from onrecord.adapters.reading import read_through
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.events import LineAdopted
+from onrecord.domain.header import timestamp
+from onrecord.domain.log import Log, RecordedEvent
+from onrecord.projections.asides import Mark, Speaker
+from onrecord.projections.lines_told import Lost
+from onrecord.projections.timeline import Row, Standing, as_recorded, timeline
 
 if TYPE_CHECKING:
     from rich.console import Console

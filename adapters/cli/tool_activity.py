@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.domain.content import Document, Native, ServerToolCall, ServerToolResult
-from hansard.domain.events import ServerToolCallRecorded, ServerToolResultRecorded
-from hansard.domain.log import RecordedEvent
-from hansard.projections.neutral import neutral_of, outcome_of
+from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
+from onrecord.domain.events import ServerToolCallRecorded, ServerToolResultRecorded
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.neutral import neutral_of, outcome_of
 
 
 def tool_activity(recorded: RecordedEvent) -> dict[str, Any] | None:

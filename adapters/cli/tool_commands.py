@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hansard.adapters.cli.options import AsJson, At, Key, Url, readable, spoken
-from hansard.adapters.cli.program import opened
+from onrecord.adapters.cli.options import AsJson, At, Key, Url, readable, spoken
+from onrecord.adapters.cli.program import opened
 
 
 def _spoken(name: str | None) -> str | None:
@@ -38,9 +38,9 @@ def tools(
     Piped: name, what it takes, description, origin, name and version of its source, digest of that,
     version of the declaration. With `--all` version, time, digest, sources, tools.
 
-    Example: `hansard tools support/4711 --api gemini`
+    Example: `onrecord tools support/4711 --api gemini`
     """
-    from hansard.adapters.cli.tools import history, tools
+    from onrecord.adapters.cli.tools import history, tools
 
     if everything and api is not None:
         raise typer.BadParameter("--api tells of the tools in force: leave --all out.")
@@ -74,8 +74,8 @@ def capabilities(
         typer.Option(
             metavar="FILE",
             callback=_readable,
-            help="What lies over the entries that come with Hansard.",
-            show_default="$HANSARD_CAPABILITIES",
+            help="What lies over the entries that come with Onrecord.",
+            show_default="$ONRECORD_CAPABILITIES",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -85,9 +85,9 @@ def capabilities(
     Piped: API, entry, kinds of documents in messages, in results, the most bytes of a kind, what else
     it does, tokens it reads, tokens it writes.
 
-    Example: `hansard capabilities openai-chat gpt-4o-mini`
+    Example: `onrecord capabilities openai-chat gpt-4o-mini`
     """
-    from hansard.adapters.cli.capabilities import show
+    from onrecord.adapters.cli.capabilities import show
 
     show(api, model, file, as_json=as_json)
 
@@ -108,9 +108,9 @@ def documents(
     Piped: version, origin (user, operator, signal, tool, rejected, provider), tool, call, place in
     the result, name, media type, bytes, short id (of one at an address that), file.
 
-    Example: `hansard documents support/4711 --save papers`
+    Example: `onrecord documents support/4711 --save papers`
     """
-    from hansard.adapters.cli.documents import documents
+    from onrecord.adapters.cli.documents import documents
 
     with opened(context, url) as store:
         documents(store, key, at, save=save, as_json=as_json)
@@ -145,9 +145,9 @@ def context(
     It stands in the log in clear, and is never erased: no secret, nothing personal. Piped: name,
     value.
 
-    Example: `hansard context support/4711 --set tenant_id=acme`
+    Example: `onrecord context support/4711 --set tenant_id=acme`
     """
-    from hansard.adapters.cli import carried
+    from onrecord.adapters.cli import carried
 
     given = dict(entry.split("=", 1) for entry in entries or ())
     with opened(context, url) as store:

@@ -1,28 +1,28 @@
-"""`hansard tools`: what a model is told that it may call, where that comes from, and since when."""
+"""`onrecord tools`: what a model is told that it may call, where that comes from, and since when."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import Named, named
-from hansard.adapters.cli.quantities import counted
-from hansard.adapters.declarations import declaration, declarations, declared
-from hansard.adapters.lineage import Stretch, lineage
-from hansard.adapters.store import Store
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidInput
-from hansard.domain.header import timestamp
-from hansard.domain.tools import ToolSource
-from hansard.projections.declared_tools import (
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import Named, named
+from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.declarations import declaration, declarations, declared
+from onrecord.adapters.lineage import Stretch, lineage
+from onrecord.adapters.store import Store
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.header import timestamp
+from onrecord.domain.tools import ToolSource
+from onrecord.projections.declared_tools import (
     Declared,
     Tool,
     definition_of,
     parameters,
     told_to,
 )
-from hansard.projections.wording import tool_name
+from onrecord.projections.wording import tool_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +89,7 @@ def _tell(in_force: Declared, api: str, *, as_json: bool) -> None:
     else:
         output.raw(jsontext.write(members) + b"\n")
     for note in report:
-        output.told(f"hansard: {note}")
+        output.told(f"onrecord: {note}")
 
 
 def _draw(console: Console, found: Named, in_force: Declared) -> None:

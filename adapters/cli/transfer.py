@@ -1,4 +1,4 @@
-"""`hansard export` and `hansard import`: a conversation to a file and back."""
+"""`onrecord export` and `onrecord import`: a conversation to a file and back."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 
-from hansard.adapters import importing
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import named
-from hansard.adapters.cli.quantities import counted, size
-from hansard.adapters.export import export
-from hansard.adapters.store import Store
-from hansard.domain.errors import InvalidExport, InvalidInput
+from onrecord.adapters import importing
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.quantities import counted, size
+from onrecord.adapters.export import export
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import InvalidExport, InvalidInput
 
 if TYPE_CHECKING:
-    from hansard.adapters.importing import Progress
+    from onrecord.adapters.importing import Progress
 
 STANDARD_INPUT: Final = Path("-")
 """How a command line names the input that is no file."""
 
 _LOOKED_AT: Final = 65536
-_EXPORT: Final = b'{"hansard":'
+_EXPORT: Final = b'{"onrecord":'
 _KEPT: Final = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*[\[{].*"(?:role|messages|input)"\s*:', re.DOTALL)
 
 
@@ -114,7 +114,7 @@ def local(file: Path) -> Generator[Path]:
     if file != STANDARD_INPUT:
         yield file
         return
-    with NamedTemporaryFile(prefix="hansard-import-") as kept:
+    with NamedTemporaryFile(prefix="onrecord-import-") as kept:
         shutil.copyfileobj(sys.stdin.buffer, kept)
         kept.flush()
         yield Path(kept.name)

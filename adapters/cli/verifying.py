@@ -1,15 +1,15 @@
-"""`hansard verify`: whether the store still holds what it committed to."""
+"""`onrecord verify`: whether the store still holds what it committed to."""
 
 from __future__ import annotations
 
 import sys
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import named
-from hansard.adapters.cli.quantities import counted
-from hansard.adapters.store import Store
-from hansard.adapters.verifying import Verified
-from hansard.projections.verification import Fault
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.store import Store
+from onrecord.adapters.verifying import Verified
+from onrecord.projections.verification import Fault
 
 
 def verify(store: Store, key: str | None, *, as_json: bool) -> bool:
@@ -24,7 +24,7 @@ def verify(store: Store, key: str | None, *, as_json: bool) -> bool:
     if verified.is_whole:
         sys.stdout.write(f"{summary}: all of it holds.\n")
     else:
-        output.told(f"hansard: {summary}: {counted(len(verified.faults), 'fault')}")
+        output.told(f"onrecord: {summary}: {counted(len(verified.faults), 'fault')}")
     return verified.is_whole
 
 

@@ -9,14 +9,14 @@ from uuid import UUID
 
 import typer
 
-from hansard.adapters.cli.options import AsJson, Key, Url
-from hansard.adapters.cli.program import opened
+from onrecord.adapters.cli.options import AsJson, Key, Url
+from onrecord.adapters.cli.program import opened
 
 if TYPE_CHECKING:
-    from hansard.adapters.store import Store
-    from hansard.adapters.views.page import Page
-    from hansard.adapters.views.reading import Views
-    from hansard.projections.views.usage import ModelUsage
+    from onrecord.adapters.store import Store
+    from onrecord.adapters.views.page import Page
+    from onrecord.adapters.views.reading import Views
+    from onrecord.projections.views.usage import ModelUsage
 
 
 def _time(text: str | None) -> datetime | None:
@@ -52,14 +52,14 @@ Conversation = Annotated[
         "--conversation", "-c", metavar="KEY", help="In this one only: its key, or its id."
     ),
 ]
-Actor = Annotated[str | None, typer.Option(metavar="NAME", help="By whom: as HANSARD_ACTOR was.")]
+Actor = Annotated[str | None, typer.Option(metavar="NAME", help="By whom: as ONRECORD_ACTOR was.")]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="Of this model only.")]
 Tool = Annotated[str | None, typer.Option(metavar="NAME", help="Of this tool only.")]
 
 
 def meant(store: Store, name: str | None) -> UUID | None:
     """Return the conversation that is meant by a key or by an id: a key may look like one."""
-    from hansard.adapters.cli.naming import named
+    from onrecord.adapters.cli.naming import named
 
     return None if name is None else named(store, name).conversation_id
 
@@ -87,9 +87,9 @@ def overview(
 
     Piped: key, title, exchanges, tool calls, tokens, models, time of the last event.
 
-    Example: `hansard overview --model claude-sonnet-5 --since 2026-11-01`
+    Example: `onrecord overview --model claude-sonnet-5 --since 2026-11-01`
     """
-    from hansard.adapters.cli.viewing import OVERVIEW, shown
+    from onrecord.adapters.cli.viewing import OVERVIEW, shown
 
     filters = {"key": key, "provider": provider, "model": model, "actor": actor}
     with opened(context, url) as store:
@@ -129,9 +129,9 @@ def search(
 
     All words must occur. Piped: key, version, time, said by, tool, text around the first word.
 
-    Example: `hansard search '"depot north" -parcel'`
+    Example: `onrecord search '"depot north" -parcel'`
     """
-    from hansard.adapters.cli.viewing import HITS, shown
+    from onrecord.adapters.cli.viewing import HITS, shown
 
     with opened(context, url) as store:
         shown(
@@ -171,9 +171,9 @@ def audit(
 
     Piped: time, first digits of the actor's keyed digest, key, version, type, model, tool.
 
-    Example: `hansard audit --actor ann --since 2026-11-01`
+    Example: `onrecord audit --actor ann --since 2026-11-01`
     """
-    from hansard.adapters.cli.viewing import DEEDS, shown
+    from onrecord.adapters.cli.viewing import DEEDS, shown
 
     with opened(context, url) as store:
         shown(
@@ -202,7 +202,7 @@ def usage(
     until: Annotated[str | None, typer.Option(metavar="DAY", help="Before that day.")] = None,
     prices: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What tokens cost.", show_default="$HANSARD_PRICES"),
+        typer.Option(metavar="FILE", help="What tokens cost.", show_default="$ONRECORD_PRICES"),
     ] = None,
     total: Annotated[bool, typer.Option("--total", help="All those days together.")] = False,
     limit: Limit = 50,
@@ -215,10 +215,10 @@ def usage(
     Piped: day, API, model, responses, tokens in, tokens out, of those in: read from a cache, written
     to one; of those out: reasoning; dollars, where the model has a price (docs/views.md).
 
-    Example: `hansard usage --since 2026-11-01 --total`
+    Example: `onrecord usage --since 2026-11-01 --total`
     """
-    from hansard.adapters.cli.viewing import shown, usage_listing
-    from hansard.adapters.price_files import prices_given
+    from onrecord.adapters.cli.viewing import shown, usage_listing
+    from onrecord.adapters.price_files import prices_given
 
     if total and after is not None:
         raise typer.BadParameter("--total shows all at once: leave --after out.")
@@ -260,9 +260,9 @@ def calls(
 
     Piped: time, key, version, tool, status, seconds, arguments, result.
 
-    Example: `hansard calls --status failed --since 2026-11-21`
+    Example: `onrecord calls --status failed --since 2026-11-21`
     """
-    from hansard.adapters.cli.viewing import CALLS, shown
+    from onrecord.adapters.cli.viewing import CALLS, shown
 
     with opened(context, url) as store:
         shown(
@@ -297,10 +297,10 @@ def window(
 
     Piped: number, version of the prompt, time, tool calls, tokens, prompt, answer; the latest first.
 
-    Example: `hansard window support/4711 --exchanges 5`
+    Example: `onrecord window support/4711 --exchanges 5`
     """
-    from hansard.adapters.cli.naming import named
-    from hansard.adapters.cli.viewing import EXCHANGES, shown
+    from onrecord.adapters.cli.naming import named
+    from onrecord.adapters.cli.viewing import EXCHANGES, shown
 
     with opened(context, url) as store:
         found = named(store, key).conversation_id

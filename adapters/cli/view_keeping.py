@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.naming import named
-from hansard.adapters.cli.pages import Cell, Column, Kind, Names, show_rows, told_of
-from hansard.adapters.cli.quantities import counted
-from hansard.adapters.store import Store
-from hansard.adapters.views.keeping import AtWork, Keeper, Parked, Progress, Standing
-from hansard.domain.header import timestamp
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.pages import Cell, Column, Kind, Names, show_rows, told_of
+from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.store import Store
+from onrecord.adapters.views.keeping import AtWork, Keeper, Parked, Progress, Standing
+from onrecord.domain.header import timestamp
 
 _STANDING: Final = (
     *(Column("view"), Column("generation", Kind.COUNT), Column("position", Kind.COUNT)),
@@ -87,7 +87,7 @@ def rebuilt(keeper: Keeper, view: str, *, as_json: bool) -> None:
     [parked] = [standing.parked for standing in keeper.status() if standing.view == view]
     if parked:
         output.told(
-            f"{counted(parked, 'conversation')} could not be folded: see `hansard parked {view}`"
+            f"{counted(parked, 'conversation')} could not be folded: see `onrecord parked {view}`"
         )
     changed(view, "rebuilt", as_json=as_json)
 
@@ -113,12 +113,12 @@ def _tell_elsewhere(store: Store, waiting: Iterable[Parked]) -> None:
     if of:
         named = ", ".join(f"{tenant} ({count:,})" for tenant, count in of.most_common(_NAMED))
         more = f" and {len(of) - _NAMED:,} more" if len(of) > _NAMED else ""
-        output.told(f"parked of other tenants, each by its HANSARD_TENANT: {named}{more}")
+        output.told(f"parked of other tenants, each by its ONRECORD_TENANT: {named}{more}")
 
 
 def _at_work(working: AtWork) -> str:
     if not working.workers:
-        return "no worker is at work: `hansard worker` folds what the views lack"
+        return "no worker is at work: `onrecord worker` folds what the views lack"
     held = f"{working.held:,} of {counted(working.parts, 'part')}"
     return f"{counted(working.workers, 'worker')} at work, on {held} of the log"
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from hansard.adapters.cli.options import AsJson, Url
-from hansard.adapters.cli.program import opened
+from onrecord.adapters.cli.options import AsJson, Url
+from onrecord.adapters.cli.program import opened
 
-View = Annotated[str, typer.Argument(help="The view's name: `hansard views` lists them.")]
+View = Annotated[str, typer.Argument(help="The view's name: `onrecord views` lists them.")]
 
 
 def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
@@ -19,9 +19,9 @@ def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> N
     Piped: view, generation that is read, position, events that it is behind, conversations of this
     tenant that are parked, state.
 
-    Example: `hansard views`
+    Example: `onrecord views`
     """
-    from hansard.adapters.cli.view_keeping import status
+    from onrecord.adapters.cli.view_keeping import status
 
     with opened(context, url) as store:
         status(store, as_json=as_json)
@@ -37,9 +37,9 @@ def parked(
 
     Piped: view, key, version, type, attempts, when it is tried again, error.
 
-    Example: `hansard parked search`
+    Example: `onrecord parked search`
     """
-    from hansard.adapters.cli.view_keeping import parked
+    from onrecord.adapters.cli.view_keeping import parked
 
     with opened(context, url) as store:
         parked(store, view, as_json=as_json)
@@ -48,9 +48,9 @@ def parked(
 def pause(context: typer.Context, view: View, url: Url = None, as_json: AsJson = False) -> None:
     """Let a view stand still until it is resumed; it can still be read.
 
-    Example: `hansard pause search`
+    Example: `onrecord pause search`
     """
-    from hansard.adapters.cli.view_keeping import changed
+    from onrecord.adapters.cli.view_keeping import changed
 
     with opened(context, url) as store:
         store.views.keeper.pause(view)
@@ -60,9 +60,9 @@ def pause(context: typer.Context, view: View, url: Url = None, as_json: AsJson =
 def resume(context: typer.Context, view: View, url: Url = None, as_json: AsJson = False) -> None:
     """Let a view go on that was paused, or that stopped by itself.
 
-    Example: `hansard resume search`
+    Example: `onrecord resume search`
     """
-    from hansard.adapters.cli.view_keeping import changed
+    from onrecord.adapters.cli.view_keeping import changed
 
     with opened(context, url) as store:
         store.views.keeper.resume(view)
@@ -83,9 +83,9 @@ def retry(
 ) -> None:
     """Have parked events tried again now.
 
-    Example: `hansard retry search --conversation support/4711`
+    Example: `onrecord retry search --conversation support/4711`
     """
-    from hansard.adapters.cli.view_keeping import retried
+    from onrecord.adapters.cli.view_keeping import retried
 
     with opened(context, url) as store:
         retried(store, view, conversation, as_json=as_json)
@@ -104,9 +104,9 @@ def rebuild(
 
     After Ctrl-C, the same command goes on where it was.
 
-    Example: `hansard rebuild search`
+    Example: `onrecord rebuild search`
     """
-    from hansard.adapters.cli.view_keeping import changed, rebuilt
+    from onrecord.adapters.cli.view_keeping import changed, rebuilt
 
     with opened(context, url) as store:
         keeper = store.views.keeper

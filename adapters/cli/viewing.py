@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from hansard.adapters.cli.catching_up import whole
-from hansard.adapters.cli.pages import Cell, Column, Kind, Listing, show
-from hansard.adapters.store import Store
-from hansard.adapters.views.page import Page
-from hansard.adapters.views.reading import Views
-from hansard.projections.views.audit import Deed
-from hansard.projections.views.conversations import Overview
-from hansard.projections.views.prices import Prices, cost_of
-from hansard.projections.views.search import Hit
-from hansard.projections.views.tool_ledger import LedgerCall
-from hansard.projections.views.usage import ModelUsage
-from hansard.projections.views.window import Exchange
+from onrecord.adapters.cli.catching_up import whole
+from onrecord.adapters.cli.pages import Cell, Column, Kind, Listing, show
+from onrecord.adapters.store import Store
+from onrecord.adapters.views.page import Page
+from onrecord.adapters.views.reading import Views
+from onrecord.projections.views.audit import Deed
+from onrecord.projections.views.conversations import Overview
+from onrecord.projections.views.prices import Prices, cost_of
+from onrecord.projections.views.search import Hit
+from onrecord.projections.views.tool_ledger import LedgerCall
+from onrecord.projections.views.usage import ModelUsage
+from onrecord.projections.views.window import Exchange
 
 _ACTOR_DIGITS: Final = 8
 

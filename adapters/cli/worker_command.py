@@ -1,4 +1,4 @@
-"""`hansard worker`: its arguments and its help; working.py does it."""
+"""`onrecord worker`: its arguments and its help; working.py does it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hansard.adapters.cli.options import Url
-from hansard.adapters.cli.program import opened
+from onrecord.adapters.cli.options import Url
+from onrecord.adapters.cli.program import opened
 
 
 def worker(
@@ -33,10 +33,10 @@ def worker(
     the rest; a second one ends at once, and loses nothing either. A SQLite store needs no worker:
     its views catch up when they are read.
 
-    Example: `hansard worker --url postgresql://localhost/agents`
+    Example: `onrecord worker --url postgresql://localhost/agents`
     """
-    from hansard.adapters.cli.working import Task, work
-    from hansard.adapters.settings import settings
+    from onrecord.adapters.cli.working import Task, work
+    from onrecord.adapters.settings import settings
 
     chosen = None if views is None else [name.strip() for name in views.split(",")]
     # By the database's own URL where a pooler stands before it: a worker prepares its statements.

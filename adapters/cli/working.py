@@ -1,4 +1,4 @@
-"""`hansard worker`: keep views up to date, and tell each second what was done."""
+"""`onrecord worker`: keep views up to date, and tell each second what was done."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from urllib.parse import urlsplit
 from rich.live import Live
 from rich.text import Text
 
-from hansard.adapters.cli import output
-from hansard.adapters.cli.quantities import counted
-from hansard.adapters.store import Store
-from hansard.adapters.views.keeping import view_of
-from hansard.projections.views.registry import VIEWS
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.store import Store
+from onrecord.adapters.views.keeping import view_of
+from onrecord.projections.views.registry import VIEWS
 
 if TYPE_CHECKING:
-    from hansard.adapters.storage.postgres import Postgres
-    from hansard.adapters.views.worker import Worker
+    from onrecord.adapters.storage.postgres import Postgres
+    from onrecord.adapters.views.worker import Worker
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 _LOOK: Final = 0.1
@@ -55,7 +55,7 @@ def work(store: Store, task: Task) -> None:
         return
     worker = _worker(store, task)
     if task.metrics_port is not None:
-        from hansard.adapters.views.metrics import serve_metrics
+        from onrecord.adapters.views.metrics import serve_metrics
 
         serve_metrics(worker, store.views.keeper, task.metrics_port)
     with _said() as say, _relaying(store), _ending(worker), ThreadPoolExecutor(1) as pool:
@@ -70,7 +70,7 @@ def work(store: Store, task: Task) -> None:
 
 
 def _worker(store: Store, task: Task) -> Worker:
-    from hansard.adapters.views.worker import Worker
+    from onrecord.adapters.views.worker import Worker
 
     names = VIEWS if task.views is None else task.views
     views = {name: view_of(name) for name in names}
@@ -142,7 +142,7 @@ class _Sayings(logging.Handler):
 @contextmanager
 def _said() -> Generator[_Sayings]:
     """Write what the worker logs among what is told of it."""
-    logger = logging.getLogger("hansard")
+    logger = logging.getLogger("onrecord")
     with ExitStack() as stack:
         live = Live(console=output.console(), auto_refresh=False) if output.is_drawn() else None
         if live is not None:

@@ -1,1 +1,1 @@
-"""A small local model server and the tour that `hansard demo` gives of it."""
+"""A small local model server and the tour that `onrecord demo` gives of it."""

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from hansard.adapters.demo.screen import Screen
-from hansard.adapters.demo.voices import Voice
-from hansard.adapters.talk import Talk
-from hansard.domain.errors import HansardError
+from onrecord.adapters.demo.screen import Screen
+from onrecord.adapters.demo.voices import Voice
+from onrecord.adapters.talk import Talk
+from onrecord.domain.errors import OnrecordError
 
 _MOST_ANSWERS: Final = 12
 
 
-class DemoFailed(HansardError):
+class DemoFailed(OnrecordError):
     """The demo did not come out as it must; that is a bug."""
 
 

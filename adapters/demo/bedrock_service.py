@@ -1,21 +1,21 @@
 """Bedrock's Converse API as the demo server speaks it: one JSON body, or binary frames.
 
 Shapes and errors: docs.aws.amazon.com, "Converse" and "ConverseStream". What the service refuses is
-told by the rules that `hansard check-request` knows; a signature is looked for, not checked.
+told by the rules that `onrecord check-request` knows; a signature is looked for, not checked.
 """
 
 import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from hansard.adapters.capture.eventstream import FRAMES, Frame, text_header, written
-from hansard.adapters.demo.connection import Received, Reply
-from hansard.adapters.demo.replies import at_once, streamed, tokens
-from hansard.adapters.demo.sayings import OtherScript, Said
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded
-from hansard.projections.referee import bedrock_converse
-from hansard.projections.referee.violation import violations
+from onrecord.adapters.capture.eventstream import FRAMES, Frame, text_header, written
+from onrecord.adapters.demo.connection import Received, Reply
+from onrecord.adapters.demo.replies import at_once, streamed, tokens
+from onrecord.adapters.demo.sayings import OtherScript, Said
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.wire import encoded
+from onrecord.projections.referee import bedrock_converse
+from onrecord.projections.referee.violation import violations
 
 _PATH = re.compile(r"/model/([^/]+)/(converse|converse-stream)")
 _ALLOWED = ("AWS4-HMAC-SHA256 ", "Bearer ")

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from hansard.adapters.demo.history import Run
-from hansard.adapters.demo.pdf import one_page_pdf
-from hansard.adapters.demo.picture import torn_box
-from hansard.adapters.demo.sayings import Said
-from hansard.adapters.demo.scenes import Answer, JsonObject
-from hansard.adapters.demo.wire import encoded
-from hansard.adapters.tools.python_tools import tool
-from hansard.adapters.tools.tool import Tool
-from hansard.domain.tool_context import ToolCallContext
+from onrecord.adapters.demo.history import Run
+from onrecord.adapters.demo.pdf import one_page_pdf
+from onrecord.adapters.demo.picture import torn_box
+from onrecord.adapters.demo.sayings import Said
+from onrecord.adapters.demo.scenes import Answer, JsonObject
+from onrecord.adapters.demo.wire import encoded
+from onrecord.adapters.tools.python_tools import tool
+from onrecord.adapters.tools.tool import Tool
+from onrecord.domain.tool_context import ToolCallContext
 
 PROMPT: Final = "It came, and the box is torn. Open a claim, and tell me what we have on it."
 SIGNAL: Final = "NW-20931 was delivered on Fri 17:40."

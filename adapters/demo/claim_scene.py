@@ -9,20 +9,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hansard.adapters.demo import claim
-from hansard.adapters.demo.asking import DemoFailed, answered, say
-from hansard.adapters.demo.clients import voice
-from hansard.adapters.demo.screen import Screen
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.demo.shown_documents import ShownDocument, Told, shown_in
-from hansard.adapters.demo.voices import Voice
-from hansard.adapters.replaying import replays
-from hansard.adapters.talk import Talk
-from hansard.adapters.tools.runner import ToolRunner
-from hansard.adapters.tools.tool import Tool
-from hansard.domain.content import Document, Text, ToolResult
-from hansard.domain.events import ToolResultRecorded
-from hansard.projections.requests.request import Request
+from onrecord.adapters.demo import claim
+from onrecord.adapters.demo.asking import DemoFailed, answered, say
+from onrecord.adapters.demo.clients import voice
+from onrecord.adapters.demo.screen import Screen
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.shown_documents import ShownDocument, Told, shown_in
+from onrecord.adapters.demo.voices import Voice
+from onrecord.adapters.replaying import replays
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tools.runner import ToolRunner
+from onrecord.adapters.tools.tool import Tool
+from onrecord.domain.content import Document, Text, ToolResult
+from onrecord.domain.events import ToolResultRecorded
+from onrecord.projections.requests.request import Request
 
 _QUIET: Final = Screen(quiet=True)
 _REFERENCE: Final = '"document"'

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.demo.voices import (
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.voices import (
     Voice,
     on_bedrock,
     on_chat,
@@ -19,8 +19,8 @@ from hansard.adapters.demo.voices import (
     on_ollama,
     on_responses,
 )
-from hansard.adapters.talk import Talk
-from hansard.domain.errors import HansardError, InvalidInput
+from onrecord.adapters.talk import Talk
+from onrecord.domain.errors import InvalidInput, OnrecordError
 
 _KEY: Final = "demo"
 SDKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
@@ -61,7 +61,7 @@ def is_installed(api: str) -> bool:
 
 def advice(api: str) -> str:
     """Return how to install the SDK of an API."""
-    return f"pip install 'hansard[{SDKS[api][1]}]'"
+    return f"pip install 'onrecord[{SDKS[api][1]}]'"
 
 
 def need(api: str) -> None:
@@ -103,7 +103,7 @@ def failures() -> tuple[type[Exception], ...]:
         if module in sys.modules
         for name in names
     )
-    return (HansardError, ConnectionError, *raised)
+    return (OnrecordError, ConnectionError, *raised)
 
 
 def _anthropic(server: DemoServer | None) -> Any:

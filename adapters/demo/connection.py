@@ -12,7 +12,7 @@ from threading import Event, Lock
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from hansard.adapters.demo.scenes import Cut, Fault, Gzip, Stall
+from onrecord.adapters.demo.scenes import Cut, Fault, Gzip, Stall
 
 # A prime, so that the pieces of a body drift across the borders of its events.
 _CHUNK = 61
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         break_off(self.connection)
 
     def version_string(self) -> str:
-        return "hansard-demo"
+        return "onrecord-demo"
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the client shows what matters."""

@@ -1,6 +1,6 @@
 """Gemini's API as the demo server speaks it: generateContent and its stream.
 
-What the service refuses is told by the rules that `hansard check-request` knows. What a request
+What the service refuses is told by the rules that `onrecord check-request` knows. What a request
 alone cannot tell is told here: whether a signature is the service's own.
 """
 
@@ -10,15 +10,15 @@ import re
 from binascii import Error as NotBase64
 from collections.abc import Iterator
 
-from hansard.adapters.demo import gemini_wire
-from hansard.adapters.demo.connection import Received, Reply
-from hansard.adapters.demo.history import objects, text
-from hansard.adapters.demo.replies import SSE, at_once, streamed
-from hansard.adapters.demo.sayings import OtherScript
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded
-from hansard.projections.referee import gemini
-from hansard.projections.referee.violation import violations
+from onrecord.adapters.demo import gemini_wire
+from onrecord.adapters.demo.connection import Received, Reply
+from onrecord.adapters.demo.history import objects, text
+from onrecord.adapters.demo.replies import SSE, at_once, streamed
+from onrecord.adapters.demo.sayings import OtherScript
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.wire import encoded
+from onrecord.projections.referee import gemini
+from onrecord.projections.referee.violation import violations
 
 UNSIGNED = b"skip_thought_signature_validator"
 """What the service takes in place of a signature (ai.google.dev, "Thought signatures")."""

@@ -6,10 +6,10 @@ a body that holds what is new.
 
 from collections.abc import Iterator
 
-from hansard.adapters.demo.replies import tokens
-from hansard.adapters.demo.sayings import Said
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded
+from onrecord.adapters.demo.replies import tokens
+from onrecord.adapters.demo.sayings import Said
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.wire import encoded
 
 _PIECE = 40
 

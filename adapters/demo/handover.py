@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hansard.adapters.demo import claim
-from hansard.adapters.demo.history import objects
-from hansard.adapters.demo.sayings import Called, OpenAIApi, OtherApi, Said
-from hansard.adapters.demo.scenes import Answer, JsonObject
+from onrecord.adapters.demo import claim
+from onrecord.adapters.demo.history import objects
+from onrecord.adapters.demo.sayings import Called, OpenAIApi, OtherApi, Said
+from onrecord.adapters.demo.scenes import Answer, JsonObject
 
 BEGINS: Final = "anthropic-messages"
 BACK: Final = "Sum it all up for the file, in one sentence."

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from pydantic import JsonValue
 
-from hansard.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.scenes import JsonObject
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
 

@@ -14,16 +14,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from hansard.adapters.cli import output
-from hansard.adapters.demo import support_agent
-from hansard.adapters.demo.asking import answered, say
-from hansard.adapters.demo.clients import advice, failures, is_installed, voice
-from hansard.adapters.demo.pdf import one_page_pdf
-from hansard.adapters.demo.screen import Screen
-from hansard.adapters.demo.telling import Telling, opened
-from hansard.adapters.replaying import replays
-from hansard.adapters.store import Store
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.cli import output
+from onrecord.adapters.demo import support_agent
+from onrecord.adapters.demo.asking import answered, say
+from onrecord.adapters.demo.clients import advice, failures, is_installed, voice
+from onrecord.adapters.demo.pdf import one_page_pdf
+from onrecord.adapters.demo.screen import Screen
+from onrecord.adapters.demo.telling import Telling, opened
+from onrecord.adapters.replaying import replays
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import InvalidInput
 
 SYSTEM: Final = "You answer in one short sentence. Use the tools before you answer."
 QUESTION: Final = (

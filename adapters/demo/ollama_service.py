@@ -6,13 +6,13 @@ it is told not to.
 
 from collections.abc import Iterator
 
-from hansard.adapters.demo.connection import Received, Reply
-from hansard.adapters.demo.replies import at_once, streamed, tokens
-from hansard.adapters.demo.sayings import OtherScript, Said
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded
-from hansard.projections.referee import ollama
-from hansard.projections.referee.violation import violations
+from onrecord.adapters.demo.connection import Received, Reply
+from onrecord.adapters.demo.replies import at_once, streamed, tokens
+from onrecord.adapters.demo.sayings import OtherScript, Said
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.wire import encoded
+from onrecord.projections.referee import ollama
+from onrecord.projections.referee.violation import violations
 
 _PATH = "/api/chat"
 _LINES = "application/x-ndjson"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from hansard.adapters.demo.history import objects, text
-from hansard.adapters.demo.sayings import Said
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded
+from onrecord.adapters.demo.history import objects, text
+from onrecord.adapters.demo.sayings import Said
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.wire import encoded
 
 _CREATED = 1_790_000_000
 _PIECE = 17

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from hansard.adapters.demo.history import objects, text
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded
+from onrecord.adapters.demo.history import objects, text
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.wire import encoded
 
 _MAC = 16
 _NONCE = 8

@@ -6,10 +6,10 @@ Order and shapes of the events: platform.openai.com, "Streaming responses", and 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from hansard.adapters.demo.history import objects, text
-from hansard.adapters.demo.sayings import Said
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded, frame
+from onrecord.adapters.demo.history import objects, text
+from onrecord.adapters.demo.sayings import Said
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.wire import encoded, frame
 
 _CREATED = 1_790_000_000
 _PIECE = 17

@@ -1,6 +1,6 @@
 """OpenAI's two APIs as the demo server speaks them: Chat Completions and Responses.
 
-What the service refuses is told by the rules that `hansard check-request` knows, in its words; what
+What the service refuses is told by the rules that `onrecord check-request` knows, in its words; what
 a request alone cannot tell, `Reasoning` does.
 """
 
@@ -8,15 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
-from hansard.adapters.demo import openai_chat_wire, openai_responses_wire
-from hansard.adapters.demo.connection import Received, Reply
-from hansard.adapters.demo.history import text
-from hansard.adapters.demo.openai_reasoning import Complaint, Reasoning
-from hansard.adapters.demo.replies import SSE, at_once, streamed
-from hansard.adapters.demo.sayings import OpenAIApi, OpenAIScript, Said
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.projections.referee import openai_chat, openai_responses
-from hansard.projections.referee.violation import violations
+from onrecord.adapters.demo import openai_chat_wire, openai_responses_wire
+from onrecord.adapters.demo.connection import Received, Reply
+from onrecord.adapters.demo.history import text
+from onrecord.adapters.demo.openai_reasoning import Complaint, Reasoning
+from onrecord.adapters.demo.replies import SSE, at_once, streamed
+from onrecord.adapters.demo.sayings import OpenAIApi, OpenAIScript, Said
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.projections.referee import openai_chat, openai_responses
+from onrecord.projections.referee.violation import violations
 
 PATHS: dict[str, OpenAIApi] = {
     "/v1/chat/completions": "openai-chat",

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from hansard.adapters.demo.connection import Reply
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.wire import encoded
+from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.wire import encoded
 
 SSE = "text/event-stream"
 

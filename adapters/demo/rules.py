@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from hansard.adapters.demo.history import (
+from onrecord.adapters.demo.history import (
     THINKING,
     PlacedBlock,
     Run,
@@ -18,8 +18,8 @@ from hansard.adapters.demo.history import (
     runs,
     text,
 )
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.signatures import Signer
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.signatures import Signer
 
 MOST_CACHE_MARKS = 4
 

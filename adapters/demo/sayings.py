@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hansard.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.scenes import JsonObject
 
 OpenAIApi: TypeAlias = Literal["openai-chat", "openai-responses"]
 OtherApi: TypeAlias = Literal["gemini", "ollama", "bedrock-converse"]

@@ -10,18 +10,18 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from hansard.adapters.cli import output, replaying, timeline
-from hansard.adapters.cli.asking import said_in
-from hansard.adapters.cli.naming import Named
-from hansard.adapters.cli.quantities import counted, size
-from hansard.adapters.cli.timeline import STYLES
-from hansard.adapters.demo.shown_documents import WAYS, Told
-from hansard.adapters.demo.wrapping import Wrapped
-from hansard.projections.asides import Speaker
-from hansard.projections.replay import Outcome
-from hansard.projections.report import Report
-from hansard.projections.requests.request import Request
-from hansard.projections.timeline import Row
+from onrecord.adapters.cli import output, replaying, timeline
+from onrecord.adapters.cli.asking import said_in
+from onrecord.adapters.cli.naming import Named
+from onrecord.adapters.cli.quantities import counted, size
+from onrecord.adapters.cli.timeline import STYLES
+from onrecord.adapters.demo.shown_documents import WAYS, Told
+from onrecord.adapters.demo.wrapping import Wrapped
+from onrecord.projections.asides import Speaker
+from onrecord.projections.replay import Outcome
+from onrecord.projections.report import Report
+from onrecord.projections.requests.request import Request
+from onrecord.projections.timeline import Row
 
 if TYPE_CHECKING:
     from anthropic.lib.streaming import ParsedMessageStreamEvent
@@ -43,7 +43,7 @@ class Screen:
     def hello(self, url: str, *, live: bool) -> None:
         """Say what is about to happen, and where it is kept."""
         whom = "the real services" if live else "a model server here"
-        self._line(f"The official SDKs talk to {whom}; Hansard records it.", "bold")
+        self._line(f"The official SDKs talk to {whom}; Onrecord records it.", "bold")
         self._line(url, "dim")
 
     def heading(self, text: str, about: str = "") -> None:
@@ -124,7 +124,7 @@ class Screen:
         """Show the record; `left_out` events more are only counted."""
         self.heading("The record", "every block is an event; nothing is ever changed")
         timeline.draw(self._console, named, rows)
-        self._line(f"… and {counted(left_out, 'event')} more: hansard show support/4711", "dim")
+        self._line(f"… and {counted(left_out, 'event')} more: onrecord show support/4711", "dim")
 
     def requests(self, made: Iterable[tuple[str, Request]]) -> None:
         """Show requests side by side: how long each is, and what was done to make it."""
@@ -153,7 +153,7 @@ class Screen:
 
     def replayed(self, outcomes: list[Outcome]) -> None:
         """Show what the replay proves."""
-        self.heading("The proof", "hansard replay support/4711 --verify")
+        self.heading("The proof", "onrecord replay support/4711 --verify")
         self._console.print(replaying.table(outcomes))
         self._line(replaying.summary(outcomes), "bold green")
 
@@ -161,10 +161,10 @@ class Screen:
         """Say where to go on."""
         self._console.print()
         if kept:
-            self._line(f"Look around:  export HANSARD_URL={url}", "bold")
-            self._line("              hansard conversations; hansard show support/4711", "dim")
+            self._line(f"Look around:  export ONRECORD_URL={url}", "bold")
+            self._line("              onrecord conversations; onrecord show support/4711", "dim")
         else:
-            self._line("hansard demo --keep leaves the store, to look around in it.", "dim")
+            self._line("onrecord demo --keep leaves the store, to look around in it.", "dim")
 
     def _speaks(self, speaker: Speaker) -> None:
         self._close()

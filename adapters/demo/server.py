@@ -12,15 +12,15 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Protocol, Self, assert_never, cast
 
-from hansard.adapters.demo import wire
-from hansard.adapters.demo.bedrock_service import BedrockService
-from hansard.adapters.demo.connection import Listener, Received, Reply
-from hansard.adapters.demo.gemini_service import GeminiService
-from hansard.adapters.demo.ollama_service import OllamaService
-from hansard.adapters.demo.openai_service import OpenAIService
-from hansard.adapters.demo.rules import complaint
-from hansard.adapters.demo.sayings import OpenAIScript, OtherScript
-from hansard.adapters.demo.scenes import (
+from onrecord.adapters.demo import wire
+from onrecord.adapters.demo.bedrock_service import BedrockService
+from onrecord.adapters.demo.connection import Listener, Received, Reply
+from onrecord.adapters.demo.gemini_service import GeminiService
+from onrecord.adapters.demo.ollama_service import OllamaService
+from onrecord.adapters.demo.openai_service import OpenAIService
+from onrecord.adapters.demo.rules import complaint
+from onrecord.adapters.demo.sayings import OpenAIScript, OtherScript
+from onrecord.adapters.demo.scenes import (
     Answer,
     ErrorEvent,
     HangUp,
@@ -34,7 +34,7 @@ from hansard.adapters.demo.scenes import (
     invalid_request,
     unauthorized,
 )
-from hansard.adapters.demo.signatures import Signer
+from onrecord.adapters.demo.signatures import Signer
 
 ORGANIZATION = "5f1c7a3e-2b94-4d0c-9a6e-0d3b8c41e7f2"
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hansard.domain.content import Document
-from hansard.projections.referee.violation import pointer
-from hansard.projections.replay import Outcome
-from hansard.projections.report import Where
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.request import Request
+from onrecord.domain.content import Document
+from onrecord.projections.referee.violation import pointer
+from onrecord.projections.replay import Outcome
+from onrecord.projections.report import Where
+from onrecord.projections.requests.document_tags import words_for
+from onrecord.projections.requests.request import Request
 
 WAYS: Final[dict[Where, str]] = {
     "inline": "in the result",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from hansard.adapters.demo.history import (
+from onrecord.adapters.demo.history import (
     THINKING,
     PlacedBlock,
     objects,
@@ -23,7 +23,7 @@ from hansard.adapters.demo.history import (
     text,
     without_cache_marks,
 )
-from hansard.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.scenes import JsonObject
 
 _MODIFIED = (
     "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "

@@ -7,28 +7,28 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from hansard.adapters.cli import output, replaying
-from hansard.adapters.cli.naming import Named
-from hansard.adapters.demo import handover, support_agent
-from hansard.adapters.demo.asking import DemoFailed, answered, say
-from hansard.adapters.demo.claim import claims_desk
-from hansard.adapters.demo.claim_scene import end_claim, tell_claim, told_everywhere
-from hansard.adapters.demo.clients import SDKS, advice, is_installed, need, voice
-from hansard.adapters.demo.picture import parcels_in_a_van
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.screen import Screen
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.demo.shown_documents import Told
-from hansard.adapters.demo.telling import Telling, opened
-from hansard.adapters.demo.voices import Voice
-from hansard.adapters.replaying import replays
-from hansard.adapters.store import Store
-from hansard.adapters.talk import Talk
-from hansard.domain.content import Native
-from hansard.projections.replay import Outcome
-from hansard.projections.requests.request import Request
-from hansard.projections.timeline import timeline
-from hansard.projections.window import Window
+from onrecord.adapters.cli import output, replaying
+from onrecord.adapters.cli.naming import Named
+from onrecord.adapters.demo import handover, support_agent
+from onrecord.adapters.demo.asking import DemoFailed, answered, say
+from onrecord.adapters.demo.claim import claims_desk
+from onrecord.adapters.demo.claim_scene import end_claim, tell_claim, told_everywhere
+from onrecord.adapters.demo.clients import SDKS, advice, is_installed, need, voice
+from onrecord.adapters.demo.picture import parcels_in_a_van
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.screen import Screen
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.shown_documents import Told
+from onrecord.adapters.demo.telling import Telling, opened
+from onrecord.adapters.demo.voices import Voice
+from onrecord.adapters.replaying import replays
+from onrecord.adapters.store import Store
+from onrecord.adapters.talk import Talk
+from onrecord.domain.content import Native
+from onrecord.projections.replay import Outcome
+from onrecord.projections.requests.request import Request
+from onrecord.projections.timeline import timeline
+from onrecord.projections.window import Window
 
 API: Final = "anthropic-messages"
 KEY: Final = "support/4711"

@@ -8,11 +8,11 @@ since, and a claim is opened (claim.py). All names and figures are made up.
 import base64
 from threading import Lock
 
-from hansard.adapters.demo import claim, handover
-from hansard.adapters.demo.history import placed_blocks, runs
-from hansard.adapters.demo.pdf import one_page_pdf
-from hansard.adapters.demo.scenes import Answer, Cut, JsonObject, Scene
-from hansard.adapters.demo.wire import encoded
+from onrecord.adapters.demo import claim, handover
+from onrecord.adapters.demo.history import placed_blocks, runs
+from onrecord.adapters.demo.pdf import one_page_pdf
+from onrecord.adapters.demo.scenes import Answer, Cut, JsonObject, Scene
+from onrecord.adapters.demo.wire import encoded
 
 SYSTEM = (
     "You are the support agent of Northwind Parcels. Use the tools before you promise anything."

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hansard.adapters.app import connect
-from hansard.adapters.store import Store
+from onrecord.adapters.app import connect
+from onrecord.adapters.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Telling:
 @contextmanager
 def opened(telling: Telling) -> Generator[tuple[Store, Path]]:
     """Yield a store in a folder of its own, and that folder, which stays if it is to be kept."""
-    folder = Path(tempfile.mkdtemp(prefix="hansard-demo-"))
+    folder = Path(tempfile.mkdtemp(prefix="onrecord-demo-"))
     try:
         with connect(f"sqlite:///{folder / 'demo.db'}") as store:
             yield store, folder

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from hansard.adapters.demo.screen import Screen
-from hansard.domain import jsontext
-from hansard.projections.requests.request import Request
+from onrecord.adapters.demo.screen import Screen
+from onrecord.domain import jsontext
+from onrecord.projections.requests.request import Request
 
 if TYPE_CHECKING:
     import anthropic

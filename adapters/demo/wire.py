@@ -9,7 +9,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from hansard.adapters.demo.scenes import (
+from onrecord.adapters.demo.scenes import (
     Answer,
     ErrorEvent,
     HttpError,

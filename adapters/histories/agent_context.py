@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.nesting import read
-from hansard.adapters.histories.agent_messages import hear_messages
-from hansard.adapters.histories.history import Heard, Histories, History, Listener
-from hansard.domain.errors import InvalidInput, MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.nesting import read
+from onrecord.adapters.histories.agent_messages import hear_messages
+from onrecord.adapters.histories.history import Heard, Histories, History, Listener
+from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 SCHEMA: Final = 1
 """The latest schema version of a context that is known."""
@@ -87,7 +87,7 @@ def _version(context: JsonObject) -> int:
     if version > SCHEMA:
         raise InvalidInput(
             f"the context has schemaVersion {version}, which is newer than {SCHEMA} and not "
-            "supported: upgrade Hansard"
+            "supported: upgrade Onrecord"
         )
     return version
 

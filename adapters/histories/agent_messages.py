@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias, cast
 from uuid import UUID
 
-from hansard.adapters.histories.history import Doubt, DoubtKind, Heard, Listener, Spoken
-from hansard.domain import jsontext
-from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
-from hansard.domain.documents import media_type_of
-from hansard.domain.errors import InvalidInput
-from hansard.domain.events import (
+from onrecord.adapters.histories.history import Doubt, DoubtKind, Heard, Listener, Spoken
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.documents import media_type_of
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,
@@ -28,7 +28,7 @@ from hansard.domain.events import (
     ToolCallRecorded,
     ToolResultRecorded,
 )
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 
 API: Final = "camunda-agent"
 """The name under which parts stay that have no neutral form."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import count
 from uuid import UUID
 
-from hansard.adapters.histories.history import Doubt, Heard, Spoken
-from hansard.domain.events import ToolCallRecorded, ToolResultRecorded
+from onrecord.adapters.histories.history import Doubt, Heard, Spoken
+from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 
 
 def told_apart(heard: Heard, line: Callable[[int], UUID]) -> Heard:

@@ -14,9 +14,9 @@ from typing import Any, Final, cast
 
 import apsw
 
-from hansard.adapters.storage.queries import parse_queries
-from hansard.domain.errors import InvalidInput
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.storage.queries import parse_queries
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
 
 Row = tuple[Any, ...]
 Value = str | int | None
@@ -81,7 +81,7 @@ def _untouched(path: Path) -> Generator[tuple[str, int]]:
         uri = f"{path.absolute().as_uri()}?immutable=1"
         yield uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     else:
-        with TemporaryDirectory(prefix="hansard-import-") as folder:
+        with TemporaryDirectory(prefix="onrecord-import-") as folder:
             yield str(_copied(path, Path(folder))), apsw.SQLITE_OPEN_READWRITE
 
 
@@ -139,7 +139,7 @@ def _by_name(cursor: Any, row: Row) -> JsonObject:
 
 @cache
 def _queries(subject: str) -> dict[str, str]:
-    folder = files("hansard.adapters.histories") / "sql"
+    folder = files("onrecord.adapters.histories") / "sql"
     return parse_queries((folder / f"{subject}.sql").read_text("utf-8"))
 
 

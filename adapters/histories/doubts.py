@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.capture.answer import named
-from hansard.adapters.histories.history import Doubt, Heard, Spoken
-from hansard.domain import events, jsontext
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native, Opaque, Text
-from hansard.domain.errors import MalformedJson
-from hansard.domain.events import Event
-from hansard.projections.neutral import neutral_of
+from onrecord.adapters.capture.answer import named
+from onrecord.adapters.histories.history import Doubt, Heard, Spoken
+from onrecord.domain import events, jsontext
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native, Opaque, Text
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import Event
+from onrecord.projections.neutral import neutral_of
 
 _CUT: Final = re.compile(r"(?:\[|<|\()?(?:\.{3}|…)?\s*truncated\W*$", re.IGNORECASE)
 _CUT_AT_MOST: Final = 40

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
-from hansard.domain.events import Event
+from onrecord.domain.events import Event
 
 DoubtKind = Literal[
     "opaque",

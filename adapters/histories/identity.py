@@ -13,10 +13,10 @@ from itertools import count
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.histories.history import Digest
-from hansard.domain.encoding import encode
-from hansard.domain.events import Event
-from hansard.domain.registry import name_of
+from onrecord.adapters.histories.history import Digest
+from onrecord.domain.encoding import encode
+from onrecord.domain.events import Event
+from onrecord.domain.registry import name_of
 
 _SUBJECT: Final = "a history of another program"
 

@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from uuid import UUID
 
-from hansard.adapters.arguments import key_given
-from hansard.adapters.histories.call_ids import told_apart
-from hansard.adapters.histories.doubts import doubts_of
-from hansard.adapters.histories.history import Doubt, Heard, History, Listener
-from hansard.adapters.histories.identity import Identity
-from hansard.adapters.store import Store
-from hansard.adapters.writing import Done, append_to
-from hansard.domain.draft import Stamp, draft
-from hansard.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
-from hansard.domain.events import ConversationStarted, Event, InstructionsSet
-from hansard.domain.head import Head, Pointer
-from hansard.domain.header import SALT_SIZE
-from hansard.domain.log import Append, Duplicate, NewEvent
+from onrecord.adapters.arguments import key_given
+from onrecord.adapters.histories.call_ids import told_apart
+from onrecord.adapters.histories.doubts import doubts_of
+from onrecord.adapters.histories.history import Doubt, Heard, History, Listener
+from onrecord.adapters.histories.identity import Identity
+from onrecord.adapters.store import Store
+from onrecord.adapters.writing import Done, append_to
+from onrecord.domain.draft import Stamp, draft
+from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
+from onrecord.domain.events import ConversationStarted, Event, InstructionsSet
+from onrecord.domain.head import Head, Pointer
+from onrecord.domain.header import SALT_SIZE
+from onrecord.domain.log import Append, Duplicate, NewEvent
 
 Outcome = Literal["recorded", "extended", "unchanged", "refused"]
 """What became of a history: it is new here, or it went on, or nothing of it is new; or it is not

@@ -12,11 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from hansard.adapters.capture.nesting import read
-from hansard.adapters.histories.history import Heard, Histories, History, Listener
-from hansard.adapters.histories.spoken import MEMBER, hear
-from hansard.domain.errors import InvalidInput, MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.nesting import read
+from onrecord.adapters.histories.history import Heard, Histories, History, Listener
+from onrecord.adapters.histories.spoken import MEMBER, hear
+from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LINES: Final = frozenset({".jsonl", ".ndjson"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hansard.adapters.histories.database import Database, microseconds
-from hansard.adapters.histories.llm_rows import (
+from onrecord.adapters.histories.database import Database, microseconds
+from onrecord.adapters.histories.llm_rows import (
     attachment,
     count_of,
     envelope_of,
@@ -13,8 +13,8 @@ from hansard.adapters.histories.llm_rows import (
     text_of,
     tools_of,
 )
-from hansard.adapters.histories.llm_turns import Message, Turn
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.histories.llm_turns import Message, Turn
+from onrecord.domain.jsontext import JsonObject
 
 
 def turns(database: Database, tables: frozenset[str], conversation: str) -> Iterator[Turn]:

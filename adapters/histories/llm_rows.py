@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from hansard.adapters.capture.nesting import read
-from hansard.adapters.histories.database import Database
-from hansard.domain.errors import InvalidInput, MalformedJson
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
+from onrecord.adapters.capture.nesting import read
+from onrecord.adapters.histories.database import Database
+from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
 
 _ENVELOPE: Final = (
     *("id", "model", "resolved_model", "options_json", "schema_id", "token_details"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from hansard.adapters.histories.database import Database, Row, microseconds
-from hansard.adapters.histories.llm_rows import (
+from onrecord.adapters.histories.database import Database, Row, microseconds
+from onrecord.adapters.histories.llm_rows import (
     attachment,
     count_of,
     envelope_of,
@@ -14,9 +14,9 @@ from hansard.adapters.histories.llm_rows import (
     text_of,
     tools_of,
 )
-from hansard.adapters.histories.llm_turns import Message, Turn
-from hansard.domain.errors import InvalidInput
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.histories.llm_turns import Message, Turn
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
 
 
 def turns(database: Database, thread: str, tip: str) -> Iterator[Turn]:

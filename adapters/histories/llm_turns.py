@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.adapters.histories.history import Doubt, Heard, Listener, Spoken
-from hansard.domain.blobs import blob_of, spill
-from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.documents import media_type_of
-from hansard.domain.events import (
+from onrecord.adapters.histories.history import Doubt, Heard, Listener, Spoken
+from onrecord.domain.blobs import blob_of, spill
+from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.documents import media_type_of
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,
@@ -31,8 +31,8 @@ from hansard.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition, tools_digest
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition, tools_digest
 
 API: Final = "simonw-llm"
 """The name under which blocks stay that have no neutral form."""

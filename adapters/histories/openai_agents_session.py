@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.nesting import read
-from hansard.adapters.histories.database import Database, Row, microseconds, opened
-from hansard.adapters.histories.history import Doubt, Heard, Histories, History, Listener
-from hansard.adapters.histories.spoken import hear
-from hansard.domain.errors import InvalidInput, MalformedJson
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.nesting import read
+from onrecord.adapters.histories.database import Database, Row, microseconds, opened
+from onrecord.adapters.histories.history import Doubt, Heard, Histories, History, Listener
+from onrecord.adapters.histories.spoken import hear
+from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.jsontext import JsonObject
 
 _SUBJECT: Final = "openai_agents_session"
 _API: Final = "openai-responses"

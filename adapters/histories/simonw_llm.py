@@ -13,11 +13,11 @@ from typing import Final
 
 import apsw
 
-from hansard.adapters.histories import llm_responses, llm_threads
-from hansard.adapters.histories.database import Database, opened
-from hansard.adapters.histories.history import Heard, Histories, History, Listener
-from hansard.adapters.histories.llm_turns import hear_turns
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.histories import llm_responses, llm_threads
+from onrecord.adapters.histories.database import Database, opened
+from onrecord.adapters.histories.history import Heard, Histories, History, Listener
+from onrecord.adapters.histories.llm_turns import hear_turns
+from onrecord.domain.errors import InvalidInput
 
 _SUBJECT: Final = "simonw_llm"
 

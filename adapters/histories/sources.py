@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from hansard.adapters.histories.agent_context import contexts_in
-from hansard.adapters.histories.history import Histories, History
-from hansard.adapters.histories.json_files import histories_in
-from hansard.adapters.histories.openai_agents_session import sessions_in
-from hansard.adapters.histories.simonw_llm import conversations_in
-from hansard.adapters.histories.spoken import MEMBER
+from onrecord.adapters.histories.agent_context import contexts_in
+from onrecord.adapters.histories.history import Histories, History
+from onrecord.adapters.histories.json_files import histories_in
+from onrecord.adapters.histories.openai_agents_session import sessions_in
+from onrecord.adapters.histories.simonw_llm import conversations_in
+from onrecord.adapters.histories.spoken import MEMBER
 
 SOURCES: Final[Mapping[str, Callable[[Path], Histories]]] = {
     **{api: partial(histories_in, api=api) for api in MEMBER},

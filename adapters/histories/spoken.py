@@ -9,16 +9,16 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from hansard.adapters.capture import secrets
-from hansard.adapters.capture.sent import Sent
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.histories.history import Doubt, Heard, Listener, Spoken
-from hansard.adapters.recording import with_digest
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidInput, UnknownApi
-from hansard.domain.events import DocumentExtracted, Event, MessageRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import MODULES, known_api
+from onrecord.adapters.capture import secrets
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.histories.history import Doubt, Heard, Listener, Spoken
+from onrecord.adapters.recording import with_digest
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidInput, UnknownApi
+from onrecord.domain.events import DocumentExtracted, Event, MessageRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import MODULES, known_api
 
 MEMBER: Final = {name: known_api(name).messages for name in MODULES}
 """Under which name the requests of an API hold their history."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
-from hansard.adapters.redis.connection import Connection
-from hansard.adapters.redis.hot_windows import KEPT_SECONDS, HotWindows, window_key
-from hansard.adapters.redis.relay import Relay
-from hansard.adapters.redis.tail_entries import tail_key
-from hansard.adapters.redis.tails import Followed, Tail, TailSubscription
-from hansard.domain.log import Cursor, Subscription
+from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.redis.hot_windows import KEPT_SECONDS, HotWindows, window_key
+from onrecord.adapters.redis.relay import Relay
+from onrecord.adapters.redis.tail_entries import tail_key
+from onrecord.adapters.redis.tails import Followed, Tail, TailSubscription
+from onrecord.domain.log import Cursor, Subscription
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 
 class Accelerator:

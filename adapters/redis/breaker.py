@@ -9,7 +9,7 @@ import time
 from typing import Final
 from weakref import WeakSet
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 BACK_OFF: Final = 5.0
 """Seconds for which a Redis that failed is left alone: what asking it may cost is then rare.

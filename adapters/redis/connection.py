@@ -13,8 +13,8 @@ import redis.connection
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from hansard.adapters.redis.breaker import Breaker
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.redis.breaker import Breaker
+from onrecord.domain.errors import InvalidInput
 
 Command: TypeAlias = tuple[str | bytes | int, ...]
 """A command of Redis, word by word."""

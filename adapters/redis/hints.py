@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
 
-from hansard.adapters.redis.breaker import BACK_OFF
-from hansard.adapters.redis.connection import FAILURES, PATIENT_SECONDS, Connection
-from hansard.adapters.storage.hints import Telling
+from onrecord.adapters.redis.breaker import BACK_OFF
+from onrecord.adapters.redis.connection import FAILURES, PATIENT_SECONDS, Connection
+from onrecord.adapters.storage.hints import Telling
 
 _IN_TIME: Final = 1.0
 """Seconds in which who listens has ended, but for a network that holds it up."""
@@ -37,7 +37,7 @@ class RedisHints:
         """Call `heard` for each hint of others while the scope lasts."""
         ended = threading.Event()
         ear = threading.Thread(
-            target=self._listen, args=(heard, ended), name="hansard-listen", daemon=True
+            target=self._listen, args=(heard, ended), name="onrecord-listen", daemon=True
         )
         ear.start()
         try:
@@ -79,4 +79,4 @@ class RedisHints:
                     pass
 
     def _channel(self) -> str:
-        return f"hansard:{self._incarnation()}:appended"
+        return f"onrecord:{self._incarnation()}:appended"

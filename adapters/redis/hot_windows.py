@@ -15,18 +15,18 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID
 
-from hansard import __version__
-from hansard.adapters.asking import Asked, ask, recipe_of, sources_of
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.redis.connection import Command, Connection
-from hansard.adapters.redis.kept_requests import FORMAT, read, written
-from hansard.adapters.redis.pace import Pace
-from hansard.adapters.redis.sealed import opened, seal
-from hansard.adapters.redis.tails import Followed
-from hansard.domain import jsontext
-from hansard.domain.errors import MalformedJson
-from hansard.domain.request_template import Recipe
-from hansard.projections.requests.request import Options, Request
+from onrecord import __version__
+from onrecord.adapters.asking import Asked, ask, recipe_of, sources_of
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.redis.connection import Command, Connection
+from onrecord.adapters.redis.kept_requests import FORMAT, read, written
+from onrecord.adapters.redis.pace import Pace
+from onrecord.adapters.redis.sealed import opened, seal
+from onrecord.adapters.redis.tails import Followed
+from onrecord.domain import jsontext
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.request_template import Recipe
+from onrecord.projections.requests.request import Options, Request
 
 KEPT_SECONDS: Final = 600
 """How long a conversation's requests stay after the first one was kept, however many follow: the
@@ -43,7 +43,7 @@ _ERASURES: Final = struct.Struct(">q")
 
 def window_key(incarnation: UUID, conversation_id: UUID) -> str:
     """Return the key of what is kept of a conversation."""
-    return f"hansard:{incarnation}:window:{conversation_id}"
+    return f"onrecord:{incarnation}:window:{conversation_id}"
 
 
 class HotWindows:

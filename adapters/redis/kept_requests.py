@@ -8,9 +8,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.errors import MalformedJson
-from hansard.projections.report import Note, Report, Route
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.errors import MalformedJson
+from onrecord.projections.report import Note, Report, Route
+from onrecord.projections.requests.request import Options, Request
 
 FORMAT: Final = 1
 """The version of this form: what another release kept in another form is not to be found."""

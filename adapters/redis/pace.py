@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.adapters.redis.breaker import Breaker
+from onrecord.adapters.redis.breaker import Breaker
 
 LATE_SECONDS: Final = 0.05
 """An answer that takes longer is late: a window of 5,000 messages is rendered in that time."""

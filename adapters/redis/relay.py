@@ -14,13 +14,13 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID, uuid4
 
-from hansard.adapters.redis.connection import Command, Connection
-from hansard.adapters.redis.tail_entries import AT_ONCE, FIELD, Entry, sealed_entry, tail_key
-from hansard.adapters.redis.tails import Followed, mark_key
-from hansard.domain.errors import CorruptRecord, StorageError
-from hansard.domain.log import Cursor, RecordedEvent
+from onrecord.adapters.redis.connection import Command, Connection
+from onrecord.adapters.redis.tail_entries import AT_ONCE, FIELD, Entry, sealed_entry, tail_key
+from onrecord.adapters.redis.tails import Followed, mark_key
+from onrecord.domain.errors import CorruptRecord, StorageError
+from onrecord.domain.log import Cursor, RecordedEvent
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 LEASE_MILLISECONDS: Final = 2000
 """How long a relay that says nothing keeps others from it, and readers from following the log."""
@@ -167,4 +167,4 @@ class Relay:
             self._relayed.clear()
 
     def _lease(self) -> str:
-        return f"hansard:{self._incarnation}:relay"
+        return f"onrecord:{self._incarnation}:relay"

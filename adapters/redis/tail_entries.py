@@ -6,8 +6,8 @@ import struct
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
-from hansard.adapters.redis.sealed import Proof, opened, seal
-from hansard.domain.log import RecordedEvent
+from onrecord.adapters.redis.sealed import Proof, opened, seal
+from onrecord.domain.log import RecordedEvent
 
 FIELD: Final = b"event"
 """The only field of an entry."""
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 def tail_key(incarnation: UUID, shard: int) -> str:
     """Return the key of a shard's tail."""
-    return f"hansard:{incarnation}:tail:{shard}"
+    return f"onrecord:{incarnation}:tail:{shard}"
 
 
 def sealed_entry(prove: Proof, key: str, entry: Entry) -> bytes:

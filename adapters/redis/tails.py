@@ -18,12 +18,12 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 from uuid import UUID
 
-from hansard.adapters.redis.connection import PATIENT_SECONDS, Connection
-from hansard.adapters.redis.sealed import Proof
-from hansard.adapters.redis.tail_entries import AT_ONCE, Entry, entries_in, tail_key
-from hansard.adapters.storage.subscription import PAGE, Wakeups, owned_by
-from hansard.domain.errors import StorageUnavailable
-from hansard.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.adapters.redis.connection import PATIENT_SECONDS, Connection
+from onrecord.adapters.redis.sealed import Proof
+from onrecord.adapters.redis.tail_entries import AT_ONCE, Entry, entries_in, tail_key
+from onrecord.adapters.storage.subscription import PAGE, Wakeups, owned_by
+from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
 
 LOOK_SECONDS: Final = 5.0
 """How long a reader waits for the stream alone until it asks the log whether there is more."""
@@ -43,7 +43,7 @@ class Followed(Backend, Protocol):
 
 def mark_key(incarnation: UUID) -> str:
     """Return the key of the relay's mark: by shard, the position that it saw last."""
-    return f"hansard:{incarnation}:relayed"
+    return f"onrecord:{incarnation}:relayed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from uuid import UUID
 from eventsourcing.persistence import IntegrityError, ProgrammingError, StoredEvent
 from uuid_utils.compat import uuid7
 
-from hansard.domain.draft import blobs_of, once_of
-from hansard.domain.encoding import decode
-from hansard.domain.head import NOTHING, effect_of
-from hansard.domain.header import CODEC, SALT_SIZE, ClientHeader, header_bytes
-from hansard.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
-from hansard.domain.registry import VERSIONS, Unrecognised
+from onrecord.domain.draft import blobs_of, once_of
+from onrecord.domain.encoding import decode
+from onrecord.domain.head import NOTHING, effect_of
+from onrecord.domain.header import CODEC, SALT_SIZE, ClientHeader, header_bytes
+from onrecord.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
+from onrecord.domain.registry import VERSIONS, Unrecognised
 
 OTHER_CODEC: Final = "eventsourcing"
 """Says that a body is the state that a mapper of the library made, in whatever form."""

@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 def named_url(env: Environment, advice: str) -> str:
-    """Return the URL of the log, HANSARD_URL; OSError with the advice where there is none."""
-    url = env.get("HANSARD_URL")
+    """Return the URL of the log, ONRECORD_URL; OSError with the advice where there is none."""
+    url = env.get("ONRECORD_URL")
     if not url:
-        raise OSError(f"HANSARD_URL is not set: {advice}")
+        raise OSError(f"ONRECORD_URL is not set: {advice}")
     return url
 
 
 def named_tenant(env: Environment) -> UUID:
-    """Return the tenant that the application is, HANSARD_TENANT; the only one if not named."""
-    return UUID(env.get("HANSARD_TENANT") or str(_ONLY_TENANT))
+    """Return the tenant that the application is, ONRECORD_TENANT; the only one if not named."""
+    return UUID(env.get("ONRECORD_TENANT") or str(_ONLY_TENANT))
 
 
 def named_class(env: Environment, variable: str, ours: type[T]) -> type[T]:

@@ -1,7 +1,7 @@
-"""`eventsourcing` on the PostgreSQL log: PERSISTENCE_MODULE=hansard.adapters.storage.eventsourcing_postgres.
+"""`eventsourcing` on the PostgreSQL log: PERSISTENCE_MODULE=onrecord.adapters.storage.eventsourcing_postgres.
 
-The environment names the database (`HANSARD_URL`) and, if it is not the only one, the tenant
-(`HANSARD_TENANT`, a UUID): an application is a tenant of the log. Events go into the log's own
+The environment names the database (`ONRECORD_URL`) and, if it is not the only one, the tenant
+(`ONRECORD_TENANT`, a UUID): an application is a tenant of the log. Events go into the log's own
 table, so what the library records can be read, audited and erased like everything else; a
 notification's id is the event's position. Snapshots and tracking have tables of their own.
 """
@@ -28,25 +28,25 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 
-from hansard.adapters.storage.eventsourcing_appends import conversation_of
-from hansard.adapters.storage.eventsourcing_environment import (
+from onrecord.adapters.storage.eventsourcing_appends import conversation_of
+from onrecord.adapters.storage.eventsourcing_environment import (
     named_class,
     named_tenant,
     named_url,
 )
-from hansard.adapters.storage.eventsourcing_recorders import (
+from onrecord.adapters.storage.eventsourcing_recorders import (
     LogAggregateRecorder,
     LogApplicationRecorder,
     LogProcessRecorder,
     LogSnapshotRecorder,
     LogTrackingRecorder,
 )
-from hansard.adapters.storage.eventsourcing_store import Appender, Within
-from hansard.adapters.storage.postgres import Postgres, open_postgres
-from hansard.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
-from hansard.adapters.storage.postgres_connections import fetched
-from hansard.adapters.storage.subscription import Wakeups
-from hansard.domain.log import Append, Duplicate, Recorded, Verdict
+from onrecord.adapters.storage.eventsourcing_store import Appender, Within
+from onrecord.adapters.storage.postgres import Postgres, open_postgres
+from onrecord.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
+from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
 
 _Connection = Connection[TupleRow]
 T = TypeVar("T", bound=LogTrackingRecorder[_Connection])
@@ -127,7 +127,7 @@ class PostgresFactory(InfrastructureFactory[LogTrackingRecorder[_Connection]]):
     """Recorders on the log that the environment names."""
 
     def __init__(self, env: Environment | EnvType | None) -> None:
-        """Open the log: HANSARD_URL, HANSARD_TENANT."""
+        """Open the log: ONRECORD_URL, ONRECORD_TENANT."""
         super().__init__(env)
         url = named_url(self.env, "name the database, postgresql://…")
         self.log = open_postgres(url)

@@ -24,14 +24,14 @@ from eventsourcing.persistence import (
     TrackingRecorder,
 )
 
-from hansard.adapters.storage.eventsourcing_appends import (
+from onrecord.adapters.storage.eventsourcing_appends import (
     appends_of,
     conversation_of,
     must_be_recorded,
 )
-from hansard.adapters.storage.eventsourcing_store import Appender, Store, Transaction, Within
-from hansard.adapters.storage.eventsourcing_subscription import NotificationSubscription
-from hansard.domain.errors import ConversationForgotten, StorageError
+from onrecord.adapters.storage.eventsourcing_store import Appender, Store, Transaction, Within
+from onrecord.adapters.storage.eventsourcing_subscription import NotificationSubscription
+from onrecord.domain.errors import ConversationForgotten, StorageError
 
 _BEFORE_ALL: Final = -1
 _HIGHEST: Final = 2**63 - 1

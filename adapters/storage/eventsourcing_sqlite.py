@@ -1,7 +1,7 @@
-"""`eventsourcing` on the SQLite log: PERSISTENCE_MODULE=hansard.adapters.storage.eventsourcing_sqlite.
+"""`eventsourcing` on the SQLite log: PERSISTENCE_MODULE=onrecord.adapters.storage.eventsourcing_sqlite.
 
-The environment names the file (`HANSARD_URL`, sqlite:///talks.db) and, if it is not the only one,
-the tenant (`HANSARD_TENANT`, a UUID): an application is a tenant of the log. Events go into the
+The environment names the file (`ONRECORD_URL`, sqlite:///talks.db) and, if it is not the only one,
+the tenant (`ONRECORD_TENANT`, a UUID): an application is a tenant of the log. Events go into the
 log's own table, so what the library records can be read, audited and erased like everything else;
 a notification's id is the event's position. Snapshots and tracking have tables of their own.
 """
@@ -26,26 +26,26 @@ from eventsourcing.persistence import (
 )
 from eventsourcing.utils import Environment, EnvType
 
-from hansard.adapters.storage.eventsourcing_appends import conversation_of
-from hansard.adapters.storage.eventsourcing_environment import (
+from onrecord.adapters.storage.eventsourcing_appends import conversation_of
+from onrecord.adapters.storage.eventsourcing_environment import (
     named_class,
     named_tenant,
     named_url,
 )
-from hansard.adapters.storage.eventsourcing_recorders import (
+from onrecord.adapters.storage.eventsourcing_recorders import (
     LogAggregateRecorder,
     LogApplicationRecorder,
     LogProcessRecorder,
     LogSnapshotRecorder,
     LogTrackingRecorder,
 )
-from hansard.adapters.storage.eventsourcing_store import Appender, Within
-from hansard.adapters.storage.sqlite import Sqlite, open_sqlite
-from hansard.adapters.storage.sqlite_append import append_all, must_take
-from hansard.adapters.storage.sqlite_connection import Row, Session, Value
-from hansard.adapters.storage.sqlite_url import path_of
-from hansard.adapters.storage.subscription import Wakeups
-from hansard.domain.log import Append, Verdict
+from onrecord.adapters.storage.eventsourcing_store import Appender, Within
+from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
+from onrecord.adapters.storage.sqlite_append import append_all, must_take
+from onrecord.adapters.storage.sqlite_connection import Row, Session, Value
+from onrecord.adapters.storage.sqlite_url import path_of
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.domain.log import Append, Verdict
 
 T = TypeVar("T", bound=LogTrackingRecorder[Session])
 
@@ -119,7 +119,7 @@ class SqliteFactory(InfrastructureFactory[LogTrackingRecorder[Session]]):
     """Recorders on the log that the environment names."""
 
     def __init__(self, env: Environment | EnvType | None) -> None:
-        """Open the log: HANSARD_URL, HANSARD_TENANT."""
+        """Open the log: ONRECORD_URL, ONRECORD_TENANT."""
         super().__init__(env)
         self.log = open_sqlite(path_of(named_url(self.env, "name the file, sqlite:///talks.db")))
         self._store = _SqliteStore(self.log)

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from eventsourcing.persistence import Notification, StoredEvent, Tracking
 
-from hansard.adapters.storage.subscription import Wakeups
-from hansard.domain.log import Append, Verdict
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.domain.log import Append, Verdict
 
 Transaction = TypeVar("Transaction")
 

@@ -12,7 +12,7 @@ from eventsourcing.persistence import (
     Subscription,
 )
 
-from hansard.adapters.storage.subscription import PAGE, Wakeups
+from onrecord.adapters.storage.subscription import PAGE, Wakeups
 
 
 class NotificationSubscription(Subscription[ApplicationRecorder]):

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from hansard.domain.errors import UnsupportedFilesystem
+from onrecord.domain.errors import UnsupportedFilesystem
 
 NETWORK: Final = frozenset(
     {

@@ -15,7 +15,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from hansard.domain.errors import HansardError, StorageBusy, StorageFull, StorageUnavailable
+from onrecord.domain.errors import OnrecordError, StorageBusy, StorageFull, StorageUnavailable
 
 MOST_REQUESTS: Final = 64
 """How many requests a shared commit holds at most."""
@@ -45,14 +45,14 @@ class _Caller:
     """A caller and what it is told: to do something, or its rows, or the error of its batch."""
 
     requests: Sequence[bytes]
-    told: _Turn | list[Row] | HansardError | None = None
+    told: _Turn | list[Row] | OnrecordError | None = None
     batch: Sequence[_Caller] = ()
     _woken: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._woken.acquire()
 
-    def tell(self, told: _Turn | list[Row] | HansardError) -> None:
+    def tell(self, told: _Turn | list[Row] | OnrecordError) -> None:
         """Wake the caller up; the first that it is told holds."""
         if self.told is None:
             self.told = told
@@ -67,7 +67,7 @@ class GroupCommit:
     """Commits the requests of many threads, a batch at a time, in the order in which they came."""
 
     def __init__(self, ask: Ask) -> None:
-        """Commit by `ask`, which raises a HansardError where it cannot."""
+        """Commit by `ask`, which raises a OnrecordError where it cannot."""
         self._ask = ask
         self._lock = threading.Lock()
         # The leader is among those that wait until it takes its batch, itself at the head.
@@ -122,7 +122,7 @@ class GroupCommit:
                 return self._lead(caller)
             case _Turn.ALONE | None:
                 return self._ask(caller.requests)
-            case HansardError() as error:
+            case OnrecordError() as error:
                 raise own_error(error)
             case rows:
                 return rows
@@ -162,7 +162,7 @@ class GroupCommit:
             leader.batch = (*leader.batch, *self._waiting)
             self._waiting.clear()
 
-    def _end(self, leader: _Caller, told: _Turn | HansardError) -> None:
+    def _end(self, leader: _Caller, told: _Turn | OnrecordError) -> None:
         self._hand_on(leader)
         for caller in leader.batch:
             caller.tell(told)
@@ -188,7 +188,7 @@ def is_large(requests: Sequence[bytes]) -> bool:
     return len(requests) > MOST_REQUESTS or sum(map(len, requests)) > MOST_BYTES
 
 
-def own_error(error: HansardError) -> HansardError:
+def own_error(error: OnrecordError) -> OnrecordError:
     """Return an error of the same kind for one more of those that it befell."""
     own = type(error)(str(error))
     own.__cause__ = error

@@ -95,7 +95,7 @@ class Telling:
             thread.join(_IN_TIME)
 
     def _begin(self) -> None:
-        thread = threading.Thread(target=self._run, name="hansard-hints", daemon=True)
+        thread = threading.Thread(target=self._run, name="onrecord-hints", daemon=True)
         try:
             thread.start()
         except RuntimeError:

@@ -1,6 +1,6 @@
-"""A mapper for `eventsourcing`: MAPPER_TOPIC=hansard.adapters.storage.mapper:ConversationMapper.
+"""A mapper for `eventsourcing`: MAPPER_TOPIC=onrecord.adapters.storage.mapper:ConversationMapper.
 
-It writes a conversation's events as Hansard itself does: the topic is the stored name, the state
+It writes a conversation's events as Onrecord itself does: the topic is the stored name, the state
 the body, byte for byte. So both read what the other wrote. Events of other kinds are mapped as
 the library maps them.
 """
@@ -14,10 +14,10 @@ from uuid import UUID
 from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import Mapper, StoredEvent
 
-from hansard.adapters.storage.eventsourcing_appends import conversation_of
-from hansard.domain.encoding import decode, encode
-from hansard.domain.events import Event
-from hansard.domain.registry import NAMES, VERSIONS, name_of
+from onrecord.adapters.storage.eventsourcing_appends import conversation_of
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.events import Event
+from onrecord.domain.registry import NAMES, VERSIONS, name_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid4, uuid7
 
-from hansard.adapters.storage.keyed_digest import keyed_digest, new_digest_key, proof_of
-from hansard.adapters.storage.memory_blobs import MemoryBlobs
-from hansard.adapters.storage.pieces import pieces, verified
-from hansard.adapters.storage.recording import (
+from onrecord.adapters.storage.keyed_digest import keyed_digest, new_digest_key, proof_of
+from onrecord.adapters.storage.memory_blobs import MemoryBlobs
+from onrecord.adapters.storage.pieces import pieces, verified
+from onrecord.adapters.storage.recording import (
     Known,
     Place,
     Recording,
@@ -27,17 +27,17 @@ from hansard.adapters.storage.recording import (
     record,
     refusal,
 )
-from hansard.adapters.storage.subscription import (
+from onrecord.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
     must_be_current,
     owned_by,
 )
-from hansard.domain.blobs import blob_of
-from hansard.domain.content import Blob
-from hansard.domain.errors import ConversationForgotten, CorruptRecord, StorageUnavailable
-from hansard.domain.head import Head, Pointer
-from hansard.domain.log import (
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import ConversationForgotten, CorruptRecord, StorageUnavailable
+from onrecord.domain.head import Head, Pointer
+from onrecord.domain.log import (
     Append,
     Conversation,
     Cursor,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from hansard.domain.content import Blob
+from onrecord.domain.content import Blob
 
 
 @dataclass(slots=True)

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
 
 PIECE_SIZE: Final = 1024 * 1024
 """The most bytes of a blob that one row holds."""

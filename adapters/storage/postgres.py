@@ -15,25 +15,25 @@ from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.storage import postgres_schema
-from hansard.adapters.storage.group_commit import GroupCommit
-from hansard.adapters.storage.hints import Hints
-from hansard.adapters.storage.keyed_digest import keyed_digest, proof_of
-from hansard.adapters.storage.pieces import pieces, verified
-from hansard.adapters.storage.postgres_async import AsyncAppends
-from hansard.adapters.storage.postgres_batch import call_id, packed, parameters_of, verdict_of
-from hansard.adapters.storage.postgres_connections import Connections, connected, conninfo
-from hansard.adapters.storage.postgres_hints import PostgresHints
-from hansard.adapters.storage.subscription import (
+from onrecord.adapters.storage import postgres_schema
+from onrecord.adapters.storage.group_commit import GroupCommit
+from onrecord.adapters.storage.hints import Hints
+from onrecord.adapters.storage.keyed_digest import keyed_digest, proof_of
+from onrecord.adapters.storage.pieces import pieces, verified
+from onrecord.adapters.storage.postgres_async import AsyncAppends
+from onrecord.adapters.storage.postgres_batch import call_id, packed, parameters_of, verdict_of
+from onrecord.adapters.storage.postgres_connections import Connections, connected, conninfo
+from onrecord.adapters.storage.postgres_hints import PostgresHints
+from onrecord.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
     must_be_current,
     owned_by,
 )
-from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.head import Head, Pointer
-from hansard.domain.log import (
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.head import Head, Pointer
+from onrecord.domain.log import (
     Append,
     Conversation,
     Cursor,
@@ -70,7 +70,7 @@ DEFAULT_LIMITS: Final = Limits()
 def open_postgres(
     url: str, limits: Limits = DEFAULT_LIMITS, new_hints: Callable[[], Hints] | None = None
 ) -> Postgres:
-    """Return the log in the schema `hansard` of a database, made there if there is none.
+    """Return the log in the schema `onrecord` of a database, made there if there is none.
 
     `url` is what libpq takes, postgresql://user@host/database. `new_hints` makes, once a process,
     what tells other processes of appends; by default PostgreSQL itself does. Raises

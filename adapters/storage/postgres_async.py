@@ -21,11 +21,11 @@ import psycopg
 from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.group_commit import SHARED_FATE, Row, fitting, own_error
-from hansard.adapters.storage.postgres_batch import Requests, RequestsDumper, parameters_of
-from hansard.adapters.storage.postgres_connections import QUERIES
-from hansard.adapters.storage.postgres_errors import is_lost, translated, translated_again
-from hansard.domain.errors import HansardError, StorageUnavailable
+from onrecord.adapters.storage.group_commit import SHARED_FATE, Row, fitting, own_error
+from onrecord.adapters.storage.postgres_batch import Requests, RequestsDumper, parameters_of
+from onrecord.adapters.storage.postgres_connections import QUERIES
+from onrecord.adapters.storage.postgres_errors import is_lost, translated, translated_again
+from onrecord.domain.errors import OnrecordError, StorageUnavailable
 
 _Connection: TypeAlias = AsyncConnection[TupleRow]
 
@@ -183,7 +183,7 @@ class _LoopAppends:
             self.close()
 
     def _begin(self, loop: AbstractEventLoop) -> None:
-        self._task = loop.create_task(self._run(), name="hansard-append")
+        self._task = loop.create_task(self._run(), name="onrecord-append")
         self._task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -232,7 +232,7 @@ class _LoopAppends:
         else:
             _hand_out(batch, rows)
 
-    def _hopeless(self, error: HansardError) -> list[_Caller]:
+    def _hopeless(self, error: OnrecordError) -> list[_Caller]:
         """Return who waits and need not look for a server that was looked for until now."""
         waiting = list(self._waiting) if isinstance(error, StorageUnavailable) else []
         for _ in waiting:

@@ -1,8 +1,8 @@
-"""A batch of appends as the parameter of hansard.append, and its rows as verdicts.
+"""A batch of appends as the parameter of onrecord.append, and its rows as verdicts.
 
 The driver's own composites and lists cost more time than the call's work on the server, so the
-requests are packed here, in the binary form of the protocol: an array of hansard.request, each
-with its array of hansard.new_event (002_append.sql).
+requests are packed here, in the binary form of the protocol: an array of onrecord.request, each
+with its array of onrecord.new_event (002_append.sql).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.rows import TupleRow
 
-from hansard.domain.head import Effect, Pointer
-from hansard.domain.log import (
+from onrecord.domain.head import Effect, Pointer
+from onrecord.domain.log import (
     Append,
     Conflict,
     Duplicate,
@@ -62,7 +62,7 @@ _POINTERS: Final[dict[Pointer | None, int]] = {
 
 
 class Requests(bytes):
-    """An array of hansard.request, packed."""
+    """An array of onrecord.request, packed."""
 
 
 class RequestsDumper(Dumper):
@@ -76,17 +76,17 @@ class RequestsDumper(Dumper):
 
 
 def packed(appends: Sequence[Append], digest: Callable[[str], bytes]) -> list[bytes]:
-    """Return each append as a hansard.request; `digest` makes keyed digests of once-names."""
+    """Return each append as a onrecord.request; `digest` makes keyed digests of once-names."""
     return [_request(append, digest) for append in appends]
 
 
 def parameters_of(requests: Sequence[bytes]) -> tuple[Requests]:
-    """Return packed requests, of whatever callers, as the argument of hansard.append."""
+    """Return packed requests, of whatever callers, as the argument of onrecord.append."""
     return (Requests(_array(_OURS, requests)),)
 
 
 def verdict_of(row: TupleRow) -> Verdict:
-    """Return the verdict that a row of hansard.append stands for."""
+    """Return the verdict that a row of onrecord.append stands for."""
     match row:
         case ("recorded", first, last, position):
             return Recorded(first, last, position)
@@ -99,7 +99,7 @@ def verdict_of(row: TupleRow) -> Verdict:
         case ("mismatch", ordinal, _, _):
             return Mismatch(ordinal)
         case _:
-            raise AssertionError(f"hansard.append answered {row[0]!r}")
+            raise AssertionError(f"onrecord.append answered {row[0]!r}")
 
 
 def call_bytes(call_id: str) -> bytes:

@@ -15,10 +15,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from hansard.adapters.storage.postgres_batch import Requests, RequestsDumper
-from hansard.adapters.storage.postgres_errors import is_lost, translated, translated_again
-from hansard.adapters.storage.queries import load_queries
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.storage.postgres_batch import Requests, RequestsDumper
+from onrecord.adapters.storage.postgres_errors import is_lost, translated, translated_again
+from onrecord.adapters.storage.queries import load_queries
+from onrecord.domain.errors import InvalidInput
 
 QUERIES: Final = {name: sql.encode() for name, sql in load_queries("postgres").items()}
 
@@ -27,7 +27,7 @@ _AGAIN_SECONDS: Final = 1.0
 
 _Pool: TypeAlias = ConnectionPool[Connection[TupleRow]]
 
-_DEFAULTS: Final = {"connect_timeout": "10", "application_name": "hansard"}
+_DEFAULTS: Final = {"connect_timeout": "10", "application_name": "onrecord"}
 
 
 def conninfo(url: str) -> str:
@@ -158,7 +158,7 @@ class Connections:
             timeout=self._wait,
             reconnect_timeout=0,
             open=False,
-            name="hansard",
+            name="onrecord",
         )
 
     def _introduce(self, connection: Connection[TupleRow]) -> None:

@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
-from hansard.domain.errors import (
+from onrecord.domain.errors import (
     ConversationForgotten,
     CorruptRecord,
     ForeignDatabase,
-    HansardError,
     InvalidInput,
+    OnrecordError,
     StorageBusy,
     StorageFull,
     StorageReadOnly,
@@ -24,7 +24,7 @@ from hansard.domain.errors import (
 
 
 class _Meaning(NamedTuple):
-    error: type[HansardError]
+    error: type[OnrecordError]
     advice: str
 
 
@@ -58,7 +58,7 @@ _FULL: Final = _Meaning(
 _POOLED: Final = _Meaning(
     StorageUnavailable,
     "prepared statements do not last here, as behind a pooler of transactions: give the database's "
-    "own URL as listen= or $HANSARD_LISTEN_URL, and none are prepared",
+    "own URL as listen= or $ONRECORD_LISTEN_URL, and none are prepared",
 )
 
 # By SQLSTATE, or by its class (https://www.postgresql.org/docs/current/errcodes-appendix.html).
@@ -83,7 +83,7 @@ _BY_STATE: Final = {
     "42501": _Meaning(
         StorageReadOnly,
         "the role has no right to do this for this tenant: its owner can let it in with "
-        "SELECT hansard.admit('role')",
+        "SELECT onrecord.admit('role')",
     ),
     "0A000": _Meaning(
         StorageUnavailable,
@@ -91,8 +91,8 @@ _BY_STATE: Final = {
         "default_transaction_isolation = 'read committed'",
     ),
     "42P05": _POOLED,
-    "42": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
-    "3F": _Meaning(ForeignDatabase, "the schema is not as Hansard made it: restore it"),
+    "42": _Meaning(ForeignDatabase, "the schema is not as Onrecord made it: restore it"),
+    "3F": _Meaning(ForeignDatabase, "the schema is not as Onrecord made it: restore it"),
     "XX": _Meaning(CorruptRecord, "PostgreSQL found its files damaged: see its log, restore"),
     # Our own: 003_verbs.sql raises them.
     "ZH001": _Meaning(
@@ -116,13 +116,13 @@ _BY_MESSAGE: Final = (
 _OF_THE_POOL: Final = (PoolClosed, PoolTimeout, TooManyRequests)
 
 
-def translated(error: psycopg.Error) -> HansardError:
+def translated(error: psycopg.Error) -> OnrecordError:
     """Return the store's error for a driver's: raise it from the driver's."""
     meaning = _meaning(error)
     return meaning.error(meaning.advice)
 
 
-def translated_again(error: psycopg.Error) -> HansardError:
+def translated_again(error: psycopg.Error) -> OnrecordError:
     """Return the store's error for one that came when a lost connection had been replaced."""
     return _ENDED.error(_ENDED.advice) if _is_unreachable(error) else translated(error)
 

@@ -19,13 +19,13 @@ from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.hints import Telling
-from hansard.adapters.storage.postgres_connections import (
+from onrecord.adapters.storage.hints import Telling
+from onrecord.adapters.storage.postgres_connections import (
     Connections,
     connected,
     fetched,
 )
-from hansard.domain.errors import HansardError
+from onrecord.domain.errors import OnrecordError
 
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
@@ -72,7 +72,7 @@ class PostgresHints:
     def _send(self) -> bool:
         try:
             return bool(self._connections.ask("hint", (self._name,)))
-        except HansardError:
+        except OnrecordError:
             # The appends say that the server is away; who missed this hint polls.
             return False
 
@@ -84,7 +84,7 @@ class _Ear:
         self._info, self._own_name, self._heard = info, own_name, heard
         # Closing one end wakes up whoever waits at the other.
         self._held, self._ends = socket.socketpair()
-        self._thread = threading.Thread(target=self._run, name="hansard-listen", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="onrecord-listen", daemon=True)
 
     def begin(self) -> None:
         self._thread.start()
@@ -99,7 +99,7 @@ class _Ear:
         with self._ends:
             while not _readable(self._ends, within=pause):
                 # The log's own connections say that the server is away; who misses hints polls.
-                with suppress(psycopg.Error, HansardError), closing(connected(self._info)) as line:
+                with suppress(psycopg.Error, OnrecordError), closing(connected(self._info)) as line:
                     fetched(line, "listen")
                     fetched(line, "be_heard")
                     pause = 0.0

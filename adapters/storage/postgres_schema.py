@@ -8,10 +8,10 @@ import psycopg
 from psycopg import Connection, errors
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres_connections import fetched
-from hansard.adapters.storage.postgres_errors import translated
-from hansard.adapters.storage.queries import load_migrations
-from hansard.domain.errors import (
+from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.adapters.storage.postgres_errors import translated
+from onrecord.adapters.storage.queries import load_migrations
+from onrecord.domain.errors import (
     ForeignDatabase,
     SchemaNewer,
     SchemaOlder,
@@ -43,8 +43,8 @@ def migrate(connection: Connection[TupleRow]) -> int:
             return len(steps)
     except errors.InsufficientPrivilege as error:
         raise StorageReadOnly(
-            "the role may not make or change the schema `hansard`: run `hansard migrate` as a "
-            "role that may, then SELECT hansard.admit('role') for this one"
+            "the role may not make or change the schema `onrecord`: run `onrecord migrate` as a "
+            "role that may, then SELECT onrecord.admit('role') for this one"
         ) from error
     except psycopg.Error as error:
         raise translated(error) from error
@@ -65,7 +65,7 @@ def ready(connection: Connection[TupleRow]) -> None:
         if version == 0:
             migrate(connection)
         elif version < load_migrations("postgres")[-1].version:
-            raise SchemaOlder("the log was made by an older Hansard: run `hansard migrate`")
+            raise SchemaOlder("the log was made by an older Onrecord: run `onrecord migrate`")
         # Asked here too, for what the pool's own threads run into takes its time to be seen.
         fetched(connection, "identity")
     except psycopg.Error as error:
@@ -76,11 +76,11 @@ def _version(connection: Connection[TupleRow]) -> int:
     installed = fetched(connection, "installed")[0][0]
     if installed == _FOREIGN:
         raise ForeignDatabase(
-            "the database has a schema `hansard` that is not a Hansard log, and nothing was "
+            "the database has a schema `onrecord` that is not a Onrecord log, and nothing was "
             "changed in it: use another database"
         )
     version = 0 if installed == _NONE else int(fetched(connection, "schema_version")[0][0])
     newest = load_migrations("postgres")[-1].version
     if version > newest:
-        raise SchemaNewer("the log was made by a newer Hansard: upgrade this one")
+        raise SchemaNewer("the log was made by a newer Onrecord: upgrade this one")
     return version

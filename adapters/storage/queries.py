@@ -64,4 +64,4 @@ def parse_queries(text: str) -> dict[str, str]:
 
 
 def _folder(dialect: str) -> Traversable:
-    return files("hansard.adapters.storage") / "sql" / dialect
+    return files("onrecord.adapters.storage") / "sql" / dialect

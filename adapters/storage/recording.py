@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from hansard.domain.errors import StorageReadOnly
-from hansard.domain.head import Head, advance
-from hansard.domain.header import body_digest, leaf, recorded_header
-from hansard.domain.log import (
+from onrecord.domain.errors import StorageReadOnly
+from onrecord.domain.head import Head, advance
+from onrecord.domain.header import body_digest, leaf, recorded_header
+from onrecord.domain.log import (
     Append,
     Conflict,
     Duplicate,

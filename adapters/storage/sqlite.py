@@ -14,21 +14,21 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.storage import sqlite_blobs
-from hansard.adapters.storage.keyed_digest import keyed_digest, proof_of
-from hansard.adapters.storage.sqlite_append import append_all, must_take, read_head
-from hansard.adapters.storage.sqlite_connection import Row, Value
-from hansard.adapters.storage.sqlite_file import SqliteFile, migrate_sqlite, open_file
-from hansard.adapters.storage.sqlite_rows import HIGHEST, SHARD, catalogue_line, recorded_event
-from hansard.adapters.storage.subscription import (
+from onrecord.adapters.storage import sqlite_blobs
+from onrecord.adapters.storage.keyed_digest import keyed_digest, proof_of
+from onrecord.adapters.storage.sqlite_append import append_all, must_take, read_head
+from onrecord.adapters.storage.sqlite_connection import Row, Value
+from onrecord.adapters.storage.sqlite_file import SqliteFile, migrate_sqlite, open_file
+from onrecord.adapters.storage.sqlite_rows import HIGHEST, SHARD, catalogue_line, recorded_event
+from onrecord.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
     must_be_current,
     owned_by,
 )
-from hansard.domain.content import Blob
-from hansard.domain.head import Head, Pointer
-from hansard.domain.log import (
+from onrecord.domain.content import Blob
+from onrecord.domain.head import Head, Pointer
+from onrecord.domain.log import (
     Append,
     Conversation,
     Cursor,

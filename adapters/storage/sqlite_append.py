@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable
 from uuid import UUID
 
-from hansard.adapters.storage.keyed_digest import keyed_digest
-from hansard.adapters.storage.recording import (
+from onrecord.adapters.storage.keyed_digest import keyed_digest
+from onrecord.adapters.storage.recording import (
     Known,
     Place,
     Recording,
@@ -15,12 +15,12 @@ from hansard.adapters.storage.recording import (
     record,
     refusal,
 )
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.adapters.storage.sqlite_file import Tail
-from hansard.adapters.storage.sqlite_rows import SHARD, event_row, head_of, head_row
-from hansard.domain.errors import ConversationForgotten
-from hansard.domain.head import Head
-from hansard.domain.log import Append, NewEvent, Verdict
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.storage.sqlite_file import Tail
+from onrecord.adapters.storage.sqlite_rows import SHARD, event_row, head_of, head_row
+from onrecord.domain.errors import ConversationForgotten
+from onrecord.domain.head import Head
+from onrecord.domain.log import Append, NewEvent, Verdict
 
 
 def append_all(

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from uuid import UUID
 
-from hansard.adapters.storage.pieces import PIECE_SIZE, pieces, verified
-from hansard.adapters.storage.sqlite_append import must_take
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.adapters.storage.sqlite_file import SqliteFile
-from hansard.domain.blobs import blob_of
-from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord
+from onrecord.adapters.storage.pieces import PIECE_SIZE, pieces, verified
+from onrecord.adapters.storage.sqlite_append import must_take
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.storage.sqlite_file import SqliteFile
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
 
 
 def put_blob(

@@ -16,9 +16,9 @@ from weakref import WeakSet
 
 import apsw
 
-from hansard.adapters.storage.queries import load_queries
-from hansard.adapters.storage.sqlite_errors import storage_error
-from hansard.domain.errors import StorageError, StorageUnavailable
+from onrecord.adapters.storage.queries import load_queries
+from onrecord.adapters.storage.sqlite_errors import storage_error
+from onrecord.domain.errors import StorageError, StorageUnavailable
 
 _MOST_IDLE: Final = 8
 # A path begins with a slash; a URI names a database in memory, which has none.

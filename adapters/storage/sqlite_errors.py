@@ -8,7 +8,7 @@ from typing import Final
 
 import apsw
 
-from hansard.domain.errors import (
+from onrecord.domain.errors import (
     CorruptRecord,
     ForeignDatabase,
     StorageBusy,
@@ -39,7 +39,7 @@ _MEANINGS: Final[tuple[tuple[tuple[type[apsw.Error], ...], Callable[[str], Stora
     ),
     (
         (apsw.NotADBError,),
-        lambda path: ForeignDatabase(f"{path} is not a Hansard log: choose another file"),
+        lambda path: ForeignDatabase(f"{path} is not a Onrecord log: choose another file"),
     ),
     (
         (apsw.CorruptError, apsw.ConstraintError, apsw.FormatError),

@@ -1,7 +1,7 @@
 """One SQLite file: what may be opened, how it is made and migrated, whose it is, who writes.
 
 Its first transaction is written without a write-ahead log, so that from then on the first page
-says that the file is a Hansard log; nothing is ever written to a file that says otherwise.
+says that the file is a Onrecord log; nothing is ever written to a file that says otherwise.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid4
 
-from hansard.adapters.storage.filesystems import refuse_network_filesystem
-from hansard.adapters.storage.keyed_digest import new_digest_key
-from hansard.adapters.storage.queries import load_migrations
-from hansard.adapters.storage.sqlite_connection import Connections, Session
-from hansard.adapters.storage.sqlite_header import application_id
-from hansard.adapters.storage.sqlite_lock import LockFile, lock_file
-from hansard.domain.errors import (
+from onrecord.adapters.storage.filesystems import refuse_network_filesystem
+from onrecord.adapters.storage.keyed_digest import new_digest_key
+from onrecord.adapters.storage.queries import load_migrations
+from onrecord.adapters.storage.sqlite_connection import Connections, Session
+from onrecord.adapters.storage.sqlite_header import application_id
+from onrecord.adapters.storage.sqlite_lock import LockFile, lock_file
+from onrecord.domain.errors import (
     ForeignDatabase,
     InvalidInput,
     SchemaNewer,
@@ -80,7 +80,7 @@ class SqliteFile:
                 return
         raise StorageBusy(
             f"{conversation_id} is erased, but the write-ahead log still holds it, for a program "
-            f"reads from it: end that program, then run `hansard forget {conversation_id}`"
+            f"reads from it: end that program, then run `onrecord forget {conversation_id}`"
         )
 
     @contextmanager
@@ -204,7 +204,7 @@ def _must_be_writable(path: Path) -> None:
 def _must_be_ours(path: Path) -> None:
     is_made = path.exists() and path.stat().st_size > 0
     if is_made and application_id(path) != _APPLICATION_ID:
-        raise ForeignDatabase(f"{path} is not a Hansard log: choose another file")
+        raise ForeignDatabase(f"{path} is not a Onrecord log: choose another file")
 
 
 def _lock_file(path: Path) -> LockFile:
@@ -222,11 +222,11 @@ def _prepare(connections: Connections) -> None:
     version = _schema_version(connections)
     if version > _SCHEMA:
         raise SchemaNewer(
-            f"the log has schema {version}, this Hansard knows {_SCHEMA}: upgrade Hansard"
+            f"the log has schema {version}, this Onrecord knows {_SCHEMA}: upgrade Onrecord"
         )
     if 0 < version < _SCHEMA:
         raise SchemaOlder(
-            f"the log has schema {version}, this Hansard needs {_SCHEMA}: run hansard migrate"
+            f"the log has schema {version}, this Onrecord needs {_SCHEMA}: run onrecord migrate"
         )
     _bring_up_to_date(connections, version)
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import apsw
 
-from hansard.adapters.storage.sqlite_errors import storage_error
+from onrecord.adapters.storage.sqlite_errors import storage_error
 
 # sqlite.org/fileformat.html §1.3
 _MAGIC: Final = b"SQLite format 3\0"

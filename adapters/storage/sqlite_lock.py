@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
 
-from hansard.domain.errors import StorageBusy
+from onrecord.domain.errors import StorageBusy
 
 _NONCE_SIZE: Final = 16
 _MARK: Final = struct.Struct(">q")

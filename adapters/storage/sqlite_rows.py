@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.storage.sqlite_connection import Row, Value
-from hansard.domain.head import Head
-from hansard.domain.log import Conversation, NewEvent, RecordedEvent
+from onrecord.adapters.storage.sqlite_connection import Row, Value
+from onrecord.domain.head import Head
+from onrecord.domain.log import Conversation, NewEvent, RecordedEvent
 
 SHARD: Final = 0
 """A SQLite log has one shard."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from hansard.domain.errors import InvalidInput
+from onrecord.domain.errors import InvalidInput
 
 
 def path_of(url: str) -> Path:

@@ -17,9 +17,9 @@ from typing import Final, Self
 from uuid import UUID
 from weakref import WeakSet
 
-from hansard.adapters.storage.hints import Hints, NoHints
-from hansard.domain.errors import StaleCursor, StorageUnavailable
-from hansard.domain.log import Cursor, RecordedEvent
+from onrecord.adapters.storage.hints import Hints, NoHints
+from onrecord.domain.errors import StaleCursor, StorageUnavailable
+from onrecord.domain.log import Cursor, RecordedEvent
 
 PAGE: Final = 500
 """How many events one read brings at most."""

@@ -11,13 +11,13 @@ import hashlib
 import re
 from typing import Any, Final, cast
 
-from hansard.adapters.arguments import kind_of, text_given
-from hansard.adapters.tools.plain_json import plain
-from hansard.adapters.tools.toolset import Toolset
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidContent
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition, ToolSource
+from onrecord.adapters.arguments import kind_of, text_given
+from onrecord.adapters.tools.plain_json import plain
+from onrecord.adapters.tools.toolset import Toolset
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition, ToolSource
 
 PREFIX: Final = "A2A_"
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from hansard.adapters.given_documents import Unstored, decoded, from_outside, linked
-from hansard.adapters.tools.plain_json import plain
-from hansard.adapters.tools.unfolded import Unfolded
-from hansard.domain.content import Document
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.given_documents import Unstored, decoded, from_outside, linked
+from onrecord.adapters.tools.plain_json import plain
+from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.domain.content import Document
+from onrecord.domain.jsontext import JsonObject
 
 _MODULES: Final = frozenset({"a2a", "a2a_pb2"})
 _FAILED: Final = frozenset({"TASK_STATE_FAILED", "TASK_STATE_REJECTED", "failed", "rejected"})

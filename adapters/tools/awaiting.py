@@ -8,10 +8,10 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, cast
 
-from hansard.adapters.tools.calling import Outcome, Work, begin, failure, outcome, timed_out
-from hansard.adapters.tools.threads import in_thread
-from hansard.adapters.tools.tool import Tool
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.tools.calling import Outcome, Work, begin, failure, outcome, timed_out
+from onrecord.adapters.tools.threads import in_thread
+from onrecord.adapters.tools.tool import Tool
+from onrecord.domain.errors import InvalidInput
 
 
 def settled_here(work: Work, given: Awaitable[object]) -> Outcome:

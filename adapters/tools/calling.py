@@ -12,15 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, cast
 
-from hansard.adapters.arguments import kind_of
-from hansard.adapters.tools.context_values import without_values
-from hansard.adapters.tools.tool import Failed, Tool
-from hansard.domain.content import ToolCall
-from hansard.domain.errors import InvalidInput
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tool_context import ToolCallContext
+from onrecord.adapters.arguments import kind_of
+from onrecord.adapters.tools.context_values import without_values
+from onrecord.adapters.tools.tool import Failed, Tool
+from onrecord.domain.content import ToolCall
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tool_context import ToolCallContext
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 TIMED_OUT: Final = "Error: Tool execution timed out"
 """What a model is told of a call that took too long."""

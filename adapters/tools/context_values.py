@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 
 from pydantic import BaseModel
 
-from hansard.domain.tool_context import HIDDEN, ToolCallContext
+from onrecord.domain.tool_context import HIDDEN, ToolCallContext
 
 _SHORTEST: Final = 4
 """How long a value must be to be looked for: a shorter one stands in words that mean no value."""

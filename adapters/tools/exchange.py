@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hansard.adapters.amendments import Compaction, amendments
-from hansard.adapters.backwards import backwards
-from hansard.adapters.talk import Talk
-from hansard.domain.events import Event
-from hansard.domain.log import RecordedEvent
-from hansard.domain.registry import Erased, Unrecognised
+from onrecord.adapters.amendments import Compaction, amendments
+from onrecord.adapters.backwards import backwards
+from onrecord.adapters.talk import Talk
+from onrecord.domain.events import Event
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
 
 
 def open_exchange(talk: Talk) -> Iterator[Event]:

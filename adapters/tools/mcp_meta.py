@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from hansard.adapters.arguments import kind_of, text_given
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidContent, MalformedJson
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tool_context import ToolCallContext
+from onrecord.adapters.arguments import kind_of, text_given
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tool_context import ToolCallContext
 
 MetaFilter: TypeAlias = Callable[[ToolCallContext], Mapping[str, Any]]
 """Says what of a context a server is told."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from hansard.adapters.given_documents import Unstored, decoded, from_outside, linked, name_in
-from hansard.adapters.tools.plain_json import plain
-from hansard.adapters.tools.unfolded import Unfolded
-from hansard.domain import jsontext
-from hansard.domain.content import Text
-from hansard.domain.errors import MalformedJson
+from onrecord.adapters.given_documents import Unstored, decoded, from_outside, linked, name_in
+from onrecord.adapters.tools.plain_json import plain
+from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.domain import jsontext
+from onrecord.domain.content import Text
+from onrecord.domain.errors import MalformedJson
 
 _MODULES: Final = frozenset({"mcp", "mcp_types"})
 

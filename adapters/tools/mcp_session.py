@@ -1,6 +1,6 @@
 """The tools of an MCP server, called through a session that the caller holds.
 
-The session is the official `mcp` SDK's (`hansard[mcp]`): a `ClientSession`, or a `Client`. It lives
+The session is the official `mcp` SDK's (`onrecord[mcp]`): a `ClientSession`, or a `Client`. It lives
 in the loop that it was opened in; calls from other threads are handed over to that loop.
 """
 
@@ -10,13 +10,13 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from hansard.adapters.arguments import kind_of
-from hansard.adapters.tools.mcp_listing import mcp_listing
-from hansard.adapters.tools.mcp_meta import NOTHING, MetaFilter, meta_of
-from hansard.adapters.tools.tool import Failed, Tool
-from hansard.domain.errors import InvalidContent, NotInstalled
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tool_context import ToolCallContext
+from onrecord.adapters.arguments import kind_of
+from onrecord.adapters.tools.mcp_listing import mcp_listing
+from onrecord.adapters.tools.mcp_meta import NOTHING, MetaFilter, meta_of
+from onrecord.adapters.tools.tool import Failed, Tool
+from onrecord.domain.errors import InvalidContent, NotInstalled
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tool_context import ToolCallContext
 
 if TYPE_CHECKING:
     import asyncio
@@ -36,8 +36,8 @@ async def mcp_tools(
 ) -> tuple[Tool, ...]:
     """Return the tools that an MCP server lists, all pages of them, for a `ToolRunner`.
 
-    `meta` says what of a call's context the server is told, in `_meta`: `hansard.allow(...)`,
-    `hansard.deny(...)` or a function of your own; by default nothing. `prefix` goes before each
+    `meta` says what of a call's context the server is told, in `_meta`: `onrecord.allow(...)`,
+    `onrecord.deny(...)` or a function of your own; by default nothing. `prefix` goes before each
     name. InvalidContent for what is no session, NotInstalled without the `mcp` SDK.
     """
     import asyncio

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from hansard.adapters.reading import in_force
-from hansard.adapters.talk import Talk
-from hansard.adapters.tools.exchange import open_exchange
-from hansard.adapters.tools.tool import Tool
-from hansard.domain.events import ToolCallRecorded, ToolResultRecorded, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tool_context import ToolCallContext
-from hansard.projections.called_names import given_names
+from onrecord.adapters.reading import in_force
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tools.exchange import open_exchange
+from onrecord.adapters.tools.tool import Tool
+from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.projections.called_names import given_names
 
 
 def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:

@@ -27,13 +27,13 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
-from hansard.adapters.arguments import kind_of
-from hansard.adapters.tools.tool import Tool
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidContent, InvalidInput
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tool_context import ToolCallContext
-from hansard.domain.tools import ToolDefinition
+from onrecord.adapters.arguments import kind_of
+from onrecord.adapters.tools.tool import Tool
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent, InvalidInput
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import ToolDefinition
 
 _NO_SCHEMA: Final = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
 _SEVERAL: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -161,7 +161,7 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
         raise InvalidContent(f"the signature of the tool {name!r} cannot be read: {exc}") from exc
     if next(iter(signature.parameters), None) == "self":
         raise InvalidContent(
-            f"the tool {name!r} is a method of no object yet: give that of one, hansard.tool(one.{name})"
+            f"the tool {name!r} is a method of no object yet: give that of one, onrecord.tool(one.{name})"
         )
     several = [each.name for each in signature.parameters.values() if each.kind in _SEVERAL]
     if several:
@@ -229,7 +229,7 @@ def _name(function: Callable[..., object]) -> str:
     if isinstance(name, str) and name.isidentifier():
         return name
     raise InvalidContent(
-        f"a {kind_of(function)} has no name of its own: give it one, hansard.tool(..., name=...)"
+        f"a {kind_of(function)} has no name of its own: give it one, onrecord.tool(..., name=...)"
     )
 
 

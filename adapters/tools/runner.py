@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from threading import TIMEOUT_MAX
 from typing import Any, TypeAlias, cast
 
-from hansard.adapters.arguments import several
-from hansard.adapters.carried_context import carried_since, kept
-from hansard.adapters.results import Rejected
-from hansard.adapters.talk import Talk
-from hansard.adapters.tool_results import give_result
-from hansard.adapters.tools import waiting
-from hansard.adapters.tools.calling import Outcome, Work, failure
-from hansard.adapters.tools.exchange import open_exchange
-from hansard.adapters.tools.once import given_in_exchange, unless_given
-from hansard.adapters.tools.python_tools import tool
-from hansard.adapters.tools.tool import Failed, Tool
-from hansard.adapters.tools.unknown_tools import MOST_IN_A_ROW, last_in_a_row, no_such_tool
-from hansard.adapters.writing import Done
-from hansard.domain.content import ToolCall
-from hansard.domain.errors import InvalidContent, InvalidInput, UnknownTool
-from hansard.domain.tool_context import EMPTY, ToolCallContext
-from hansard.domain.tools import ToolDefinition
+from onrecord.adapters.arguments import several
+from onrecord.adapters.carried_context import carried_since, kept
+from onrecord.adapters.results import Rejected
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tool_results import give_result
+from onrecord.adapters.tools import waiting
+from onrecord.adapters.tools.calling import Outcome, Work, failure
+from onrecord.adapters.tools.exchange import open_exchange
+from onrecord.adapters.tools.once import given_in_exchange, unless_given
+from onrecord.adapters.tools.python_tools import tool
+from onrecord.adapters.tools.tool import Failed, Tool
+from onrecord.adapters.tools.unknown_tools import MOST_IN_A_ROW, last_in_a_row, no_such_tool
+from onrecord.adapters.writing import Done
+from onrecord.domain.content import ToolCall
+from onrecord.domain.errors import InvalidContent, InvalidInput, UnknownTool
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
+from onrecord.domain.tools import ToolDefinition
 
 RunnableTool: TypeAlias = Tool | Callable[..., object] | Iterable[Tool]
 """A tool as a runner takes it: a Python callable, a `Tool`, or several, such as a server's."""
@@ -97,7 +97,7 @@ class ToolRunner:
         # The loop takes a while to import, and most programs run no tools.
         import asyncio
 
-        from hansard.adapters.tools.awaiting import outcomes
+        from onrecord.adapters.tools.awaiting import outcomes
 
         begun = await asyncio.to_thread(self._round, context)
         runs: list[ToolRun] = []

@@ -30,7 +30,7 @@ def in_thread(function: Callable[[], T]) -> Future[T]:
 
     future.set_running_or_notify_cancel()
     try:
-        threading.Thread(target=run, daemon=True, name="hansard-tool").start()
+        threading.Thread(target=run, daemon=True, name="onrecord-tool").start()
     except RuntimeError as exc:  # The system gives no more threads.
         future.set_exception(exc)
     return future

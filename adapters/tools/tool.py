@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
-from hansard.adapters.arguments import text_given
-from hansard.domain.errors import InvalidContent
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tool_context import ToolCallContext
-from hansard.domain.tools import ToolDefinition, ToolSource
+from onrecord.adapters.arguments import text_given
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import ToolDefinition, ToolSource
 
-logger = logging.getLogger("hansard")
+logger = logging.getLogger("onrecord")
 
 ToolCallable: TypeAlias = Callable[[JsonObject, ToolCallContext], object]
 """What a tool does: it gives its result, or something to await that gives it."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from hansard.adapters.talk import Talk
-from hansard.adapters.tools.exchange import open_exchange
-from hansard.adapters.tools.runner import Entries, ToolRun, ToolRunner
-from hansard.domain.errors import TooManyModelCalls
-from hansard.domain.events import RequestSent, ResponseCompleted
-from hansard.domain.tool_context import EMPTY
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tools.exchange import open_exchange
+from onrecord.adapters.tools.runner import Entries, ToolRun, ToolRunner
+from onrecord.domain.errors import TooManyModelCalls
+from onrecord.domain.events import RequestSent, ResponseCompleted
+from onrecord.domain.tool_context import EMPTY
 
 LIMIT: Final = 10
 """How often a model is asked within one exchange, unless somebody says otherwise."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hansard.domain.tools import ToolDefinition, ToolSource
+from onrecord.domain.tools import ToolDefinition, ToolSource
 
 
 @dataclass(frozen=True, slots=True)

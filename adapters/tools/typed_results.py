@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from hansard.adapters.tools import a2a_results, mcp_results
-from hansard.adapters.tools.unfolded import Unfolded
+from onrecord.adapters.tools import a2a_results, mcp_results
+from onrecord.adapters.tools.unfolded import Unfolded
 
 Handler = tuple[Callable[[object], bool], Callable[[Any], Unfolded]]
 """Whether a value is one that it tells, and what the value says."""

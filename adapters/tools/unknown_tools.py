@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from itertools import takewhile
 from typing import Final
 
-from hansard.domain.content import Text, ToolResult
-from hansard.domain.events import Event, ToolResultRecorded
+from onrecord.domain.content import Text, ToolResult
+from onrecord.domain.events import Event, ToolResultRecorded
 
 MOST_IN_A_ROW: Final = 3
 """How many such calls, one behind the other, are one too many."""

@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from functools import partial
 from inspect import isawaitable
 
-from hansard.adapters.tools.calling import Outcome, Work, begin, failure, outcome, timed_out
-from hansard.adapters.tools.threads import in_thread
+from onrecord.adapters.tools.calling import Outcome, Work, begin, failure, outcome, timed_out
+from onrecord.adapters.tools.threads import in_thread
 
 
 def outcomes(
@@ -48,7 +48,7 @@ def call_here(work: Work) -> Outcome:
     if not isawaitable(given):
         return outcome(given)
     # The loop takes a while to import, and most tools need none.
-    from hansard.adapters.tools.awaiting import settled_here
+    from onrecord.adapters.tools.awaiting import settled_here
 
     return settled_here(work, given)
 
@@ -68,6 +68,6 @@ def _must_block_no_loop(work: tuple[Work, ...]) -> None:
     asynchronous = [each.tool for each in work if each.tool.is_async]
     if asynchronous:
         # The loop takes a while to import, and most tools need none.
-        from hansard.adapters.tools.awaiting import must_be_free
+        from onrecord.adapters.tools.awaiting import must_be_free
 
         must_be_free(asynchronous[0])

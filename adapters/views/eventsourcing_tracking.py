@@ -10,8 +10,8 @@ from uuid import UUID
 
 from eventsourcing.persistence import ProgrammingError, Tracking, TrackingRecorder
 
-from hansard.adapters.settings import NO_TENANT
-from hansard.adapters.storage.postgres import Postgres
+from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.storage.postgres import Postgres
 
 
 class PostgresViewTracking(TrackingRecorder):
@@ -33,4 +33,4 @@ class PostgresViewTracking(TrackingRecorder):
 
     def insert_tracking(self, tracking: Tracking) -> None:
         """Refuse: workers move a view's checkpoint, with its rows."""
-        raise ProgrammingError("a view is moved by `hansard worker`, in one step with its rows")
+        raise ProgrammingError("a view is moved by `onrecord worker`, in one step with its rows")

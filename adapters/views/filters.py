@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from hansard.adapters.arguments import kind_of
-from hansard.domain.errors import InvalidInput
-from hansard.projections.views.view import Row, storable
+from onrecord.adapters.arguments import kind_of
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.views.view import Row, storable
 
 MOST_ENTRIES: Final = 1_000
 """How many entries a page may have."""

@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import UUID
 
-from hansard.adapters.views.postgres_advance import Folded, Overtaken, StandsStill
-from hansard.adapters.views.postgres_parts import Lease
-from hansard.adapters.views.tally import Tally
-from hansard.domain.errors import StorageError
-from hansard.projections.views.pace import Room
-from hansard.projections.views.parking import (
+from onrecord.adapters.views.postgres_advance import Folded, Overtaken, StandsStill
+from onrecord.adapters.views.postgres_parts import Lease
+from onrecord.adapters.views.tally import Tally
+from onrecord.domain.errors import StorageError
+from onrecord.projections.views.pace import Room
+from onrecord.projections.views.parking import (
     SECOND,
     retry_after,
     stands_still,
     why_it_stands_still,
 )
-from hansard.projections.views.planning import Batch, Part, foremost, trailing
-from hansard.projections.views.step import Failure
-from hansard.projections.views.view import Feed
+from onrecord.projections.views.planning import Batch, Part, foremost, trailing
+from onrecord.projections.views.step import Failure
+from onrecord.projections.views.view import Feed
 
-_LOG: Final = logging.getLogger("hansard.worker")
+_LOG: Final = logging.getLogger("onrecord.worker")
 
 CHORES_SECONDS: Final = 0.5
 """How often a thread looks for parked events that are due, where there were none."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from hansard.domain.errors import InvalidInput
-from hansard.projections.views.registry import VIEWS
-from hansard.projections.views.view import View
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.view import View
 
 
 @dataclass(frozen=True, slots=True)

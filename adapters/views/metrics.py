@@ -9,9 +9,9 @@ import logging
 from collections.abc import Iterator
 from typing import Final
 
-from hansard.adapters.views.keeping import Keeper
-from hansard.adapters.views.worker import Worker
-from hansard.domain.errors import InvalidInput, NotInstalled, StorageError
+from onrecord.adapters.views.keeping import Keeper
+from onrecord.adapters.views.worker import Worker
+from onrecord.domain.errors import InvalidInput, NotInstalled, StorageError
 
 try:
     from prometheus_client import CollectorRegistry, start_http_server
@@ -25,7 +25,7 @@ try:
 except ModuleNotFoundError as exc:
     raise NotInstalled("metrics", "prometheus_client", "metrics") from exc
 
-_LOG: Final = logging.getLogger("hansard.worker")
+_LOG: Final = logging.getLogger("onrecord.worker")
 
 
 def serve_metrics(worker: Worker, keeper: Keeper, port: int) -> None:
@@ -53,33 +53,33 @@ class WorkerMetrics(Collector):
     def _of_the_worker(self) -> Iterator[Metric]:
         tally, worker = self._worker.tally, self._worker
         yield GaugeMetricFamily(
-            "hansard_worker_parts_held", "Parts of the log that this worker holds.", worker.held
+            "onrecord_worker_parts_held", "Parts of the log that this worker holds.", worker.held
         )
         yield CounterMetricFamily(
-            "hansard_worker_parts_lost", "Parts that another worker took over.", worker.losses
+            "onrecord_worker_parts_lost", "Parts that another worker took over.", worker.losses
         )
         yield CounterMetricFamily(
-            "hansard_worker_batches_overtaken",
+            "onrecord_worker_batches_overtaken",
             "Batches that came to nothing, for another worker was there.",
             tally.overtaken,
         )
         yield CounterMetricFamily(
-            "hansard_worker_events", "Events that were read and folded.", tally.events
+            "onrecord_worker_events", "Events that were read and folded.", tally.events
         )
         yield SummaryMetricFamily(
-            "hansard_worker_batch_seconds",
+            "onrecord_worker_batch_seconds",
             "How long batches took, each one transaction.",
             count_value=tally.batches,
             sum_value=tally.seconds,
         )
         folded = CounterMetricFamily(
-            "hansard_worker_folded_events", "Events that a view was given.", labels=["view"]
+            "onrecord_worker_folded_events", "Events that a view was given.", labels=["view"]
         )
         for view, count in sorted(tally.folded.items()):
             folded.add_metric([view], count)
         yield folded
         lag = GaugeMetricFamily(
-            "hansard_worker_lag_events",
+            "onrecord_worker_lag_events",
             "Positions that a view is behind, in the parts that this worker holds.",
             labels=["view", "shard"],
         )
@@ -89,13 +89,13 @@ class WorkerMetrics(Collector):
 
     def _of_the_views(self) -> Iterator[Metric]:
         parked = GaugeMetricFamily(
-            "hansard_view_parked_events", "Events of a view that are parked.", labels=["view"]
+            "onrecord_view_parked_events", "Events of a view that are parked.", labels=["view"]
         )
         stopped = GaugeMetricFamily(
-            "hansard_view_stopped", "1 for a view that was stopped.", labels=["view"]
+            "onrecord_view_stopped", "1 for a view that was stopped.", labels=["view"]
         )
         behind = GaugeMetricFamily(
-            "hansard_view_lag_events", "Positions that a view is behind.", labels=["view"]
+            "onrecord_view_lag_events", "Positions that a view is behind.", labels=["view"]
         )
         try:
             standings = self._keeper.status()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from hansard.adapters.views.pages import Found
-from hansard.projections.views.view import Row, View
+from onrecord.adapters.views.pages import Found
+from onrecord.projections.views.view import Row, View
 
 EntryT = TypeVar("EntryT")
 

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from hansard.domain.errors import InvalidInput
-from hansard.projections.views.view import Row
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.views.view import Row
 
 _TOLD: Final = TypeAdapter(tuple[str, str, dict[str, str | int], str])
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic_core import to_json
 
-from hansard.projections.views.view import Row, View
+from onrecord.projections.views.view import Row, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Found:
 def standstill(view: str, stopped: str | None, *, paused: bool) -> str | None:
     """Return why a view stands still, if it does: what stopped it, else that it was paused."""
     if stopped is None and paused:
-        return f"it was paused; `hansard resume {view}` lets it go on"
+        return f"it was paused; `onrecord resume {view}` lets it go on"
     return stopped
 
 

@@ -17,22 +17,22 @@ from uuid import UUID
 from psycopg import Connection, Cursor, errors
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres_connections import QUERIES, Connections
-from hansard.adapters.views.postgres_parts import LEASE_SECONDS, Lease
-from hansard.adapters.views.postgres_rows import PostgresRows
-from hansard.adapters.views.postgres_swift_rows import SwiftRows
-from hansard.domain.errors import HansardError
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.pace import size_of
-from hansard.projections.views.parking import (
+from onrecord.adapters.storage.postgres_connections import QUERIES, Connections
+from onrecord.adapters.views.postgres_parts import LEASE_SECONDS, Lease
+from onrecord.adapters.views.postgres_rows import PostgresRows
+from onrecord.adapters.views.postgres_swift_rows import SwiftRows
+from onrecord.domain.errors import OnrecordError
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.pace import size_of
+from onrecord.projections.views.parking import (
     circuit_opens,
     retry_after,
     why_the_circuit_opened,
 )
-from hansard.projections.views.passages import by_conversation, part_of, passages, taken
-from hansard.projections.views.planning import Batch, Part, Stretch
-from hansard.projections.views.step import Asked, Failure, ask, finish, step
-from hansard.projections.views.view import Feed, Passage
+from onrecord.projections.views.passages import by_conversation, part_of, passages, taken
+from onrecord.projections.views.planning import Batch, Part, Stretch
+from onrecord.projections.views.step import Asked, Failure, ask, finish, step
+from onrecord.projections.views.view import Feed, Passage
 
 _OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
 
@@ -81,7 +81,7 @@ class PostgresAdvance:
         """
         try:
             return self._folded(batch, lease, is_swift=True)
-        except HansardError as error:
+        except OnrecordError as error:
             if not isinstance(error.__cause__, _OF_A_VALUE):
                 raise
         return self._folded(batch, lease, is_swift=False)

@@ -9,14 +9,14 @@ from uuid import UUID
 from psycopg import Connection, errors
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres_connections import QUERIES, Connections, fetched
-from hansard.domain.errors import StorageReadOnly
-from hansard.projections.views.builds import Build, Feeding, Status, feeding
-from hansard.projections.views.planning import Part
-from hansard.projections.views.view import Feed, View
+from onrecord.adapters.storage.postgres_connections import QUERIES, Connections, fetched
+from onrecord.domain.errors import StorageReadOnly
+from onrecord.projections.views.builds import Build, Feeding, Status, feeding
+from onrecord.projections.views.planning import Part
+from onrecord.projections.views.view import Feed, View
 
 _NOT_ADMITTED: Final = (
-    "the role may not keep views: their owner lets it with SELECT hansard.admit_worker('role')"
+    "the role may not keep views: their owner lets it with SELECT onrecord.admit_worker('role')"
 )
 
 _DUE: Final = 16

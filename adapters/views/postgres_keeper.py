@@ -8,23 +8,23 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.arguments import id_given
-from hansard.adapters.storage.postgres_connections import Connections
-from hansard.adapters.views.keeping import AtWork, Parked, Progress, Standing
-from hansard.adapters.views.postgres_advance import (
+from onrecord.adapters.arguments import id_given
+from onrecord.adapters.storage.postgres_connections import Connections
+from onrecord.adapters.views.keeping import AtWork, Parked, Progress, Standing
+from onrecord.adapters.views.postgres_advance import (
     Overtaken,
     PostgresAdvance,
     StandsStill,
 )
-from hansard.adapters.views.postgres_builds import PostgresBuilds
-from hansard.adapters.views.postgres_parts import LEASE
-from hansard.domain.errors import InvalidInput, ViewStopped
-from hansard.projections.views.builds import Build
-from hansard.projections.views.pace import Room
-from hansard.projections.views.parking import why_it_stands_still
-from hansard.projections.views.planning import Batch, Part, foremost
-from hansard.projections.views.registry import VIEWS
-from hansard.projections.views.view import Feed, View
+from onrecord.adapters.views.postgres_builds import PostgresBuilds
+from onrecord.adapters.views.postgres_parts import LEASE
+from onrecord.domain.errors import InvalidInput, ViewStopped
+from onrecord.projections.views.builds import Build
+from onrecord.projections.views.pace import Room
+from onrecord.projections.views.parking import why_it_stands_still
+from onrecord.projections.views.planning import Batch, Part, foremost
+from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.view import Feed, View
 
 _PAUSE: Final = 0.02
 """Seconds until a rebuild looks again where workers do what is left."""
@@ -160,7 +160,7 @@ class PostgresKeeper:
             view = batch.feeds[0].view.name
             raise ViewStopped(
                 f"{view} was not rebuilt: too many of its events fail alike. Look at them with "
-                f"`hansard parked {view}`, mend what fails, then rebuild it again"
+                f"`onrecord parked {view}`, mend what fails, then rebuild it again"
             )
         spans = {(at.after, at.until) for at in batch.stretches}
         positions = sum(until - after for after, until in spans)

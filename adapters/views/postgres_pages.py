@@ -7,10 +7,10 @@ from typing import Final
 from psycopg import Connection, Cursor
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres import Postgres
-from hansard.adapters.storage.postgres_connections import QUERIES, fetched
-from hansard.adapters.views.pages import Asked, Found, standstill
-from hansard.domain.errors import StorageUnavailable
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.storage.postgres_connections import QUERIES, fetched
+from onrecord.adapters.views.pages import Asked, Found, standstill
+from onrecord.domain.errors import StorageUnavailable
 
 _NO_GENERATION: Final = 0
 
@@ -33,7 +33,7 @@ class PostgresPages:
             return self._page(asked)
 
     def erase(self) -> None:
-        """Do nothing: hansard.forget takes it out of the views in its own transaction."""
+        """Do nothing: onrecord.forget takes it out of the views in its own transaction."""
 
     def close(self) -> None:
         """Do nothing: the connections are the log's."""

@@ -15,9 +15,9 @@ from typing import Final
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres_connections import Connections, fetched
-from hansard.projections.views.planning import Part
-from hansard.projections.views.sharing import fair_share, surplus, thread_of
+from onrecord.adapters.storage.postgres_connections import Connections, fetched
+from onrecord.projections.views.planning import Part
+from onrecord.projections.views.sharing import fair_share, surplus, thread_of
 
 LEASE_SECONDS: Final = 5
 """How long a worker that says nothing keeps its parts."""

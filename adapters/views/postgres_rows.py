@@ -10,11 +10,11 @@ import psycopg
 from psycopg import Connection, errors
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres_connections import fetched
-from hansard.adapters.storage.postgres_errors import translated
-from hansard.projections.views.rows_json import rows_json
-from hansard.projections.views.step import Refused
-from hansard.projections.views.view import Changes, Feed, Row
+from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.adapters.storage.postgres_errors import translated
+from onrecord.projections.views.rows_json import rows_json
+from onrecord.projections.views.step import Refused
+from onrecord.projections.views.view import Changes, Feed, Row
 
 
 class PostgresRows:

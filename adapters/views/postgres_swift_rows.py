@@ -13,10 +13,10 @@ import psycopg
 from psycopg import Connection, Cursor
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres_connections import QUERIES
-from hansard.adapters.storage.postgres_errors import translated
-from hansard.projections.views.rows_json import rows_json
-from hansard.projections.views.view import Changes, Feed, Row
+from onrecord.adapters.storage.postgres_connections import QUERIES
+from onrecord.adapters.storage.postgres_errors import translated
+from onrecord.projections.views.rows_json import rows_json
+from onrecord.projections.views.view import Changes, Feed, Row
 
 
 class SwiftRows:

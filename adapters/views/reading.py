@@ -9,30 +9,30 @@ from decimal import Decimal
 from typing import Final, get_args
 from uuid import UUID
 
-from hansard.adapters.arguments import text_given, text_if_given
-from hansard.adapters.price_files import prices_given
-from hansard.adapters.views.filters import days, given, limit_given, times, truth_if_given
-from hansard.adapters.views.keeping import Keeper
-from hansard.adapters.views.page import EntryT, Page, Shape, page_of
-from hansard.adapters.views.page_cursor import PageCursors
-from hansard.adapters.views.pages import Asked, Pages
-from hansard.domain.errors import ConversationNotFound, InvalidInput
-from hansard.domain.log import Backend
-from hansard.projections.views.audit import AUDIT, Deed, deed
-from hansard.projections.views.conversations import CONVERSATIONS, Overview, overview
-from hansard.projections.views.prices import cost_of
-from hansard.projections.views.search import SEARCH, Hit, hit_of
-from hansard.projections.views.search_query import parse_query
-from hansard.projections.views.tool_ledger import (
+from onrecord.adapters.arguments import text_given, text_if_given
+from onrecord.adapters.price_files import prices_given
+from onrecord.adapters.views.filters import days, given, limit_given, times, truth_if_given
+from onrecord.adapters.views.keeping import Keeper
+from onrecord.adapters.views.page import EntryT, Page, Shape, page_of
+from onrecord.adapters.views.page_cursor import PageCursors
+from onrecord.adapters.views.pages import Asked, Pages
+from onrecord.domain.errors import ConversationNotFound, InvalidInput
+from onrecord.domain.log import Backend
+from onrecord.projections.views.audit import AUDIT, Deed, deed
+from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
+from onrecord.projections.views.prices import cost_of
+from onrecord.projections.views.search import SEARCH, Hit, hit_of
+from onrecord.projections.views.search_query import parse_query
+from onrecord.projections.views.tool_ledger import (
     TOOL_LEDGER,
     Kind,
     LedgerCall,
     Status,
     ledger_call_of,
 )
-from hansard.projections.views.usage import USAGE, ModelUsage, model_usage
-from hansard.projections.views.view import Row
-from hansard.projections.views.window import WINDOW, Exchange, exchange_of
+from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
+from onrecord.projections.views.view import Row
+from onrecord.projections.views.window import WINDOW, Exchange, exchange_of
 
 _AUDIT: Final = Shape(AUDIT, deed, ("position",))
 _CONVERSATIONS: Final = Shape(CONVERSATIONS, overview, ("last_position",))
@@ -49,7 +49,7 @@ class Views:
     from behind `after`, which is the `after` of the page before. Filters that are None take
     everything. `since` and `until` are times (datetime with a zone): from `since` on, before
     `until`. InvalidInput says which argument is wrong. A conversation is named by its key or its
-    id; ConversationNotFound if nothing has that key. People are named as `$HANSARD_ACTOR` is.
+    id; ConversationNotFound if nothing has that key. People are named as `$ONRECORD_ACTOR` is.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Views:
     ) -> Page[Exchange]:
         """Return the last exchanges of a conversation, the latest first, without reading the rest.
 
-        `remembered` in hansard.projections.views.window gives who said what in them, in order.
+        `remembered` in onrecord.projections.views.window gives who said what in them, in order.
         """
         filters: Row = {"conversation_id": str(self._named(conversation))}
         return self._page(_WINDOW, filters, exchanges, after)
@@ -194,7 +194,7 @@ class Views:
     ) -> Decimal | None:
         """Return what tokens cost, in dollars; None where the model has no price.
 
-        `prices` is a TOML file that says so (docs/views.md); without it, `$HANSARD_PRICES`.
+        `prices` is a TOML file that says so (docs/views.md); without it, `$ONRECORD_PRICES`.
         """
         return cost_of(used, prices_given(prices))
 

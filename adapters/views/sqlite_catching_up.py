@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from hansard.adapters.views.sqlite_erasing import erase
-from hansard.adapters.views.sqlite_feeding import (
+from onrecord.adapters.views.sqlite_erasing import erase
+from onrecord.adapters.views.sqlite_feeding import (
     Feeding,
     Overtaken,
     StandsStill,
     Stopped,
 )
-from hansard.adapters.views.sqlite_generations import (
+from onrecord.adapters.views.sqlite_generations import (
     SWEPT_AT_ONCE,
     Generation,
     State,
@@ -27,10 +27,10 @@ from hansard.adapters.views.sqlite_generations import (
     sweep,
     switch,
 )
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.parking import stands_still, why_it_stands_still
-from hansard.projections.views.step import Failure
-from hansard.projections.views.view import Feed, View
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.parking import stands_still, why_it_stands_still
+from onrecord.projections.views.step import Failure
+from onrecord.projections.views.view import Feed, View
 
 MOST_EVENTS: Final = 20_000
 """How many events a reader folds before it answers with what is there."""

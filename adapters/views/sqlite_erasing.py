@@ -6,10 +6,10 @@ them are done in it. The write-ahead log is emptied afterwards, for it holds the
 
 from __future__ import annotations
 
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.adapters.views.sqlite_views_file import ViewsFile
-from hansard.domain.log import Backend
-from hansard.projections.views.registry import VIEWS
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.views.sqlite_views_file import ViewsFile
+from onrecord.domain.log import Backend
+from onrecord.projections.views.registry import VIEWS
 
 
 def erase(log: Backend, file: ViewsFile, *, patiently: bool = False) -> bool:

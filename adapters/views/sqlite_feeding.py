@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 from uuid import UUID
 
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.adapters.views.sqlite_rows import SqliteRows
-from hansard.adapters.views.sqlite_views_file import ViewsFile
-from hansard.domain.log import Backend, Cursor, RecordedEvent
-from hansard.projections.views.pace import Room, size_of
-from hansard.projections.views.parking import (
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.views.sqlite_rows import SqliteRows
+from onrecord.adapters.views.sqlite_views_file import ViewsFile
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.projections.views.pace import Room, size_of
+from onrecord.projections.views.parking import (
     circuit_opens,
     retry_after,
     why_the_circuit_opened,
 )
-from hansard.projections.views.passages import passages
-from hansard.projections.views.step import Failure, step
-from hansard.projections.views.view import Feed, Passage, View
+from onrecord.projections.views.passages import passages
+from onrecord.projections.views.step import Failure, step
+from onrecord.projections.views.view import Feed, Passage, View
 
 SHARD: Final = 0
 PAGE: Final = 2_000

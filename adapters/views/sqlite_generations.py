@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.adapters.views.sqlite_views_file import ViewsFile
-from hansard.projections.views.view import View
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.views.sqlite_views_file import ViewsFile
+from onrecord.projections.views.view import View
 
 SWEPT_AT_ONCE: Final = 500
 """How many rows of a retired generation one transaction deletes: in the view `search`, where that is
@@ -35,7 +35,7 @@ class State:
     def standstill(self, view: View) -> str | None:
         """Return why the generation that is read is fed no more, if it is not for a while only."""
         if self.stopped is None and self.live is not None and self.live.revision > view.revision:
-            return "a newer Hansard made it: upgrade this one, or rebuild the view"
+            return "a newer Onrecord made it: upgrade this one, or rebuild the view"
         return self.stopped
 
     @property

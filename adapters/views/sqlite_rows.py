@@ -9,10 +9,10 @@ from uuid import UUID
 import apsw
 from pydantic_core import from_json
 
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.projections.views.rows_json import rows_json
-from hansard.projections.views.step import Refused
-from hansard.projections.views.view import Changes, Feed, Row
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.projections.views.rows_json import rows_json
+from onrecord.projections.views.step import Refused
+from onrecord.projections.views.view import Changes, Feed, Row
 
 
 class SqliteRows:

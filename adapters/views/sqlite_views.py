@@ -11,15 +11,15 @@ from uuid import UUID
 
 from pydantic_core import from_json
 
-from hansard.adapters.arguments import id_given
-from hansard.adapters.storage.sqlite_connection import Row as DatabaseRow
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.adapters.views.keeping import Parked, Progress, Standing, view_of
-from hansard.adapters.views.pages import Asked, Found, standstill
-from hansard.adapters.views.sqlite_catching_up import build, catch_up, sweep_retired
-from hansard.adapters.views.sqlite_erasing import erase
-from hansard.adapters.views.sqlite_feeding import FIRST_PAGE, Feeding, Stopped
-from hansard.adapters.views.sqlite_generations import (
+from onrecord.adapters.arguments import id_given
+from onrecord.adapters.storage.sqlite_connection import Row as DatabaseRow
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.views.keeping import Parked, Progress, Standing, view_of
+from onrecord.adapters.views.pages import Asked, Found, standstill
+from onrecord.adapters.views.sqlite_catching_up import build, catch_up, sweep_retired
+from onrecord.adapters.views.sqlite_erasing import erase
+from onrecord.adapters.views.sqlite_feeding import FIRST_PAGE, Feeding, Stopped
+from onrecord.adapters.views.sqlite_generations import (
     abandon,
     begin,
     begin_building,
@@ -27,12 +27,12 @@ from hansard.adapters.views.sqlite_generations import (
     state_of,
     state_read,
 )
-from hansard.adapters.views.sqlite_views_file import ViewsFile
-from hansard.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
-from hansard.domain.log import Backend
-from hansard.projections.views.pace import Room
-from hansard.projections.views.registry import VIEWS
-from hansard.projections.views.view import Row, View
+from onrecord.adapters.views.sqlite_views_file import ViewsFile
+from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
+from onrecord.domain.log import Backend
+from onrecord.projections.views.pace import Room
+from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.view import Row, View
 
 BRIEFLY: Final = 1.0
 """How many seconds a reader waits while another process catches the view up, which takes half of it;

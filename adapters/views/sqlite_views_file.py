@@ -18,12 +18,12 @@ from uuid import UUID, uuid4
 
 import apsw
 
-from hansard.adapters.storage.queries import load_migrations, load_queries
-from hansard.adapters.storage.sqlite_connection import Connections, Loan, Session
-from hansard.adapters.storage.sqlite_errors import storage_error
-from hansard.adapters.storage.sqlite_header import application_id
-from hansard.adapters.storage.sqlite_lock import lock_file
-from hansard.domain.errors import (
+from onrecord.adapters.storage.queries import load_migrations, load_queries
+from onrecord.adapters.storage.sqlite_connection import Connections, Loan, Session
+from onrecord.adapters.storage.sqlite_errors import storage_error
+from onrecord.adapters.storage.sqlite_header import application_id
+from onrecord.adapters.storage.sqlite_lock import lock_file
+from onrecord.domain.errors import (
     CorruptRecord,
     ForeignDatabase,
     SchemaNewer,
@@ -48,7 +48,7 @@ class ViewsFile:
         """Open nothing yet; without a `path` it is in memory. A turn is waited for so long."""
         self.path = path
         self.wait = wait
-        self._place = f"file:/hansard-{uuid4().hex}?vfs=memdb" if path is None else str(path)
+        self._place = f"file:/onrecord-{uuid4().hex}?vfs=memdb" if path is None else str(path)
         self._connections = Connections(self._place, wait, _DIALECT)
         self._threads = _Threads()
         self._inode: int | None = None
@@ -162,8 +162,8 @@ class ViewsFile:
             migrations, folded_from = _made_of(session)
         if migrations > newest:
             raise SchemaNewer(
-                f"the views in {self._place} have schema {migrations}, this Hansard knows {newest}:"
-                " upgrade Hansard, or delete the file, which is made again from the log"
+                f"the views in {self._place} have schema {migrations}, this Onrecord knows {newest}:"
+                " upgrade Onrecord, or delete the file, which is made again from the log"
             )
         if migrations and folded_from != str(incarnation):
             self._reset()

@@ -6,9 +6,9 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hansard.adapters.views.postgres_advance import Folded
-from hansard.projections.views.planning import Batch, Part
-from hansard.projections.views.view import Feed
+from onrecord.adapters.views.postgres_advance import Folded
+from onrecord.projections.views.planning import Batch, Part
+from onrecord.projections.views.view import Feed
 
 
 @dataclass(slots=True)

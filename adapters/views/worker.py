@@ -16,21 +16,21 @@ from functools import partial
 from typing import Final
 from uuid import uuid4
 
-from hansard.adapters.storage.postgres_connections import Connections, conninfo
-from hansard.adapters.storage.subscription import Wakeups
-from hansard.adapters.views.hand import Hand
-from hansard.adapters.views.postgres_advance import PostgresAdvance
-from hansard.adapters.views.postgres_builds import PostgresBuilds
-from hansard.adapters.views.postgres_parts import BEAT_SECONDS, Parts
-from hansard.adapters.views.tally import Tally
-from hansard.domain.errors import StorageError
-from hansard.projections.views.builds import Feeding
-from hansard.projections.views.pace import wait_after
-from hansard.projections.views.planning import Part
-from hansard.projections.views.registry import VIEWS
-from hansard.projections.views.view import View
+from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.adapters.views.hand import Hand
+from onrecord.adapters.views.postgres_advance import PostgresAdvance
+from onrecord.adapters.views.postgres_builds import PostgresBuilds
+from onrecord.adapters.views.postgres_parts import BEAT_SECONDS, Parts
+from onrecord.adapters.views.tally import Tally
+from onrecord.domain.errors import StorageError
+from onrecord.projections.views.builds import Feeding
+from onrecord.projections.views.pace import wait_after
+from onrecord.projections.views.planning import Part
+from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.view import View
 
-_LOG: Final = logging.getLogger("hansard.worker")
+_LOG: Final = logging.getLogger("onrecord.worker")
 
 _LOOK_SECONDS: Final = 0.5
 """How often the builds are looked at, and leases renewed where others have more than their share."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import objects, text
-from hansard.projections.referee.violation import Path
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import objects, text
+from onrecord.projections.referee.violation import Path
 
 THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.anthropic_blocks import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.anthropic_blocks import (
     THINKING,
     Placed,
     Turn,
@@ -14,8 +14,8 @@ from hansard.projections.referee.anthropic_blocks import (
     goes_on,
     turns_of,
 )
-from hansard.projections.referee.members import member, objects, text
-from hansard.projections.referee.violation import Found, Path, dotted
+from onrecord.projections.referee.members import member, objects, text
+from onrecord.projections.referee.violation import Found, Path, dotted
 
 _MOST_MESSAGES: Final = 100_000
 _MOST_MARKS: Final = 4

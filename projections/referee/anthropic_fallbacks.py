@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hansard.projections.referee.anthropic_blocks import turns_of
-from hansard.projections.referee.violation import Found
+from onrecord.projections.referee.anthropic_blocks import turns_of
+from onrecord.projections.referee.violation import Found
 
 
 def declined_calls(request: Mapping[str, Any]) -> Iterator[Found]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.referee import (
+from onrecord.projections.referee import (
     anthropic_contents,
     anthropic_fallbacks,
     anthropic_server_tools,
     anthropic_tools,
 )
-from hansard.projections.referee.violation import Rule
+from onrecord.projections.referee.violation import Rule
 
 RULES: Final = (
     Rule(

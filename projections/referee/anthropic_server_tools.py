@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hansard.projections.referee.anthropic_blocks import (
+from onrecord.projections.referee.anthropic_blocks import (
     SERVER_CALLS,
     Placed,
     Turn,
     blocks_of,
     turns_of,
 )
-from hansard.projections.referee.members import member, objects, text
-from hansard.projections.referee.violation import Found, dotted
+from onrecord.projections.referee.members import member, objects, text
+from onrecord.projections.referee.violation import Found, dotted
 
 
 def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:

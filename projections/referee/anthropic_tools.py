@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.projections.referee.anthropic_blocks import (
+from onrecord.projections.referee.anthropic_blocks import (
     SERVER_CALLS,
     THINKING,
     Turn,
@@ -15,8 +15,8 @@ from hansard.projections.referee.anthropic_blocks import (
     goes_on,
     turns_of,
 )
-from hansard.projections.referee.members import member, objects, text
-from hansard.projections.referee.violation import Found, dotted
+from onrecord.projections.referee.members import member, objects, text
+from onrecord.projections.referee.violation import Found, dotted
 
 _ID_PATTERNS: Final = {
     "tool_use": ("id", "^[a-zA-Z0-9_-]+$"),

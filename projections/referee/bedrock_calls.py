@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.bedrock_messages import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.bedrock_messages import (
     OF_MODEL,
     all_with,
     blocks_of,
@@ -18,8 +18,8 @@ from hansard.projections.referee.bedrock_messages import (
     tools_of,
     vendor_of,
 )
-from hansard.projections.referee.members import member, objects
-from hansard.projections.referee.violation import Found, Path, dotted
+from onrecord.projections.referee.members import member, objects
+from onrecord.projections.referee.violation import Found, Path, dotted
 
 _LONGEST: Final = 64
 _ID: Final = "[a-zA-Z0-9_.:-]+"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.projections.referee.bedrock_messages import (
+from onrecord.projections.referee.bedrock_messages import (
     OF_MODEL,
     all_blocks,
     all_with,
@@ -16,8 +16,8 @@ from hansard.projections.referee.bedrock_messages import (
     tools_of,
     vendor_of,
 )
-from hansard.projections.referee.members import member, objects, text
-from hansard.projections.referee.violation import Found, Path, dotted
+from onrecord.projections.referee.members import member, objects, text
+from onrecord.projections.referee.violation import Found, Path, dotted
 
 _NAME: Final = re.compile(r"(?!.*\s\s)[a-zA-Z0-9\s()\[\]-]{1,200}")
 _MOST_POINTS: Final = 4

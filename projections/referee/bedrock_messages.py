@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import member, objects, text
-from hansard.projections.referee.violation import Path
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import member, objects, text
+from onrecord.projections.referee.violation import Path
 
 _VENDOR: Final = re.compile(
     r"(?:(?:us|eu|apac|jp|au|ca|sa|me|af|us-gov|global)\.)?(?P<vendor>[a-z0-9]+)\.[a-z]"

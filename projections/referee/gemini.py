@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.referee import gemini_calls, gemini_contents
-from hansard.projections.referee.violation import Rule
+from onrecord.projections.referee import gemini_calls, gemini_contents
+from onrecord.projections.referee.violation import Rule
 
 RULES: Final = (
     Rule("messages", "say something first", gemini_contents.no_contents),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.gemini_contents import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.gemini_contents import (
     called,
     contents_of,
     held,
@@ -15,8 +15,8 @@ from hansard.projections.referee.gemini_contents import (
     snake,
     spelled,
 )
-from hansard.projections.referee.members import objects, text
-from hansard.projections.referee.violation import Found, Path, bracketed
+from onrecord.projections.referee.members import objects, text
+from onrecord.projections.referee.violation import Found, Path, bracketed
 
 _CALL: Final = "functionCall"
 _RESPONSE: Final = "functionResponse"

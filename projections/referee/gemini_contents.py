@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import member, objects, text
-from hansard.projections.referee.violation import Found, Path
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import member, objects, text
+from onrecord.projections.referee.violation import Found, Path
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DATA: Final = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 
 
 def objects(value: Any) -> list[tuple[int, JsonObject]]:

@@ -11,8 +11,8 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from hansard.projections.referee.members import member, objects
-from hansard.projections.referee.violation import Found, Rule
+from onrecord.projections.referee.members import member, objects
+from onrecord.projections.referee.violation import Found, Rule
 
 _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
 

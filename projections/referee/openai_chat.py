@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.referee import openai_chat_calls, openai_chat_contents
-from hansard.projections.referee.violation import Rule
+from onrecord.projections.referee import openai_chat_calls, openai_chat_contents
+from onrecord.projections.referee.violation import Rule
 
 RULES: Final = (
     Rule("messages", "say something first", openai_chat_contents.no_messages),

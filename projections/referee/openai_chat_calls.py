@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.projections.referee.members import text
-from hansard.projections.referee.openai_chat_messages import (
+from onrecord.projections.referee.members import text
+from onrecord.projections.referee.openai_chat_messages import (
     calls_of,
     empty_array,
     is_for_openai,
     messages_of,
 )
-from hansard.projections.referee.openai_spelling import (
+from onrecord.projections.referee.openai_spelling import (
     too_long,
     too_short,
 )
-from hansard.projections.referee.violation import Found, Path, bracketed
+from onrecord.projections.referee.violation import Found, Path, bracketed
 
 _LONGEST_ID: Final = 40
 _MISTRAL: Final = re.compile(r"(^|/)(mi(ni)?stral|mixtral|codestral|devstral|magistral|pixtral)")

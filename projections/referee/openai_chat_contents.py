@@ -6,25 +6,25 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import member, objects, text
-from hansard.projections.referee.openai_chat_messages import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import member, objects, text
+from onrecord.projections.referee.openai_chat_messages import (
     calls_of,
     empty_array,
     is_for_openai,
     messages_of,
 )
-from hansard.projections.referee.openai_media import (
+from onrecord.projections.referee.openai_media import (
     media_type_of,
     no_data_url,
     unread_file,
     unread_image,
 )
-from hansard.projections.referee.openai_spelling import (
+from onrecord.projections.referee.openai_spelling import (
     malformed_name,
     repeated_tools,
 )
-from hansard.projections.referee.violation import Found, Path, bracketed
+from onrecord.projections.referee.violation import Found, Path, bracketed
 
 _DEAF: Final = re.compile(r"^(gpt-|o\d)(?!.*audio)")
 _NO_SYSTEM: Final = re.compile(r"^o1-(mini|preview)")

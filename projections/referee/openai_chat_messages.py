@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import objects, text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import objects, text
 
 _OPENAI: Final = re.compile(r"^(openai/|gpt-|chatgpt-|ft:|o\d)")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import objects, text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import objects, text
 
 CALLED: Final = {
     "function_call": "function call",

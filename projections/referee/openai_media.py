@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from hansard.projections.referee.violation import Found, Path, bracketed
+from onrecord.projections.referee.violation import Found, Path, bracketed
 
 _IMAGES: Final = ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp")
 

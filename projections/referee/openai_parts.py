@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import objects, text
-from hansard.projections.referee.openai_items import items_of, kind_of
-from hansard.projections.referee.openai_media import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import objects, text
+from onrecord.projections.referee.openai_items import items_of, kind_of
+from onrecord.projections.referee.openai_media import (
     media_type_of,
     no_data_url,
     unread_file,
     unread_image,
 )
-from hansard.projections.referee.openai_spelling import too_long
-from hansard.projections.referee.violation import Found, Path
+from onrecord.projections.referee.openai_spelling import too_long
+from onrecord.projections.referee.violation import Found, Path
 
 _SAID: Final = ("output_text", "refusal")
 _LONGEST: Final = {

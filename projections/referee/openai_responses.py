@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.members import objects, text
-from hansard.projections.referee.openai_items import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.members import objects, text
+from onrecord.projections.referee.openai_items import (
     ANSWERS,
     CALLED,
     PREFIXES,
@@ -23,14 +23,14 @@ from hansard.projections.referee.openai_items import (
     items_of,
     kind_of,
 )
-from hansard.projections.referee.openai_parts import large_strings, misplaced_parts, refused_media
-from hansard.projections.referee.openai_spelling import (
+from onrecord.projections.referee.openai_parts import large_strings, misplaced_parts, refused_media
+from onrecord.projections.referee.openai_spelling import (
     malformed_name,
     repeated_tools,
     too_long,
     too_short,
 )
-from hansard.projections.referee.violation import Found, Rule, bracketed
+from onrecord.projections.referee.violation import Found, Rule, bracketed
 
 _LONGEST_ID: Final = 64
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from hansard.projections.referee.violation import Found, Path, bracketed
+from onrecord.projections.referee.violation import Found, Path, bracketed
 
 _PATTERN: Final = "^[a-zA-Z0-9_-]+$"
 _LONGEST: Final = 64

@@ -6,12 +6,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Final, cast
 
-from hansard.projections.apis import MODULES
-from hansard.projections.referee.violation import Rule
+from onrecord.projections.apis import MODULES
+from onrecord.projections.referee.violation import Rule
 
 
 def _rules(module: str) -> tuple[Rule, ...] | None:
-    name = f"hansard.projections.referee.{module}"
+    name = f"onrecord.projections.referee.{module}"
     return cast("tuple[Rule, ...]", import_module(name).RULES) if find_spec(name) else None
 
 

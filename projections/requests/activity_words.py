@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, assert_never, cast
 
-from hansard.domain import jsontext
-from hansard.domain.content import (
+from onrecord.domain import jsontext
+from onrecord.domain.content import (
     Document,
     HeldFile,
     ServerToolCall,
@@ -19,8 +19,8 @@ from hansard.domain.content import (
     ToolCall,
     Url,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.document_tags import words_for
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.document_tags import words_for
 
 
 def words_of(activity: ToolCall | ServerToolCall | ServerToolResult) -> str:

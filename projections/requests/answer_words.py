@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol, assert_never, cast
 
-from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.report import Deed, Note
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import arguments_of, goes_on, told_of
+from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.report import Deed, Note
+from onrecord.projections.requests.document_tags import words_for
+from onrecord.projections.requests.foreign import arguments_of, goes_on, told_of
 
 
 class Draft(Protocol):

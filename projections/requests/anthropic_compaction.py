@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.projections.requests.anthropic_draft import Draft, Message, Piece, message_of
-from hansard.projections.requests.request import Options
-from hansard.projections.responses import Responses
+from onrecord.projections.requests.anthropic_draft import Draft, Message, Piece, message_of
+from onrecord.projections.requests.request import Options
+from onrecord.projections.responses import Responses
 
 
 def begin_at_compaction(draft: Draft, responses: Responses, options: Options) -> None:

@@ -11,16 +11,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final, cast
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import History
-from hansard.projections.requests.anthropic_draft import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import History
+from onrecord.projections.requests.anthropic_draft import (
     API,
     Draft,
     code_of,
     is_server_result,
     text_of,
 )
-from hansard.projections.requests.request import Options
+from onrecord.projections.requests.request import Options
 
 UPLOAD: Final = "container_upload"
 

@@ -9,10 +9,10 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Final
 
-from hansard.domain.content import Document
-from hansard.domain.documents import modality_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
+from onrecord.domain.content import Document
+from onrecord.domain.documents import modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.document_bytes import bytes_of, is_remote, text_of
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF: Final = "application/pdf"

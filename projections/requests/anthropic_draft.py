@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, cast
 
-from hansard.domain.blobs import restore
-from hansard.domain.content import Document, Native, Role
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import MARK
-from hansard.projections.frozen import frozen
-from hansard.projections.history import Block
-from hansard.projections.report import Deed, Note
-from hansard.projections.requests.anthropic_documents import spell_document
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import whole
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.routing import Router
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Document, Native, Role
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import MARK
+from onrecord.projections.frozen import frozen
+from onrecord.projections.history import Block
+from onrecord.projections.report import Deed, Note
+from onrecord.projections.requests.anthropic_documents import spell_document
+from onrecord.projections.requests.document_tags import words_for
+from onrecord.projections.requests.foreign import whole
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.routing import Router
 
 API: Final = "anthropic-messages"
 

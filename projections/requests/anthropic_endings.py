@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.history import History
-from hansard.projections.requests.anthropic_draft import (
+from onrecord.projections.history import History
+from onrecord.projections.requests.anthropic_draft import (
     SERVER_CALLS,
     THINKING,
     Draft,
@@ -13,7 +13,7 @@ from hansard.projections.requests.anthropic_draft import (
     is_server_result,
     message_of,
 )
-from hansard.projections.responses import Responses
+from onrecord.projections.responses import Responses
 
 _NEVER: Final = 1 << 62
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.requests.anthropic_draft import (
+from onrecord.projections.requests.anthropic_draft import (
     SERVER_CALLS,
     THINKING,
     Draft,

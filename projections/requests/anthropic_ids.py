@@ -11,7 +11,7 @@ import hashlib
 import re
 from typing import Final
 
-from hansard.projections.history import Block
+from onrecord.projections.history import Block
 
 _ACCEPTED: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 

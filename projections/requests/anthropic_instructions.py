@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native, Text
-from hansard.domain.events import InstructionsSet, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import MARK
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.requests.anthropic_draft import Draft
-from hansard.projections.requests.builtin_tools import tools_for
-from hansard.projections.requests.foreign import instructions_told, tool_told, whole
-from hansard.projections.requests.tool_names import ANTHROPIC, name_for, renamed
-from hansard.projections.requests.tool_schemas import ANTHROPIC as WANTS
-from hansard.projections.requests.tool_schemas import schema_for
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import MARK
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.requests.anthropic_draft import Draft
+from onrecord.projections.requests.builtin_tools import tools_for
+from onrecord.projections.requests.foreign import instructions_told, tool_told, whole
+from onrecord.projections.requests.tool_names import ANTHROPIC, name_for, renamed
+from onrecord.projections.requests.tool_schemas import ANTHROPIC as WANTS
+from onrecord.projections.requests.tool_schemas import schema_for
 
 
 def spell_instructions(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import MARK
-from hansard.projections.requests.anthropic_draft import Draft, Message, kind_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import MARK
+from onrecord.projections.requests.anthropic_draft import Draft, Message, kind_of
 
 _CACHED: Final = {"type": "ephemeral"}
 _MARKABLE: Final = frozenset({"text", "image", "document", "tool_result", "search_result"})

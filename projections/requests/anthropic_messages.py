@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import MARK
-from hansard.projections import neutral_anthropic
-from hansard.projections.apis import Api, Reader
-from hansard.projections.history import Block, History, Turn
-from hansard.projections.report import report_of
-from hansard.projections.requests.anthropic_compaction import begin_at_compaction
-from hansard.projections.requests.anthropic_containers import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import MARK
+from onrecord.projections import neutral_anthropic
+from onrecord.projections.apis import Api, Reader
+from onrecord.projections.history import Block, History, Turn
+from onrecord.projections.report import report_of
+from onrecord.projections.requests.anthropic_compaction import begin_at_compaction
+from onrecord.projections.requests.anthropic_containers import (
     UPLOAD,
     container_of,
     note_inert_uploads,
 )
-from hansard.projections.requests.anthropic_draft import (
+from onrecord.projections.requests.anthropic_draft import (
     SERVER_CALLS,
     THINKING,
     Draft,
@@ -31,24 +31,24 @@ from hansard.projections.requests.anthropic_draft import (
     joined,
     kind_of,
 )
-from hansard.projections.requests.anthropic_endings import mend_endings
-from hansard.projections.requests.anthropic_fallbacks import FALLBACK, leave_out_declined
-from hansard.projections.requests.anthropic_instructions import (
+from onrecord.projections.requests.anthropic_endings import mend_endings
+from onrecord.projections.requests.anthropic_fallbacks import FALLBACK, leave_out_declined
+from onrecord.projections.requests.anthropic_instructions import (
     spell_instructions,
     spell_tools,
 )
-from hansard.projections.requests.anthropic_marks import place_marks
-from hansard.projections.requests.anthropic_order import drop_blank_text, place_notes
-from hansard.projections.requests.anthropic_pairs import pair_server_tools
-from hansard.projections.requests.anthropic_references import (
+from onrecord.projections.requests.anthropic_marks import place_marks
+from onrecord.projections.requests.anthropic_order import drop_blank_text, place_notes
+from onrecord.projections.requests.anthropic_pairs import pair_server_tools
+from onrecord.projections.requests.anthropic_references import (
     REFERENCE,
     SEARCH_RESULT,
     mend_references,
 )
-from hansard.projections.requests.anthropic_signed import check_signed
-from hansard.projections.requests.anthropic_spelling import Speller
-from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
-from hansard.projections.requests.routing import Router
+from onrecord.projections.requests.anthropic_signed import check_signed
+from onrecord.projections.requests.anthropic_spelling import Speller
+from onrecord.projections.requests.request import Options, Request, nothing_to_send, outside
+from onrecord.projections.requests.routing import Router
 
 _IN_PLAY: Final = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
 """What lets one rule leave out what another rests on."""

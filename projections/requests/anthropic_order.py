@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from hansard.projections.requests.anthropic_draft import Draft, Message, Piece, is_blank, message_of
-from hansard.projections.responses import Place
+from onrecord.projections.requests.anthropic_draft import (
+    Draft,
+    Message,
+    Piece,
+    is_blank,
+    message_of,
+)
+from onrecord.projections.responses import Place
 
 _CHANGES: Final = frozenset({"tool_addition", "tool_removal"})
 """Directives of the operator's that stand in no message but one of role `system`."""

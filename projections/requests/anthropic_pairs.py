@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hansard.projections.requests.anthropic_containers import stopped_code
-from hansard.projections.requests.anthropic_draft import (
+from onrecord.projections.requests.anthropic_containers import stopped_code
+from onrecord.projections.requests.anthropic_draft import (
     SERVER_CALLS,
     Draft,
     Message,

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
-from hansard.domain.content import ServerToolCall, ServerToolResult
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral import neutral_of
-from hansard.projections.requests.activity_words import words_of
-from hansard.projections.requests.anthropic_draft import API, Draft, Piece, kind_of, message_of
-from hansard.projections.requests.result_words import words_for_nothing
+from onrecord.domain.content import ServerToolCall, ServerToolResult
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral import neutral_of
+from onrecord.projections.requests.activity_words import words_of
+from onrecord.projections.requests.anthropic_draft import API, Draft, Piece, kind_of, message_of
+from onrecord.projections.requests.result_words import words_for_nothing
 
 REFERENCE: Final = "tool_reference"
 SEARCH_RESULT: Final = "tool_search_tool_result"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hansard.domain.content import Document, Native
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.requests.anthropic_draft import Draft, Piece, is_blank, text_block
-from hansard.projections.requests.anthropic_ids import CallIds
-from hansard.projections.requests.anthropic_references import REFERENCE
-from hansard.projections.requests.foreign import content_of
-from hansard.projections.requests.result_words import words_for_nothing
-from hansard.projections.requests.round_documents import Behind
+from onrecord.domain.content import Document, Native
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.requests.anthropic_draft import Draft, Piece, is_blank, text_block
+from onrecord.projections.requests.anthropic_ids import CallIds
+from onrecord.projections.requests.anthropic_references import REFERENCE
+from onrecord.projections.requests.foreign import content_of
+from onrecord.projections.requests.result_words import words_for_nothing
+from onrecord.projections.requests.round_documents import Behind
 
 
 class Results:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from hansard.domain.prefix import Prefix
-from hansard.projections.history import Block
-from hansard.projections.requests.anthropic_draft import (
+from onrecord.domain.prefix import Prefix
+from onrecord.projections.history import Block
+from onrecord.projections.requests.anthropic_draft import (
     API,
     THINKING,
     Draft,
@@ -21,8 +21,8 @@ from hansard.projections.requests.anthropic_draft import (
     Piece,
     message_of,
 )
-from hansard.projections.requests.request import Options
-from hansard.projections.responses import Response, Responses
+from onrecord.projections.requests.request import Options
+from onrecord.projections.responses import Response, Responses
 
 
 def check_signed(draft: Draft, responses: Responses, options: Options) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, assert_never, cast
 
-from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral import replay_of
-from hansard.projections.requests.anthropic_draft import (
+from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral import replay_of
+from onrecord.projections.requests.anthropic_draft import (
     API,
     Draft,
     Piece,
@@ -20,12 +20,12 @@ from hansard.projections.requests.anthropic_draft import (
     kind_of,
     text_block,
 )
-from hansard.projections.requests.anthropic_ids import CallIds
-from hansard.projections.requests.anthropic_results import Results, nothing, parts_of, worded
-from hansard.projections.requests.document_tags import texts_before
-from hansard.projections.requests.foreign import arguments_of, told_of
-from hansard.projections.requests.result_words import headline
-from hansard.projections.requests.tool_names import ANTHROPIC, name_for, renamed
+from onrecord.projections.requests.anthropic_ids import CallIds
+from onrecord.projections.requests.anthropic_results import Results, nothing, parts_of, worded
+from onrecord.projections.requests.document_tags import texts_before
+from onrecord.projections.requests.foreign import arguments_of, told_of
+from onrecord.projections.requests.result_words import headline
+from onrecord.projections.requests.tool_names import ANTHROPIC, name_for, renamed
 
 _RESULTS: Final = frozenset({"result", "missing"})
 _BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})

@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.events import ResponseCompleted
-from hansard.domain.jsontext import JsonObject
-from hansard.projections import neutral_bedrock
-from hansard.projections.apis import Api, Reader
-from hansard.projections.history import History
-from hansard.projections.report import report_of
-from hansard.projections.requests.anthropic_draft import Message, joined, message_of
-from hansard.projections.requests.bedrock_converse_arguments import BINARY, with_bytes
-from hansard.projections.requests.bedrock_converse_draft import Draft, draft_of
-from hansard.projections.requests.bedrock_converse_endings import mended
-from hansard.projections.requests.bedrock_converse_instructions import (
+from onrecord.domain.events import ResponseCompleted
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections import neutral_bedrock
+from onrecord.projections.apis import Api, Reader
+from onrecord.projections.history import History
+from onrecord.projections.report import report_of
+from onrecord.projections.requests.anthropic_draft import Message, joined, message_of
+from onrecord.projections.requests.bedrock_converse_arguments import BINARY, with_bytes
+from onrecord.projections.requests.bedrock_converse_draft import Draft, draft_of
+from onrecord.projections.requests.bedrock_converse_endings import mended
+from onrecord.projections.requests.bedrock_converse_instructions import (
     declare_called,
     spell_instructions,
     spell_tools,
 )
-from hansard.projections.requests.bedrock_converse_marks import place_marks
-from hansard.projections.requests.bedrock_converse_order import (
+from onrecord.projections.requests.bedrock_converse_marks import place_marks
+from onrecord.projections.requests.bedrock_converse_order import (
     arranged,
     pair_server_tools,
     tools_run,
 )
-from hansard.projections.requests.bedrock_converse_signed import REASONING, refused_reasoning
-from hansard.projections.requests.bedrock_converse_spelling import Speller
-from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
+from onrecord.projections.requests.bedrock_converse_signed import REASONING, refused_reasoning
+from onrecord.projections.requests.bedrock_converse_spelling import Speller
+from onrecord.projections.requests.request import Options, Request, nothing_to_send, outside
 
 _STEPPED_IN: Final = "guardrail_intervened"
 

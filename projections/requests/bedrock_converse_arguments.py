@@ -6,10 +6,10 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.native_members import objects
-from hansard.projections.neutral_bedrock import held, kind_of
-from hansard.projections.requests.bedrock_converse_documents import MEDIA
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.native_members import objects
+from onrecord.projections.neutral_bedrock import held, kind_of
+from onrecord.projections.requests.bedrock_converse_documents import MEDIA
 
 BINARY: Final = MEDIA | {"reasoningContent", "guardContent"}
 """Kinds of blocks that may hold bytes, in results as well."""

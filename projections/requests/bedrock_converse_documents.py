@@ -10,11 +10,11 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.content import Document
-from hansard.domain.documents import Modality, modality_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_bedrock_documents import DOCUMENTS, VIDEOS
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, text_of
+from onrecord.domain.content import Document
+from onrecord.domain.documents import Modality, modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_bedrock_documents import DOCUMENTS, VIDEOS
+from onrecord.projections.requests.document_bytes import bytes_of, is_remote, text_of
 
 MEDIA: Final = frozenset({"image", "document", "video", "audio"})
 """Kinds of blocks that hold a file."""

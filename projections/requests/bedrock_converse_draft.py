@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, History
-from hansard.projections.neutral_bedrock import API, kind_of
-from hansard.projections.report import Deed, Note
-from hansard.projections.requests.anthropic_draft import Message
-from hansard.projections.requests.bedrock_converse_ids import CallIds
-from hansard.projections.requests.bedrock_converse_models import Model, model_of
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.routing import Router, model_read_by
-from hansard.projections.requests.tool_names import name_for, renamed
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, History
+from onrecord.projections.neutral_bedrock import API, kind_of
+from onrecord.projections.report import Deed, Note
+from onrecord.projections.requests.anthropic_draft import Message
+from onrecord.projections.requests.bedrock_converse_ids import CallIds
+from onrecord.projections.requests.bedrock_converse_models import Model, model_of
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.routing import Router, model_read_by
+from onrecord.projections.requests.tool_names import name_for, renamed
 
 _LONGEST_NAME: Final = 64
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.neutral_bedrock import kind_of
-from hansard.projections.requests.anthropic_draft import Message, Piece, message_of
-from hansard.projections.requests.bedrock_converse_draft import Draft
+from onrecord.projections.neutral_bedrock import kind_of
+from onrecord.projections.requests.anthropic_draft import Message, Piece, message_of
+from onrecord.projections.requests.bedrock_converse_draft import Draft
 
 _NEVER: Final = 1 << 62
 

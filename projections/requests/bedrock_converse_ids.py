@@ -11,8 +11,8 @@ import hashlib
 import re
 from typing import Final
 
-from hansard.projections.history import Block
-from hansard.projections.requests.bedrock_converse_models import Model
+from onrecord.projections.history import Block
+from onrecord.projections.requests.bedrock_converse_models import Model
 
 _ANY: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}\Z")
 _PLAIN: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from hansard.domain.content import Native, Text
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.native_members import objects
-from hansard.projections.requests.bedrock_converse_draft import MARK, Draft
-from hansard.projections.requests.builtin_tools import tools_for
-from hansard.projections.requests.foreign import instructions_told, tool_told, whole
-from hansard.projections.requests.tool_schemas import BEDROCK, schema_for
+from onrecord.domain.content import Native, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.native_members import objects
+from onrecord.projections.requests.bedrock_converse_draft import MARK, Draft
+from onrecord.projections.requests.builtin_tools import tools_for
+from onrecord.projections.requests.foreign import instructions_told, tool_told, whole
+from onrecord.projections.requests.tool_schemas import BEDROCK, schema_for
 
 _OPEN: Final[JsonObject] = {"type": "object"}
 

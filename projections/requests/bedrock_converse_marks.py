@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_bedrock import kind_of
-from hansard.projections.requests.anthropic_draft import Message, Piece, message_of
-from hansard.projections.requests.bedrock_converse_draft import MARK, Draft
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_bedrock import kind_of
+from onrecord.projections.requests.anthropic_draft import Message, Piece, message_of
+from onrecord.projections.requests.bedrock_converse_draft import MARK, Draft
 
 _POINT: Final[JsonObject] = {MARK: {"type": "default"}}
 _UNMARKED: Final = frozenset({"document", "video"})

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hansard.domain.content import Document, Text
-from hansard.domain.documents import Modality
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_bedrock import held, kind_of
-from hansard.projections.neutral_bedrock_documents import document
-from hansard.projections.report import Where
-from hansard.projections.requests.bedrock_converse_documents import (
+from onrecord.domain.content import Document, Text
+from onrecord.domain.documents import Modality
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_bedrock import held, kind_of
+from onrecord.projections.neutral_bedrock_documents import document
+from onrecord.projections.report import Where
+from onrecord.projections.requests.bedrock_converse_documents import (
     Names,
     is_in_s3,
     kind_read_as,
     spell_document,
 )
-from hansard.projections.requests.bedrock_converse_draft import Draft
-from hansard.projections.requests.document_bytes import told_in
-from hansard.projections.requests.document_tags import words_for
+from onrecord.projections.requests.bedrock_converse_draft import Draft
+from onrecord.projections.requests.document_bytes import told_in
+from onrecord.projections.requests.document_tags import words_for
 
 Reads = Callable[[Modality], bool]
 Spelled = Callable[[], JsonObject | None]

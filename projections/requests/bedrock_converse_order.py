@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_bedrock import held, kind_of
-from hansard.projections.requests.anthropic_draft import Message, Piece, joined, message_of
-from hansard.projections.requests.bedrock_converse_draft import Draft
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_bedrock import held, kind_of
+from onrecord.projections.requests.anthropic_draft import Message, Piece, joined, message_of
+from onrecord.projections.requests.bedrock_converse_draft import Draft
 
 _A_BEGINNING: Final[JsonObject] = {"text": "Go on."}
 _HAS_RESULTS: Final[JsonObject] = {"text": "I have the results."}

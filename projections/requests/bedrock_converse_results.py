@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hansard.domain.content import Document, Text, ToolResult
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.native_members import objects
-from hansard.projections.neutral_bedrock import held, kind_of, neutral
-from hansard.projections.neutral_bedrock_documents import Part, document
-from hansard.projections.report import Where
-from hansard.projections.requests.bedrock_converse_documents import MEDIA
-from hansard.projections.requests.bedrock_converse_draft import Draft
-from hansard.projections.requests.bedrock_converse_media import Media
-from hansard.projections.requests.foreign import content_of
-from hansard.projections.requests.result_words import FAILURE, words_for_nothing
-from hansard.projections.requests.round_documents import Behind
+from onrecord.domain.content import Document, Text, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.native_members import objects
+from onrecord.projections.neutral_bedrock import held, kind_of, neutral
+from onrecord.projections.neutral_bedrock_documents import Part, document
+from onrecord.projections.report import Where
+from onrecord.projections.requests.bedrock_converse_documents import MEDIA
+from onrecord.projections.requests.bedrock_converse_draft import Draft
+from onrecord.projections.requests.bedrock_converse_media import Media
+from onrecord.projections.requests.foreign import content_of
+from onrecord.projections.requests.result_words import FAILURE, words_for_nothing
+from onrecord.projections.requests.round_documents import Behind
 
 _FILES: Final = MEDIA | {"searchResult"}
 

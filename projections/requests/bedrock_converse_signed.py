@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import Prefix
-from hansard.projections.history import Block
-from hansard.projections.neutral_bedrock import held, kind_of
-from hansard.projections.requests.anthropic_draft import Message, Piece
-from hansard.projections.requests.bedrock_converse_draft import Draft
-from hansard.projections.requests.bedrock_converse_models import model_of
-from hansard.projections.responses import Response
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import Prefix
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_bedrock import held, kind_of
+from onrecord.projections.requests.anthropic_draft import Message, Piece
+from onrecord.projections.requests.bedrock_converse_draft import Draft
+from onrecord.projections.requests.bedrock_converse_models import model_of
+from onrecord.projections.responses import Response
 
 REASONING = "reasoningContent"
 

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import Any, Final, assert_never
 
-from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, Turn
-from hansard.projections.neutral_bedrock import held, kind_of
-from hansard.projections.neutral_bedrock_documents import document
-from hansard.projections.requests.anthropic_draft import Message
-from hansard.projections.requests.bedrock_converse_documents import MEDIA
-from hansard.projections.requests.bedrock_converse_draft import MARK, Draft
-from hansard.projections.requests.bedrock_converse_media import Media
-from hansard.projections.requests.bedrock_converse_results import Results
-from hansard.projections.requests.document_tags import texts_before, words_for
-from hansard.projections.requests.foreign import arguments_of, told_of
-from hansard.projections.requests.result_words import headline, words_for_nothing
+from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, Turn
+from onrecord.projections.neutral_bedrock import held, kind_of
+from onrecord.projections.neutral_bedrock_documents import document
+from onrecord.projections.requests.anthropic_draft import Message
+from onrecord.projections.requests.bedrock_converse_documents import MEDIA
+from onrecord.projections.requests.bedrock_converse_draft import MARK, Draft
+from onrecord.projections.requests.bedrock_converse_media import Media
+from onrecord.projections.requests.bedrock_converse_results import Results
+from onrecord.projections.requests.document_tags import texts_before, words_for
+from onrecord.projections.requests.foreign import arguments_of, told_of
+from onrecord.projections.requests.result_words import headline, words_for_nothing
 
 _RESULTS: Final = frozenset({"result", "missing"})
 _ALWAYS: Final = frozenset({"text", "toolUse", "reasoningContent"})

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from hansard.domain.content import Native
-from hansard.domain.errors import UnsupportedTool
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.domain.content import Native
+from onrecord.domain.errors import UnsupportedTool
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
 
 _Spelling: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 

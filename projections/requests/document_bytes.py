@@ -6,9 +6,9 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Final
 
-from hansard.domain.content import Document
-from hansard.domain.documents import modality_of
-from hansard.domain.errors import CorruptRecord
+from onrecord.domain.content import Document
+from onrecord.domain.documents import modality_of
+from onrecord.domain.errors import CorruptRecord
 
 INLINE: Final = "data:"
 

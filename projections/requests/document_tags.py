@@ -10,10 +10,10 @@ import re
 from html import escape
 from typing import Final, Literal, TypeAlias
 
-from hansard.domain.content import Document
-from hansard.domain.documents import document_id, short_id
-from hansard.projections.history import Block
-from hansard.projections.requests.document_bytes import is_remote
+from onrecord.domain.content import Document
+from onrecord.domain.documents import document_id, short_id
+from onrecord.projections.history import Block
+from onrecord.projections.requests.document_bytes import is_remote
 
 Form: TypeAlias = Literal["seed-short-id", "doc-reference"]
 """The name of a form of tags."""
@@ -26,7 +26,7 @@ _PREAMBLES: Final = {
 _OF_SIGNALS: Final = "Documents extracted from event data (<doc /> tag + content pair):"
 
 _WEB: Final = ("https://", "http://")
-_STORE: Final = "hansard"
+_STORE: Final = "onrecord"
 
 # What XML 1.0 has no place for (W3C, "Extensible Markup Language", production 2).
 _ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

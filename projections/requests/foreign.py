@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, assert_never, cast
 
-from hansard.domain.blobs import restore
-from hansard.domain.content import (
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import (
     Block,
     Document,
     Native,
@@ -18,18 +18,18 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections import history
-from hansard.projections.neutral import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections import history
+from onrecord.projections.neutral import (
     instructions_of,
     neutral_of,
     outcome_of,
     parts_of,
     tool_of,
 )
-from hansard.projections.report import Deed, Note
-from hansard.projections.requests.activity_words import document_told, words_of
+from onrecord.projections.report import Deed, Note
+from onrecord.projections.requests.activity_words import document_told, words_of
 
 _BESIDE: Final = ("annotations", "citations", "executed_tools", "thinking")
 """What a text was made of, by members: sources, what Groq's tools did, the thoughts of Mistral."""

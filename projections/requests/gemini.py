@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections import neutral_gemini
-from hansard.projections.apis import Api, Reader
-from hansard.projections.history import Block, History, Turn
-from hansard.projections.neutral_gemini_parts import object_in, replay
-from hansard.projections.report import report_of
-from hansard.projections.requests.gemini_answers import parts_spoken
-from hansard.projections.requests.gemini_arguments import arguments_of
-from hansard.projections.requests.gemini_continuation import Continuation, continuation_of
-from hansard.projections.requests.gemini_draft import Draft, draft_of
-from hansard.projections.requests.gemini_instructions import spell_instructions, spell_tools
-from hansard.projections.requests.gemini_results import is_result, results_in, spell_results
-from hansard.projections.requests.gemini_said import contents_said
-from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections import neutral_gemini
+from onrecord.projections.apis import Api, Reader
+from onrecord.projections.history import Block, History, Turn
+from onrecord.projections.neutral_gemini_parts import object_in, replay
+from onrecord.projections.report import report_of
+from onrecord.projections.requests.gemini_answers import parts_spoken
+from onrecord.projections.requests.gemini_arguments import arguments_of
+from onrecord.projections.requests.gemini_continuation import Continuation, continuation_of
+from onrecord.projections.requests.gemini_draft import Draft, draft_of
+from onrecord.projections.requests.gemini_instructions import spell_instructions, spell_tools
+from onrecord.projections.requests.gemini_results import is_result, results_in, spell_results
+from onrecord.projections.requests.gemini_said import contents_said
+from onrecord.projections.requests.request import Options, Request, nothing_to_send, outside
 
 _A_WORD: Final = "Go on."
 

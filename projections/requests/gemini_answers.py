@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_gemini_parts import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_gemini_parts import (
     CALL,
     RESPONSE,
     SIGNATURE,
@@ -25,9 +25,9 @@ from hansard.projections.neutral_gemini_parts import (
     replay,
     without,
 )
-from hansard.projections.requests.answer_words import arguments_told, as_object, texts_of
-from hansard.projections.requests.foreign import goes_on
-from hansard.projections.requests.gemini_draft import Draft
+from onrecord.projections.requests.answer_words import arguments_told, as_object, texts_of
+from onrecord.projections.requests.foreign import goes_on
+from onrecord.projections.requests.gemini_draft import Draft
 
 UNSIGNED: Final = "skip_thought_signature_validator"
 """What stands for the signature of a call that no model of Gemini's made.

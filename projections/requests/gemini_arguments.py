@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_gemini_parts import camel, kind_of, snake
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_gemini_parts import camel, kind_of, snake
 
 KNOWN: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset(

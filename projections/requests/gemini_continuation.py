@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from hansard.domain.events import ResponseCompleted, ResponseInterrupted
-from hansard.projections.history import Block, History
-from hansard.projections.neutral_gemini import API
-from hansard.projections.neutral_gemini_parts import member, objects_in
-from hansard.projections.requests.gemini_draft import Draft
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
+from onrecord.projections.history import Block, History
+from onrecord.projections.neutral_gemini import API
+from onrecord.projections.neutral_gemini_parts import member, objects_in
+from onrecord.projections.requests.gemini_draft import Draft
 
 _GOES_ON: Final = (None, "CONTINUATION")
 

@@ -10,10 +10,10 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Final
 
-from hansard.domain.content import Document
-from hansard.domain.documents import UNKNOWN, modality_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, told_in
+from onrecord.domain.content import Document
+from onrecord.domain.documents import UNKNOWN, modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.document_bytes import bytes_of, is_remote, told_in
 
 _PDF: Final = "application/pdf"
 _IMAGES: Final = frozenset({f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif")})

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hansard.domain.blobs import restore
-from hansard.domain.content import Document, Native
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, History
-from hansard.projections.neutral_gemini import API
-from hansard.projections.report import Deed, Note
-from hansard.projections.requests.gemini_documents import spell_document
-from hansard.projections.requests.gemini_models import Reader, plain_name, reader_of
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.routing import Router
-from hansard.projections.requests.tool_names import name_for_gemini, renamed
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Document, Native
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, History
+from onrecord.projections.neutral_gemini import API
+from onrecord.projections.report import Deed, Note
+from onrecord.projections.requests.gemini_documents import spell_document
+from onrecord.projections.requests.gemini_models import Reader, plain_name, reader_of
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.routing import Router
+from onrecord.projections.requests.tool_names import name_for_gemini, renamed
 
 
 class Objection(NamedTuple):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.domain.content import Native, Text
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_gemini import API
-from hansard.projections.neutral_gemini_parts import member, objects_in
-from hansard.projections.requests.builtin_tools import tools_for
-from hansard.projections.requests.foreign import instructions_told, tool_told, whole
-from hansard.projections.requests.gemini_draft import Draft
-from hansard.projections.requests.tool_schemas import GEMINI, schema_for
+from onrecord.domain.content import Native, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_gemini import API
+from onrecord.projections.neutral_gemini_parts import member, objects_in
+from onrecord.projections.requests.builtin_tools import tools_for
+from onrecord.projections.requests.foreign import instructions_told, tool_told, whole
+from onrecord.projections.requests.gemini_draft import Draft
+from onrecord.projections.requests.tool_schemas import GEMINI, schema_for
 
 _DECLARED = "functionDeclarations"
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from hansard.domain.content import Document
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.documents import UNKNOWN, Modality, modality_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, Turn
-from hansard.projections.neutral_gemini_parts import (
+from onrecord.domain.content import Document
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.documents import UNKNOWN, Modality, modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, Turn
+from onrecord.projections.neutral_gemini_parts import (
     RESPONSE,
     is_held_by_the_service,
     member,
@@ -24,12 +24,12 @@ from hansard.projections.neutral_gemini_parts import (
     part,
     without,
 )
-from hansard.projections.requests.document_bytes import is_remote
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.gemini_draft import Draft
-from hansard.projections.requests.gemini_said import held_by, text_part
-from hansard.projections.requests.result_words import words_for_nothing
-from hansard.projections.requests.round_documents import Behind
+from onrecord.projections.requests.document_bytes import is_remote
+from onrecord.projections.requests.document_tags import words_for
+from onrecord.projections.requests.gemini_draft import Draft
+from onrecord.projections.requests.gemini_said import held_by, text_part
+from onrecord.projections.requests.result_words import words_for_nothing
+from onrecord.projections.requests.round_documents import Behind
 
 _RESULTS: Final = frozenset({"result", "missing"})
 _FILES: Final[tuple[Modality, ...]] = ("image", "document", "audio", "video")

@@ -7,16 +7,16 @@ from itertools import groupby
 from typing import assert_never
 from uuid import UUID
 
-from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_gemini import result_content
-from hansard.projections.neutral_gemini_parts import RESPONSE, Part, object_in
-from hansard.projections.requests.document_tags import texts_before, words_for
-from hansard.projections.requests.foreign import content_of, told_of
-from hansard.projections.requests.gemini_answers import own_part
-from hansard.projections.requests.gemini_draft import Draft
-from hansard.projections.requests.result_words import headline, words_for_nothing
+from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_gemini import result_content
+from onrecord.projections.neutral_gemini_parts import RESPONSE, Part, object_in
+from onrecord.projections.requests.document_tags import texts_before, words_for
+from onrecord.projections.requests.foreign import content_of, told_of
+from onrecord.projections.requests.gemini_answers import own_part
+from onrecord.projections.requests.gemini_draft import Draft
+from onrecord.projections.requests.result_words import headline, words_for_nothing
 
 
 def contents_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator[JsonObject]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from hansard.projections.history import Block, History, Turn
+from onrecord.projections.history import Block, History, Turn
 
 
 def without_own(history: History, api: str) -> History:

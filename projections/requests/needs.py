@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from hansard.domain.content import Blob
-from hansard.domain.draft import blobs_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import History
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.routing import is_read, takes_of
+from onrecord.domain.content import Blob
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import History
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.routing import is_read, takes_of
 
 _WITH_DOCUMENTS: Final = frozenset({"document", "tool_result"})
 
@@ -60,7 +60,7 @@ def _documents(content: JsonObject) -> Iterator[tuple[str, Blob]]:
 
 def _spilled(value: Any) -> Iterator[Blob]:
     match value:
-        case {"$hansard.blob": str() as digest, "size": int() as size}:
+        case {"$onrecord.blob": str() as digest, "size": int() as size}:
             yield Blob(sha256=digest, size=size)
         case dict():
             for held in cast("dict[str, Any]", value).values():

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_ollama import kind_of
-from hansard.projections.requests.answer_words import arguments_told, paragraphs, texts_of
-from hansard.projections.requests.ollama_draft import Draft
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_ollama import kind_of
+from onrecord.projections.requests.answer_words import arguments_told, paragraphs, texts_of
+from onrecord.projections.requests.ollama_draft import Draft
 
 
 @dataclass(slots=True)

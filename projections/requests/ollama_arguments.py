@@ -7,8 +7,8 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any, cast
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.ollama_draft import Draft
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.ollama_draft import Draft
 
 
 def arguments_of(draft: Draft, body: Mapping[str, Any]) -> Mapping[str, Any]:

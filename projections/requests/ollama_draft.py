@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, History
-from hansard.projections.neutral_ollama import API
-from hansard.projections.report import Deed, Note
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.routing import Router
-from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, History
+from onrecord.projections.neutral_ollama import API
+from onrecord.projections.report import Deed, Note
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.routing import Router
+from onrecord.projections.requests.tool_names import OPENAI, name_for, renamed
 
 
 @dataclass(slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hansard.domain.content import Native, Text
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.requests.builtin_tools import tools_for
-from hansard.projections.requests.foreign import instructions_told, tool_told, whole
-from hansard.projections.requests.ollama_draft import Draft
-from hansard.projections.requests.tool_schemas import OLLAMA, schema_for
+from onrecord.domain.content import Native, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.requests.builtin_tools import tools_for
+from onrecord.projections.requests.foreign import instructions_told, tool_told, whole
+from onrecord.projections.requests.ollama_draft import Draft
+from onrecord.projections.requests.tool_schemas import OLLAMA, schema_for
 
 
 def spell_instructions(draft: Draft) -> list[JsonObject]:

@@ -10,25 +10,25 @@ from itertools import groupby
 from typing import Any, assert_never
 from uuid import UUID
 
-from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.documents import modality_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_ollama import neutral
-from hansard.projections.requests.document_bytes import (
+from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.documents import modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_ollama import neutral
+from onrecord.projections.requests.document_bytes import (
     INLINE,
     bytes_of,
     is_base64,
     is_remote,
     told_in,
 )
-from hansard.projections.requests.document_tags import texts_before, words_for
-from hansard.projections.requests.foreign import content_of, told_of
-from hansard.projections.requests.ollama_draft import Draft
-from hansard.projections.requests.result_words import failed, headline, words_for_nothing
-from hansard.projections.requests.round_documents import Behind
-from hansard.projections.requests.tool_names import OPENAI, name_for
+from onrecord.projections.requests.document_tags import texts_before, words_for
+from onrecord.projections.requests.foreign import content_of, told_of
+from onrecord.projections.requests.ollama_draft import Draft
+from onrecord.projections.requests.result_words import failed, headline, words_for_nothing
+from onrecord.projections.requests.round_documents import Behind
+from onrecord.projections.requests.tool_names import OPENAI, name_for
 
 _Part = Text | Document
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections import neutral_openai_chat
-from hansard.projections.apis import Api, Reader
-from hansard.projections.history import Block, History, Turn
-from hansard.projections.report import report_of
-from hansard.projections.requests.openai_chat_answers import answers_in, message_of
-from hansard.projections.requests.openai_chat_draft import Draft, draft_of
-from hansard.projections.requests.openai_chat_instructions import spell_instructions, spell_tools
-from hansard.projections.requests.openai_chat_members import plain_back
-from hansard.projections.requests.openai_chat_results import results_in, spell_results
-from hansard.projections.requests.openai_chat_said import messages_said
-from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections import neutral_openai_chat
+from onrecord.projections.apis import Api, Reader
+from onrecord.projections.history import Block, History, Turn
+from onrecord.projections.report import report_of
+from onrecord.projections.requests.openai_chat_answers import answers_in, message_of
+from onrecord.projections.requests.openai_chat_draft import Draft, draft_of
+from onrecord.projections.requests.openai_chat_instructions import spell_instructions, spell_tools
+from onrecord.projections.requests.openai_chat_members import plain_back
+from onrecord.projections.requests.openai_chat_results import results_in, spell_results
+from onrecord.projections.requests.openai_chat_said import messages_said
+from onrecord.projections.requests.request import Options, Request, nothing_to_send, outside
 
 _A_WORD: Final = "I have the results."
 _RESULTS: Final = frozenset({"result", "missing"})

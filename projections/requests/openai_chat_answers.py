@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from hansard.domain import jsontext
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_openai_chat import Kind, kind_of
-from hansard.projections.requests.answer_words import arguments_told, paragraphs, texts_of
-from hansard.projections.requests.openai_chat_draft import Draft
-from hansard.projections.requests.openai_chat_members import (
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_openai_chat import Kind, kind_of
+from onrecord.projections.requests.answer_words import arguments_told, paragraphs, texts_of
+from onrecord.projections.requests.openai_chat_draft import Draft
+from onrecord.projections.requests.openai_chat_members import (
     call_back,
     message_back,
     reasoning_back,

@@ -9,10 +9,10 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Final
 
-from hansard.domain.content import Document
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_chat_parts import SOUNDS
-from hansard.projections.requests.document_bytes import bytes_of, is_remote, told_in
+from onrecord.domain.content import Document
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_chat_parts import SOUNDS
+from onrecord.projections.requests.document_bytes import bytes_of, is_remote, told_in
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _ANY_IMAGE: Final = "image/*"

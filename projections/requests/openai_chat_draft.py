@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from hansard.domain.blobs import restore
-from hansard.domain.content import Document, Native
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, History
-from hansard.projections.neutral_openai_chat import API
-from hansard.projections.report import Deed, Note
-from hansard.projections.requests.openai_chat_documents import spell_document
-from hansard.projections.requests.openai_chat_ids import CallIds
-from hansard.projections.requests.openai_chat_models import Reader
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.routing import Router
-from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Document, Native
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, History
+from onrecord.projections.neutral_openai_chat import API
+from onrecord.projections.report import Deed, Note
+from onrecord.projections.requests.openai_chat_documents import spell_document
+from onrecord.projections.requests.openai_chat_ids import CallIds
+from onrecord.projections.requests.openai_chat_models import Reader
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.routing import Router
+from onrecord.projections.requests.tool_names import OPENAI, name_for, renamed
 
 _MICRO: Final = 1_000_000
 

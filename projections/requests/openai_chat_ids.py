@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from hansard.projections.history import Block
-from hansard.projections.requests.openai_chat_models import Reader
+from onrecord.projections.history import Block
+from onrecord.projections.requests.openai_chat_models import Reader
 
 
 class CallIds:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.domain.content import Native, Text
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_openai_chat_parts import objects_in
-from hansard.projections.requests.builtin_tools import tools_for
-from hansard.projections.requests.foreign import instructions_told, tool_told, whole
-from hansard.projections.requests.openai_chat_draft import Draft
-from hansard.projections.requests.tool_schemas import OPENAI, schema_for
+from onrecord.domain.content import Native, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_openai_chat_parts import objects_in
+from onrecord.projections.requests.builtin_tools import tools_for
+from onrecord.projections.requests.foreign import instructions_told, tool_told, whole
+from onrecord.projections.requests.openai_chat_draft import Draft
+from onrecord.projections.requests.tool_schemas import OPENAI, schema_for
 
 
 def spell_instructions(draft: Draft) -> list[JsonObject]:

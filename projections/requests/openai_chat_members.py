@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.domain import jsontext
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_openai_chat import REASONING
-from hansard.projections.requests.openai_chat_draft import Draft
-from hansard.projections.requests.tool_names import OPENAI, name_for
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_openai_chat import REASONING
+from onrecord.projections.requests.openai_chat_draft import Draft
+from onrecord.projections.requests.tool_names import OPENAI, name_for
 
 _PLAIN: Final = frozenset({"role", "content", "refusal"})
 _PLAIN_AND_MORE: Final = len(_PLAIN) + 1

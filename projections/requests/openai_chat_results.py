@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
-from hansard.domain.content import Document
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, Turn
-from hansard.projections.neutral_openai_chat_parts import Part, part
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.openai_chat_draft import Draft
-from hansard.projections.requests.openai_chat_said import result_parts, text_part
-from hansard.projections.requests.result_words import FAILURE, failed, words_for_nothing
-from hansard.projections.requests.round_documents import Behind
+from onrecord.domain.content import Document
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, Turn
+from onrecord.projections.neutral_openai_chat_parts import Part, part
+from onrecord.projections.requests.document_tags import words_for
+from onrecord.projections.requests.openai_chat_draft import Draft
+from onrecord.projections.requests.openai_chat_said import result_parts, text_part
+from onrecord.projections.requests.result_words import FAILURE, failed, words_for_nothing
+from onrecord.projections.requests.round_documents import Behind
 
 _RESULTS: Final = ("result", "missing")
 

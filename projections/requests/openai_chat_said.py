@@ -7,16 +7,16 @@ from itertools import groupby
 from typing import Final, assert_never
 from uuid import UUID
 
-from hansard.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from hansard.domain.documents import Modality
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral_openai_chat import neutral
-from hansard.projections.neutral_openai_chat_parts import Part, kind_of_part, objects_in, part
-from hansard.projections.requests.document_tags import texts_before, words_for
-from hansard.projections.requests.foreign import content_of, told_of
-from hansard.projections.requests.openai_chat_draft import Draft
-from hansard.projections.requests.result_words import headline, words_for_nothing
+from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
+from onrecord.domain.documents import Modality
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral_openai_chat import neutral
+from onrecord.projections.neutral_openai_chat_parts import Part, kind_of_part, objects_in, part
+from onrecord.projections.requests.document_tags import texts_before, words_for
+from onrecord.projections.requests.foreign import content_of, told_of
+from onrecord.projections.requests.openai_chat_draft import Draft
+from onrecord.projections.requests.result_words import headline, words_for_nothing
 
 _SPEAKERS: Final = frozenset({"user", "system", "developer", "function"})
 _OTHERS: Final[tuple[Modality, ...]] = ("image", "document", "audio", "video")

@@ -10,29 +10,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections import neutral_openai_responses, server_tools_openai
-from hansard.projections.apis import Api, Reader
-from hansard.projections.history import Block, History
-from hansard.projections.report import report_of
-from hansard.projections.requests.openai_responses_compaction import begin_at_compaction
-from hansard.projections.requests.openai_responses_draft import Draft, Piece
-from hansard.projections.requests.openai_responses_held import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections import neutral_openai_responses, server_tools_openai
+from onrecord.projections.apis import Api, Reader
+from onrecord.projections.history import Block, History
+from onrecord.projections.report import report_of
+from onrecord.projections.requests.openai_responses_compaction import begin_at_compaction
+from onrecord.projections.requests.openai_responses_draft import Draft, Piece
+from onrecord.projections.requests.openai_responses_held import (
     resolve_references,
     tell_of_expired_containers,
 )
-from hansard.projections.requests.openai_responses_instructions import (
+from onrecord.projections.requests.openai_responses_instructions import (
     spell_instructions,
     spell_tools,
 )
-from hansard.projections.requests.openai_responses_items import id_of
-from hansard.projections.requests.openai_responses_order import put_calls_last
-from hansard.projections.requests.openai_responses_pairs import pair_outputs
-from hansard.projections.requests.openai_responses_reasoning import check_reasoning
-from hansard.projections.requests.openai_responses_spelling import Speller
-from hansard.projections.requests.openai_responses_words import show_pictures
-from hansard.projections.requests.request import Options, Request, nothing_to_send, outside
-from hansard.projections.requests.routing import Router
+from onrecord.projections.requests.openai_responses_items import id_of
+from onrecord.projections.requests.openai_responses_order import put_calls_last
+from onrecord.projections.requests.openai_responses_pairs import pair_outputs
+from onrecord.projections.requests.openai_responses_reasoning import check_reasoning
+from onrecord.projections.requests.openai_responses_spelling import Speller
+from onrecord.projections.requests.openai_responses_words import show_pictures
+from onrecord.projections.requests.request import Options, Request, nothing_to_send, outside
+from onrecord.projections.requests.routing import Router
 
 _PLAIN: Final = frozenset({"message", "function_call", "function_call_output"})
 """Items that are whole by themselves, or in pairs already."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.requests.openai_responses_draft import Draft, Piece
-from hansard.projections.requests.request import Options
-from hansard.projections.responses import Responses
+from onrecord.projections.requests.openai_responses_draft import Draft, Piece
+from onrecord.projections.requests.request import Options
+from onrecord.projections.responses import Responses
 
 _WHOLE: Final = "response.compaction"
 """What a response is that was asked for a compaction: all of its items are to be kept."""

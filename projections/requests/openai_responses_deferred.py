@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.openai_responses_draft import Draft
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.openai_responses_draft import Draft
 
 _DEFERRED: Final = "defer_loading"
 

@@ -11,10 +11,10 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Final
 
-from hansard.domain.content import Document
-from hansard.domain.documents import modality_of
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.content import Document
+from onrecord.domain.documents import modality_of
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.jsontext import JsonObject
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _OFFICE: Final = "application/vnd.openxmlformats-officedocument."

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from hansard.domain.content import Document
-from hansard.domain.documents import Modality, modality_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.report import Deed, Note
-from hansard.projections.requests.document_bytes import told_in
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.foreign import goes_on
-from hansard.projections.requests.openai_responses_documents import spell_document
-from hansard.projections.requests.openai_responses_items import kind_of
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.routing import Router
+from onrecord.domain.content import Document
+from onrecord.domain.documents import Modality, modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.report import Deed, Note
+from onrecord.projections.requests.document_bytes import told_in
+from onrecord.projections.requests.document_tags import words_for
+from onrecord.projections.requests.foreign import goes_on
+from onrecord.projections.requests.openai_responses_documents import spell_document
+from onrecord.projections.requests.openai_responses_items import kind_of
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.routing import Router
 
 
 class Piece(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import History
-from hansard.projections.requests.openai_responses_draft import Draft, Piece
-from hansard.projections.requests.openai_responses_items import id_of
-from hansard.projections.requests.openai_responses_words import as_words
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import History
+from onrecord.projections.requests.openai_responses_draft import Draft, Piece
+from onrecord.projections.requests.openai_responses_items import id_of
+from onrecord.projections.requests.openai_responses_words import as_words
 
 _IDLE: Final = 20 * 60
 """Seconds after its last use that a container is gone (platform.openai.com, "Code Interpreter")."""

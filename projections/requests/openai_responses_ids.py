@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from hansard.projections.history import Block
+from onrecord.projections.history import Block
 
 _LONGEST: Final = 64
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_responses_parts import parts
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_responses_parts import parts
 
 OUTPUTS: Final[Mapping[str, str]] = {
     "function_call": "function_call_output",

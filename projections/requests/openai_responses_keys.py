@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.openai_responses_draft import Draft
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.openai_responses_draft import Draft
 
 _OWN: Final = frozenset({"parsed", "parsed_arguments", "async_"})
 """`parsed` and `parsed_arguments` are what its `parse` made, `async_` is its name for `async`."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
-from hansard.projections.history import History
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.openai_chat_models import family_of
-from hansard.projections.requests.openai_responses_draft import Draft, Piece
-from hansard.projections.requests.openai_responses_items import CALLS, OUTPUTS
-from hansard.projections.requests.request import Options
+from onrecord.projections.history import History
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.requests.openai_chat_models import family_of
+from onrecord.projections.requests.openai_responses_draft import Draft, Piece
+from onrecord.projections.requests.openai_responses_items import CALLS, OUTPUTS
+from onrecord.projections.requests.request import Options
 
 _CALLS_LAST: Final = frozenset({"deepseek"})
 """Families of models whose server wants calls right before their outputs."""

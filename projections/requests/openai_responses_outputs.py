@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from hansard.domain import jsontext
-from hansard.domain.content import Document, Text
-from hansard.domain.documents import modality_of
-from hansard.domain.errors import MalformedJson
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.requests.document_tags import tag_of
-from hansard.projections.requests.openai_responses_draft import Draft, text_part
-from hansard.projections.requests.openai_responses_items import OUTPUTS, kind_of, link_of
-from hansard.projections.requests.result_words import FAILURE, failed, words_for_nothing
-from hansard.projections.requests.round_documents import Behind
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, Text
+from onrecord.domain.documents import modality_of
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.requests.document_tags import tag_of
+from onrecord.projections.requests.openai_responses_draft import Draft, text_part
+from onrecord.projections.requests.openai_responses_items import OUTPUTS, kind_of, link_of
+from onrecord.projections.requests.result_words import FAILURE, failed, words_for_nothing
+from onrecord.projections.requests.round_documents import Behind
 
 _HOLDING: Final = frozenset({"function_call", "custom_tool_call"})
 """Calls whose output may hold images and files."""

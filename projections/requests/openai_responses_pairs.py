@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.report import Deed
-from hansard.projections.requests.openai_responses_draft import Draft, Piece, piece_of
-from hansard.projections.requests.openai_responses_items import (
+from onrecord.projections.report import Deed
+from onrecord.projections.requests.openai_responses_draft import Draft, Piece, piece_of
+from onrecord.projections.requests.openai_responses_items import (
     CALLS,
     OUTPUTS,
     caller_of,
     link_of,
 )
-from hansard.projections.requests.openai_responses_words import as_words
+from onrecord.projections.requests.openai_responses_words import as_words
 
 _PROGRAM: Final = "program"
 _SEARCH: Final = "tool_search_call"

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from hansard.domain.events import ResponseCompleted
-from hansard.projections.history import Block, History
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.openai_responses_draft import Draft, Piece, piece_of
-from hansard.projections.requests.openai_responses_items import has_fitting_id, id_of, without_id
-from hansard.projections.requests.openai_responses_words import as_words
-from hansard.projections.requests.request import Options
+from onrecord.domain.events import ResponseCompleted
+from onrecord.projections.history import Block, History
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.requests.openai_responses_draft import Draft, Piece, piece_of
+from onrecord.projections.requests.openai_responses_items import has_fitting_id, id_of, without_id
+from onrecord.projections.requests.openai_responses_words import as_words
+from onrecord.projections.requests.request import Options
 
 _REASONING: Final = "reasoning"
 _CAME_OF_IT: Final = frozenset({"image_generation_call", "compaction"})

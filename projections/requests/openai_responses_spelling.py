@@ -10,19 +10,19 @@ from itertools import groupby
 from typing import Any, Final, assert_never
 from uuid import UUID
 
-from hansard.domain import jsontext
-from hansard.domain.blobs import restore
-from hansard.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block, Turn
-from hansard.projections.neutral import neutral_of
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.document_tags import texts_before, words_for
-from hansard.projections.requests.foreign import arguments_of, content_of, told_of, whole
-from hansard.projections.requests.openai_responses_draft import Draft, text_part
-from hansard.projections.requests.openai_responses_ids import CallIds
-from hansard.projections.requests.openai_responses_items import (
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block, Turn
+from onrecord.projections.neutral import neutral_of
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.requests.document_tags import texts_before, words_for
+from onrecord.projections.requests.foreign import arguments_of, content_of, told_of, whole
+from onrecord.projections.requests.openai_responses_draft import Draft, text_part
+from onrecord.projections.requests.openai_responses_ids import CallIds
+from onrecord.projections.requests.openai_responses_items import (
     OUTPUTS,
     as_plain_message,
     has_fitting_id,
@@ -30,11 +30,11 @@ from hansard.projections.requests.openai_responses_items import (
     link_of,
     with_link,
 )
-from hansard.projections.requests.openai_responses_keys import without_own_keys
-from hansard.projections.requests.openai_responses_outputs import Held, output_of
-from hansard.projections.requests.result_words import headline
-from hansard.projections.requests.round_documents import Behind
-from hansard.projections.requests.tool_names import OPENAI, name_for, renamed
+from onrecord.projections.requests.openai_responses_keys import without_own_keys
+from onrecord.projections.requests.openai_responses_outputs import Held, output_of
+from onrecord.projections.requests.result_words import headline
+from onrecord.projections.requests.round_documents import Behind
+from onrecord.projections.requests.tool_names import OPENAI, name_for, renamed
 
 _PARTS: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
 _APPROVAL: Final = "mcp_approval_request"

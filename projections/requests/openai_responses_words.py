@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Document,
     ServerToolCall,
     ServerToolResult,
@@ -13,15 +13,15 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.history import Block
-from hansard.projections.neutral import neutral_of, outcome_of
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.activity_words import words_of
-from hansard.projections.requests.document_tags import words_for
-from hansard.projections.requests.openai_responses_draft import Draft, Piece, text_part
-from hansard.projections.requests.result_words import headline
-from hansard.projections.requests.round_documents import Behind
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history import Block
+from onrecord.projections.neutral import neutral_of, outcome_of
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.requests.activity_words import words_of
+from onrecord.projections.requests.document_tags import words_for
+from onrecord.projections.requests.openai_responses_draft import Draft, Piece, text_part
+from onrecord.projections.requests.result_words import headline
+from onrecord.projections.requests.round_documents import Behind
 
 
 def as_words(piece: Piece) -> Piece | None:

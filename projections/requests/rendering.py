@@ -9,14 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from hansard.domain.errors import RoundOpen
-from hansard.projections.apis import MODULES, known_api
-from hansard.projections.history import History
-from hansard.projections.message_window import in_window
-from hansard.projections.requests.made_documents import without_own
-from hansard.projections.requests.request import Options, Request
-from hansard.projections.responses import Item
-from hansard.projections.turns import history
+from onrecord.domain.errors import RoundOpen
+from onrecord.projections.apis import MODULES, known_api
+from onrecord.projections.history import History
+from onrecord.projections.message_window import in_window
+from onrecord.projections.requests.made_documents import without_own
+from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.responses import Item
+from onrecord.projections.turns import history
 
 APIS: Final = tuple(MODULES)
 """The names of the APIs that requests can be made for."""

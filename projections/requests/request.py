@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from hansard.domain import jsontext
-from hansard.domain.content import Value
-from hansard.domain.errors import NothingToSend
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.capabilities import Given
-from hansard.projections.history import History
-from hansard.projections.report import Note, Report
-from hansard.projections.window import MessageWindow, Window
+from onrecord.domain import jsontext
+from onrecord.domain.content import Value
+from onrecord.domain.errors import NothingToSend
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.capabilities import Given
+from onrecord.projections.history import History
+from onrecord.projections.report import Note, Report
+from onrecord.projections.window import MessageWindow, Window
 
 
 class Options(Value):
@@ -23,7 +23,7 @@ class Options(Value):
     `missing` is what becomes of a call that has no result yet: it is cancelled, it refuses the
     request, or it is dropped. `tags` names the form of what stands before a document that travels on
     its own. `capabilities` and `matrix` say what models take, for this request and where it differs
-    from what comes with Hansard; the former wins.
+    from what comes with Onrecord; the former wins.
     """
 
     api: str = "anthropic-messages"

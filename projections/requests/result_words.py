@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.domain.conversation import CANCELLED
-from hansard.projections.history import Block
+from onrecord.domain.conversation import CANCELLED
+from onrecord.projections.history import Block
 
 NO_RESULT: Final = "Tool execution succeeded, but returned no result."
 """What stands in for a result without content."""

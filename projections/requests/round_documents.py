@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from hansard.domain.content import Document
-from hansard.projections.history import Block
-from hansard.projections.requests.document_tags import Form, preamble, tag_of
+from onrecord.domain.content import Document
+from onrecord.projections.history import Block
+from onrecord.projections.requests.document_tags import Form, preamble, tag_of
 
 PartT = TypeVar("PartT")
 

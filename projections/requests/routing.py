@@ -10,15 +10,15 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Final, Literal, TypeVar
 
-from hansard.domain.content import Document
-from hansard.domain.documents import Modality, modality_of
-from hansard.domain.errors import UnsupportedDocument
-from hansard.projections.capabilities import Capabilities, capabilities_of
-from hansard.projections.history import Block, History
-from hansard.projections.report import Route, Where
-from hansard.projections.requests.document_bytes import is_remote
-from hansard.projections.requests.request import Options
-from hansard.projections.responses import Place
+from onrecord.domain.content import Document
+from onrecord.domain.documents import Modality, modality_of
+from onrecord.domain.errors import UnsupportedDocument
+from onrecord.projections.capabilities import Capabilities, capabilities_of
+from onrecord.projections.history import Block, History
+from onrecord.projections.report import Route, Where
+from onrecord.projections.requests.document_bytes import is_remote
+from onrecord.projections.requests.request import Options
+from onrecord.projections.responses import Place
 
 SpelledT = TypeVar("SpelledT")
 

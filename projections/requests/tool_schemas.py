@@ -22,8 +22,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hansard.domain import jsontext
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
 
 RULE: Final = "schema"
 """The rule that a report names."""

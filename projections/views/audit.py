@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from hansard.domain.events import (
+from onrecord.domain.events import (
     ContentRedacted,
     RequestSent,
     ResponseCompleted,
@@ -19,8 +19,8 @@ from hansard.domain.events import (
     ServerToolCallRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.view import Changes, Passage, Row, storable
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.view import Changes, Passage, Row, storable
 
 
 @dataclass(frozen=True, slots=True)

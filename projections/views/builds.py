@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hansard.projections.views.view import Feed, View
+from onrecord.projections.views.view import Feed, View
 
 Status = Literal["building", "live", "retired"]
 
@@ -66,6 +66,6 @@ def _why_not(build: Build, view: View) -> str | None:
     if build.revision != view.revision:
         return (
             f"the {build.status} rows of {build.view} were made by revision {build.revision} of it "
-            f"and this release has revision {view.revision}: run `hansard rebuild {build.view}`"
+            f"and this release has revision {view.revision}: run `onrecord rebuild {build.view}`"
         )
     return None

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 from uuid import UUID
 
-from hansard.domain.content import Text
-from hansard.domain.head import MOST_TOKENS
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.projections.plain import plain_of
-from hansard.projections.views.titles import prompt_parts, title_of
-from hansard.projections.views.usage_members import count_of, name_of
-from hansard.projections.views.view import NOTHING, Changes, Passage, Row, storable
+from onrecord.domain.content import Text
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.plain import plain_of
+from onrecord.projections.views.titles import prompt_parts, title_of
+from onrecord.projections.views.usage_members import count_of, name_of
+from onrecord.projections.views.view import NOTHING, Changes, Passage, Row, storable
 
 MOST_NAMES: Final = 50
 """How many participants, APIs and models a row names at most: those that come first."""

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.views.texts import indexed
-from hansard.projections.views.view import Row
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.views.texts import indexed
+from onrecord.projections.views.view import Row
 
 NAMES: Final = 0
 """The version of the row that keeps names: no event has it."""

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from hansard.domain import jsontext
-from hansard.domain.content import (
+from onrecord.domain import jsontext
+from onrecord.domain.content import (
     Block,
     Document,
     HeldFile,
@@ -15,13 +15,13 @@ from hansard.domain.content import (
     ServerToolResult,
     ToolResult,
 )
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.projections.called_names import given_names
-from hansard.projections.neutral import neutral_of, outcome_of, says_it_failed
-from hansard.projections.views.ledger_calls import NAMES, SERVER_TOOL, TOOL, LedgerCalls
-from hansard.projections.views.texts import (
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.called_names import given_names
+from onrecord.projections.neutral import neutral_of, outcome_of, says_it_failed
+from onrecord.projections.views.ledger_calls import NAMES, SERVER_TOOL, TOOL, LedgerCalls
+from onrecord.projections.views.texts import (
     arguments_in,
     compact,
     documents_in,
@@ -30,7 +30,7 @@ from hansard.projections.views.texts import (
     indexed,
     members_of,
 )
-from hansard.projections.views.view import Passage, Row, storable
+from onrecord.projections.views.view import Passage, Row, storable
 
 MOST_CHARACTERS: Final = 4096
 """How much of arguments and of a result a row shows."""

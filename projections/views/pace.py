@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from hansard.domain.log import RecordedEvent
+from onrecord.domain.log import RecordedEvent
 
 SHORTEST_WAIT: Final = 0.002
 """Seconds until the log is looked at again right after there was something new."""

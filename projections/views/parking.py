@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.projections.views.step import Failure
-from hansard.projections.views.view import View
+from onrecord.projections.views.step import Failure
+from onrecord.projections.views.view import View
 
 SECOND: Final = 1_000_000
 """Microseconds, the unit of every time here."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.view import Passage, View
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.view import Passage, View
 
 Owner = Callable[[UUID], UUID | None]
 """Tells whose a conversation is, by what a log keeps of that beside its headers."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from hansard.projections.views.view import Feed
+from onrecord.projections.views.view import Feed
 
 
 class Part(NamedTuple):

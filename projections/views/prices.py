@@ -1,4 +1,4 @@
-"""What tokens cost: by the caller's own prices, for none come with Hansard; they change too often.
+"""What tokens cost: by the caller's own prices, for none come with Onrecord; they change too often.
 
 A file of prices is TOML, a table a model, in dollars per million tokens:
 
@@ -22,12 +22,12 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field, ValidationError
 
-from hansard.domain.content import Value
-from hansard.domain.errors import InvalidInput
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.capabilities import entry_for
-from hansard.projections.capability_entries import MODELS, Entry, entries_in
-from hansard.projections.views.usage import ModelUsage
+from onrecord.domain.content import Value
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.capabilities import entry_for
+from onrecord.projections.capability_entries import MODELS, Entry, entries_in
+from onrecord.projections.views.usage import ModelUsage
 
 _MILLION: Final = 1_000_000
 _WHERE: Final = "prices"

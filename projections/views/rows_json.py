@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pydantic_core import to_json
 
-from hansard.projections.views.view import storable
+from onrecord.projections.views.view import storable
 
 
 def rows_json(rows: Sequence[object]) -> str:

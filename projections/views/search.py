@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.projections.asides import Speaker
-from hansard.projections.neutral import outcome_of
-from hansard.projections.views.search_words import MOST_BYTES, beginning, words_of
-from hansard.projections.views.texts import (
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.asides import Speaker
+from onrecord.projections.neutral import outcome_of
+from onrecord.projections.views.search_words import MOST_BYTES, beginning, words_of
+from onrecord.projections.views.texts import (
     arguments_in,
     compact,
     gave,
@@ -27,7 +27,7 @@ from hansard.projections.views.texts import (
     names_in,
     said,
 )
-from hansard.projections.views.view import Changes, Passage, Row, storable
+from onrecord.projections.views.view import Changes, Passage, Row, storable
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from hansard.domain.errors import InvalidInput
-from hansard.projections.views.search_words import words_of
-from hansard.projections.views.view import Row
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.views.search_words import words_of
+from onrecord.projections.views.view import Row
 
 MOST_TERMS: Final = 64
 """How many words and phrases may be asked for at once."""

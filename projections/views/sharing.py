@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hansard.projections.views.planning import Part
+from onrecord.projections.views.planning import Part
 
 
 def fair_share(parts: int, workers: int) -> int:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
-from hansard.domain.errors import HansardError
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.view import Changes, Feed, Passage, Row
+from onrecord.domain.errors import OnrecordError
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.view import Changes, Feed, Passage, Row
 
 
 class Refused(Exception):
@@ -159,7 +159,7 @@ def _together(folded: Sequence[Changes]) -> Changes:
 
 def _told(error: Exception) -> str:
     """Return what may be shown of an error: our own words, else only where it was raised."""
-    if isinstance(error, HansardError):
+    if isinstance(error, OnrecordError):
         return str(error)
     if isinstance(error, Refused):
         return f"the database refuses a value: {error}"

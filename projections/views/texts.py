@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
-from hansard.domain import jsontext
-from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import (
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import (
     Block,
     Document,
     ServerToolCall,
@@ -19,16 +19,16 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.projections import wording
-from hansard.projections.neutral import neutral_of, parts_of
-from hansard.projections.plain import plain_of
-from hansard.projections.views.view import storable
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections import wording
+from onrecord.projections.neutral import neutral_of, parts_of
+from onrecord.projections.plain import plain_of
+from onrecord.projections.views.view import storable
 
 _BETWEEN: Final = "\n\n"
 _LONGEST_ID: Final = 256
-_IN_BLOBS: Final = b'"$hansard.'
+_IN_BLOBS: Final = b'"$onrecord.'
 
 
 def members_of(event: RecordedEvent, stand_in: str = "") -> JsonObject | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import Document, Text
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral import neutral_of, parts_of
-from hansard.projections.views.view import storable
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import Document, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral import neutral_of, parts_of
+from onrecord.projections.views.view import storable
 
 _LONGEST: Final = 80
 """Characters of a title: what a line of a list has room for."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.ledger_calls import NAMES
-from hansard.projections.views.ledger_rows import LedgerRows
-from hansard.projections.views.texts import indexed, members_of
-from hansard.projections.views.view import Changes, Passage, Row
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.ledger_calls import NAMES
+from onrecord.projections.views.ledger_rows import LedgerRows
+from onrecord.projections.views.texts import indexed, members_of
+from onrecord.projections.views.view import Changes, Passage, Row
 
 Kind: TypeAlias = Literal["tool", "server tool"]
 """Whose tool it is: the caller's, or one that the provider runs."""

@@ -21,12 +21,12 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, Final
 
-from hansard.domain.head import MOST_TOKENS
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.projections.plain import plain_of
-from hansard.projections.views.usage_members import count_of, name_of, usage_members
-from hansard.projections.views.view import Changes, Passage, Row
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.plain import plain_of
+from onrecord.projections.views.usage_members import count_of, name_of, usage_members
+from onrecord.projections.views.view import Changes, Passage, Row
 
 
 @dataclass(frozen=True, slots=True)

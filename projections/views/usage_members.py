@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from hansard.domain.head import MOST_TOKENS
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.views.view import storable
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.views.view import storable
 
 
 class UsageMembers(NamedTuple):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
-from hansard.domain.log import RecordedEvent
+from onrecord.domain.log import RecordedEvent
 
 Row = dict[str, Any]
 """A row as a JSON object: ids as text, times in microseconds since 1970-01-01 UTC."""

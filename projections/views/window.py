@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from hansard.projections.views.texts import members_of
-from hansard.projections.views.view import Changes, Passage, Row
-from hansard.projections.views.window_entries import MAIN, PROMPTS, WindowEntries, line_of
+from onrecord.projections.views.texts import members_of
+from onrecord.projections.views.view import Changes, Passage, Row
+from onrecord.projections.views.window_entries import MAIN, PROMPTS, WindowEntries, line_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from hansard.domain.head import MOST_TOKENS
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.texts import documents_in, indexed, said
-from hansard.projections.views.view import Passage, Row, storable
-from hansard.projections.views.window_line import (
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.texts import documents_in, indexed, said
+from onrecord.projections.views.view import Passage, Row, storable
+from onrecord.projections.views.window_line import (
     Amended,
     amended_in,
     changed_from,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from hansard.projections.views.view import Row
+from onrecord.projections.views.view import Row
 
 FOR_EVER: Final = 2**62
 """A version that no conversation reaches."""

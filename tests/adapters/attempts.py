@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.credentials import Credentials
-from hansard.adapters.capture.place import Recording
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain.encoding import decode, encode
-from hansard.domain.events import Event, ResponseCompleted, ResponseInterrupted
-from hansard.domain.registry import VERSIONS, name_of
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.credentials import Credentials
+from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
+from onrecord.domain.registry import VERSIONS, name_of
 
 STREAM = {"content-type": "text/event-stream"}
 JSON = {"content-type": "application/json"}

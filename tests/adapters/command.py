@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.cli import main
+from onrecord.adapters.cli import main
 
-PROGRAM = (sys.executable, "-c", "from hansard.adapters.cli import main; main()")
+PROGRAM = (sys.executable, "-c", "from onrecord.adapters.cli import main; main()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ Command = Callable[..., Done]
 
 
 def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """A function that runs `hansard` here."""
+    """A function that runs `onrecord` here."""
 
     def run(*arguments: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["hansard", *arguments])
+        monkeypatch.setattr(sys, "argv", ["onrecord", *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
@@ -58,7 +58,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
 
 def run(*arguments: str, given: str | None = None, **environment: str) -> Done:
-    """Run `hansard` as a process of its own, its output piped."""
+    """Run `onrecord` as a process of its own, its output piped."""
     done = subprocess.run(
         [*PROGRAM, *arguments],
         input=given,
@@ -84,7 +84,7 @@ def ended(process: subprocess.Popen[str]) -> Done:
 
 
 def on_a_terminal(*arguments: str, columns: int = 80, code: int = 0, **environment: str) -> str:
-    """Return what `hansard` writes on a terminal of some width, escape codes and all."""
+    """Return what `onrecord` writes on a terminal of some width, escape codes and all."""
     ours, theirs = pty.openpty()
     variables = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), **environment}
     process = subprocess.Popen(

@@ -8,9 +8,9 @@ import anthropic
 import httpx2
 from anthropic.types import Message, MessageParam, RawMessageStreamEvent, ToolUnionParam
 
-from hansard.adapters.demo import support_agent
-from hansard.adapters.demo.scenes import Answer, JsonObject, Script
-from hansard.adapters.demo.server import DemoServer
+from onrecord.adapters.demo import support_agent
+from onrecord.adapters.demo.scenes import Answer, JsonObject, Script
+from onrecord.adapters.demo.server import DemoServer
 
 MODEL = "claude-sonnet-5"
 HELLO: list[JsonObject] = [{"role": "user", "content": "Hello"}]

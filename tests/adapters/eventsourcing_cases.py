@@ -21,7 +21,7 @@ from eventsourcing.persistence import (
 from eventsourcing.tests import persistence as shipped
 from eventsourcing.utils import Environment
 
-from hansard.adapters.storage.eventsourcing_recorders import (
+from onrecord.adapters.storage.eventsourcing_recorders import (
     LogAggregateRecorder,
     LogApplicationRecorder,
     LogProcessRecorder,
@@ -45,8 +45,8 @@ class Place(TestCase, metaclass=ABCMeta):
     def setUp(self) -> None:
         given = {
             "PERSISTENCE_MODULE": self.factory_class.__module__,
-            "HANSARD_URL": self.empty_log(),
-            "HANSARD_TENANT": str(TENANT),
+            "ONRECORD_URL": self.empty_log(),
+            "ONRECORD_TENANT": str(TENANT),
         }
         self.env = Environment(name="Cases", env=given)
         super().setUp()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.own_history import SPELLINGS, Chat, List, Spelling
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from hansard.adapters.export import export
-from hansard.adapters.importing import Imported, import_file
-from hansard.adapters.settings import NO_TENANT
-from hansard.adapters.store import Store
-from hansard.domain.blobs import spill
-from hansard.domain.content import Document, Native
-from hansard.domain.events import MessageRecorded, RequestSent
-from hansard.domain.header import leaf, recorded_header
-from hansard.domain.request_template import EncodedSpan, Template
+from onrecord.adapters.export import export
+from onrecord.adapters.importing import Imported, import_file
+from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.store import Store
+from onrecord.domain.blobs import spill
+from onrecord.domain.content import Document, Native
+from onrecord.domain.events import MessageRecorded, RequestSent
+from onrecord.domain.header import leaf, recorded_header
+from onrecord.domain.request_template import EncodedSpan, Template
 
 KEY = "support/4711"
 API = "anthropic-messages"
@@ -95,6 +95,6 @@ def closed(path: Path, lines: list[dict[str, Any]]) -> Path:
     """Write lines, the last one made to fit the others."""
     dumped = [json.dumps(line).encode() + b"\n" for line in lines[:-1]]
     digest = hashlib.sha256(b"".join(dumped)).hexdigest()
-    end = {"hansard": "end", "lines": len(dumped), "sha256": digest}
+    end = {"onrecord": "end", "lines": len(dumped), "sha256": digest}
     path.write_bytes(b"".join(dumped) + json.dumps(end).encode() + b"\n")
     return path

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import hansard
-from hansard.domain.content import Document, Text, ToolCall, ToolResult
-from hansard.domain.events import (
+import onrecord
+from onrecord.domain.content import Document, Text, ToolCall, ToolResult
+from onrecord.domain.events import (
     DocumentExtracted,
     Event,
     ToolCallRecorded,
@@ -15,28 +15,28 @@ from hansard.domain.events import (
 )
 
 
-def call(talk: hansard.Talk, name: str = "look") -> None:
+def call(talk: onrecord.Talk, name: str = "look") -> None:
     made = ToolCall(id="call_1", name=name, arguments={})
     talk.user("Look it up.")
     talk.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
 
 
-def recorded(talk: hansard.Talk) -> list[Event]:
+def recorded(talk: onrecord.Talk) -> list[Event]:
     events = [each.event() for each in talk.read()]
     return [each for each in events if isinstance(each, ToolResultRecorded | DocumentExtracted)]
 
 
-def result(talk: hansard.Talk) -> ToolResult:
+def result(talk: onrecord.Talk) -> ToolResult:
     (event,) = [each for each in recorded(talk) if isinstance(each, ToolResultRecorded)]
     assert isinstance(event.content, ToolResult)
     return event.content
 
 
-def extracted(talk: hansard.Talk) -> list[DocumentExtracted]:
+def extracted(talk: onrecord.Talk) -> list[DocumentExtracted]:
     return [each for each in recorded(talk) if isinstance(each, DocumentExtracted)]
 
 
-def text(talk: hansard.Talk) -> Any:
+def text(talk: onrecord.Talk) -> Any:
     first = result(talk).content[0]
     assert isinstance(first, Text)
     return json.loads(first.text)
@@ -47,6 +47,6 @@ def short(document: Document) -> str:
     return document.blob.sha256[:8]
 
 
-def blob(talk: hansard.Talk, document: Document) -> list[bytes]:
+def blob(talk: onrecord.Talk, document: Document) -> list[bytes]:
     assert document.blob is not None
     return list(talk.backend.get_blob(talk.conversation_id, document.blob))

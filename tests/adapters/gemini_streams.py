@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.gemini import WIRE
-from hansard.adapters.capture.gemini_body import read_body
-from hansard.adapters.capture.gemini_stream import ContentStream
-from hansard.adapters.capture.place import Place, recorded
-from hansard.domain.events import Event
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.gemini import WIRE
+from onrecord.adapters.capture.gemini_body import read_body
+from onrecord.adapters.capture.gemini_stream import ContentStream
+from onrecord.adapters.capture.place import Place, recorded
+from onrecord.domain.events import Event
 from tests.gemini_wire import JsonObject, streamed
 
 RESPONSE = UUID(int=1)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import hansard
-from hansard.domain import events
-from hansard.domain.content import ToolCall
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.content import ToolCall
 from tests.projections.happenings import words
 
 PDF = b"%PDF-1.7 a report"
 
 
-def with_open_calls(talk: hansard.Talk) -> hansard.Talk:
+def with_open_calls(talk: onrecord.Talk) -> onrecord.Talk:
     """A conversation whose last message is an assistant's that calls two tools."""
     talk.user("Look")
     for call_id in ("a", "b"):
@@ -30,15 +30,15 @@ def bell(content: Any = "a bell rang", **more: Any) -> dict[str, Any]:
     return {"id": None, "name": "bell", "content": content, **more}
 
 
-def last_turn(talk: hansard.Talk) -> list[str]:
+def last_turn(talk: onrecord.Talk) -> list[str]:
     return [words(block) for block in talk.turns()[-1].blocks]
 
 
-def types(talk: hansard.Talk, since: int) -> list[str]:
+def types(talk: onrecord.Talk, since: int) -> list[str]:
     return [recorded.type for recorded in talk.since(since)]
 
 
-def result_of(talk: hansard.Talk, call_id: str) -> events.ToolResultRecorded:
+def result_of(talk: onrecord.Talk, call_id: str) -> events.ToolResultRecorded:
     [found] = [
         event
         for recorded in talk.since(0)

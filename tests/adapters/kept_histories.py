@@ -10,13 +10,13 @@ from typing import Any
 from unittest.mock import patch
 from uuid import UUID
 
-import hansard
-from hansard.adapters.histories.history import Doubt, History
-from hansard.adapters.histories.intake import TakenIn, take_in
-from hansard.adapters.histories.sources import SOURCES, key_of
-from hansard.adapters.histories.spoken import MEMBER, hear
-from hansard.adapters.store import Store
-from hansard.domain.events import Event
+import onrecord
+from onrecord.adapters.histories.history import Doubt, History
+from onrecord.adapters.histories.intake import TakenIn, take_in
+from onrecord.adapters.histories.sources import SOURCES, key_of
+from onrecord.adapters.histories.spoken import MEMBER, hear
+from onrecord.adapters.store import Store
+from onrecord.domain.events import Event
 
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": [{"type": "text", "text": "What is the weather?"}]},
@@ -140,8 +140,8 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 def memory() -> Store:
     """A new store that gives the same ids as any other of these."""
-    with patch("hansard.adapters.storage.memory.new_digest_key", lambda: b"the key of tests"):
-        return hansard.connect("memory://")
+    with patch("onrecord.adapters.storage.memory.new_digest_key", lambda: b"the key of tests"):
+        return onrecord.connect("memory://")
 
 
 def history(api: str, messages: Sequence[dict[str, Any]], **request: Any) -> History:

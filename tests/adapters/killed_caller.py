@@ -12,11 +12,11 @@ from typing import Any
 
 import anthropic
 
-import hansard
+import onrecord
 
 
 def talk_for_ever(client: anthropic.Anthropic, file: Path, key: str) -> None:
-    store = hansard.connect(f"sqlite:///{file}")
+    store = onrecord.connect(f"sqlite:///{file}")
     talk = store.conversation(key)
     client = talk.record(client)
     acknowledge("pid", str(os.getpid()))

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.openai_responses_stream import ResponseStream
 from tests.openai_responses_wire import JsonObject, event, numbered, response
 
 

@@ -12,7 +12,7 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Self
 
-from hansard.adapters.demo.connection import Listener, Received, Reply
+from onrecord.adapters.demo.connection import Listener, Received, Reply
 
 JsonObject = dict[str, Any]
 SSE = "text/event-stream; charset=utf-8"

@@ -9,15 +9,15 @@ from uuid import uuid4
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.capture.answer import Loss
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.recording import Outgoing
-from hansard.adapters.standing import Begun
-from hansard.domain import events, jsontext
-from hansard.domain.content import Block, Native, Text, ToolCall, ToolResult
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral import neutral_of
+from onrecord.adapters.capture.answer import Loss
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.recording import Outgoing
+from onrecord.adapters.standing import Begun
+from onrecord.domain import events, jsontext
+from onrecord.domain.content import Block, Native, Text, ToolCall, ToolResult
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral import neutral_of
 from tests.adapters.recorded_calls import Recorded, known
 
 List = list[JsonObject]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.own_history import List
 
 

@@ -10,19 +10,19 @@ from typing import Any, Self, cast
 import anthropic
 from anthropic.types import MessageParam
 
-from hansard.adapters.capture.binding import Binding
-from hansard.adapters.capture.spool import Spool
-from hansard.adapters.capture.tee import record
-from hansard.adapters.demo.scenes import Answer, JsonObject, Script
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.journal import Journal
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.stream import Stream
-from hansard.adapters.talk import Talk
-from hansard.adapters.tenancy import Tenancy
-from hansard.domain.events import Event, RequestSent
-from hansard.domain.log import Append, Backend, RecordedEvent, Verdict
-from hansard.domain.registry import Erased, Unrecognised
+from onrecord.adapters.capture.binding import Binding
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.capture.tee import record
+from onrecord.adapters.demo.scenes import Answer, JsonObject, Script
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.journal import Journal
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.stream import Stream
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tenancy import Tenancy
+from onrecord.domain.events import Event, RequestSent
+from onrecord.domain.log import Append, Backend, RecordedEvent, Verdict
+from onrecord.domain.registry import Erased, Unrecognised
 from tests.factories import TENANT
 
 MODEL = "claude-sonnet-5"

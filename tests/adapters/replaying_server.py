@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 
-from hansard.adapters.demo.connection import Listener, Received, Reply
+from onrecord.adapters.demo.connection import Listener, Received, Reply
 from tests.openai_responses_wire import JsonObject, event
 
 

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from hansard.adapters.asking import ask
-from hansard.adapters.recording import Outgoing
-from hansard.adapters.standing import Begun
-from hansard.adapters.talk import Talk
-from hansard.domain import jsontext
-from hansard.domain.log import Backend
-from hansard.projections.requests.request import Options
-from hansard.projections.window import Window
+from onrecord.adapters.asking import ask
+from onrecord.adapters.recording import Outgoing
+from onrecord.adapters.standing import Begun
+from onrecord.adapters.talk import Talk
+from onrecord.domain import jsontext
+from onrecord.domain.log import Backend
+from onrecord.projections.requests.request import Options
+from onrecord.projections.window import Window
 from tests.adapters.own_history import Anthropic, Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 

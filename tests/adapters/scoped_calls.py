@@ -2,7 +2,7 @@
 
 import openai
 
-import hansard
+import onrecord
 from tests.adapters.openai_clients import HELLO, MODEL, types
 
 WAITING = 10
@@ -16,5 +16,5 @@ async def ask_later(client: openai.AsyncOpenAI) -> None:
     await client.chat.completions.create(model=MODEL, messages=HELLO)
 
 
-def calls(talk: hansard.Talk) -> int:
+def calls(talk: onrecord.Talk) -> int:
     return types(talk).count("request.sent")

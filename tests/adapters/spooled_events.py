@@ -5,11 +5,11 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.capture.unstored import Unstored
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.blobs import blob_of
-from hansard.domain.errors import StorageFull
-from hansard.domain.log import Append, Log, Verdict
+from onrecord.adapters.capture.unstored import Unstored
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.errors import StorageFull
+from onrecord.domain.log import Append, Log, Verdict
 from tests.factories import TENANT, appending, attachment, drafted, prompt, started
 
 FULL = StorageFull("no room")

@@ -3,8 +3,8 @@
 from pathlib import Path
 from uuid import uuid4
 
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.domain.log import Cursor
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.domain.log import Cursor
 from tests.factories import answer, appending
 
 

@@ -6,18 +6,18 @@ from pathlib import Path
 
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.asking import ask
-from hansard.adapters.capture.spool import Spool
-from hansard.adapters.journal import Journal
-from hansard.adapters.recording import Outgoing
-from hansard.adapters.standing import Begun
-from hansard.adapters.talk import Talk
-from hansard.adapters.tenancy import Tenancy
-from hansard.domain import events, jsontext
-from hansard.domain.content import Native, Text
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Backend
-from hansard.projections.requests.request import Options, Request
+from onrecord.adapters.asking import ask
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.journal import Journal
+from onrecord.adapters.recording import Outgoing
+from onrecord.adapters.standing import Begun
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tenancy import Tenancy
+from onrecord.domain import events, jsontext
+from onrecord.domain.content import Native, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Backend
+from onrecord.projections.requests.request import Options, Request
 from tests.factories import TENANT
 from tests.projections.happenings import event_of_block
 

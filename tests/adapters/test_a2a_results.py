@@ -10,7 +10,7 @@ from a2a import types
 from a2a.compat.v0_3 import types as v0_3
 from google.protobuf import json_format  # type: ignore[import-untyped]  # it has no stubs
 
-import hansard
+import onrecord
 from tests.adapters.found_results import blob, call, extracted, result, text
 
 PDF = b"%PDF-1.7 the report"
@@ -18,8 +18,8 @@ PNG = b"\x89PNG\r\n\x1a\n a picture"
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    talk = hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    talk = onrecord.connect("memory://").conversation("support/4711")
     call(talk, "A2A_helper")
     return talk
 
@@ -37,7 +37,7 @@ def read(kind: Any, given: dict[str, Any]) -> Any:
     return json_format.ParseDict(given, kind())
 
 
-def references(talk: hansard.Talk) -> dict[str, str]:
+def references(talk: onrecord.Talk) -> dict[str, str]:
     return {each.path or "": each.document.name or "" for each in extracted(talk)}
 
 
@@ -60,7 +60,7 @@ TASK = {
 
 
 def test_the_documents_of_a_task_are_those_of_its_artifacts_then_of_its_history(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     talk.tool_result("call_1", read(types.Task, TASK))
     assert list(references(talk).items()) == [
@@ -74,7 +74,7 @@ def test_the_documents_of_a_task_are_those_of_its_artifacts_then_of_its_history(
 
 
 def test_the_message_of_a_status_is_not_looked_through_and_its_bytes_stay_out(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     talk.tool_result("call_1", read(types.Task, TASK))
     status = text(talk)["status"]
@@ -82,20 +82,20 @@ def test_the_message_of_a_status_is_not_looked_through_and_its_bytes_stay_out(
     assert encoded(b"status") not in str(text(talk))
 
 
-def test_the_json_of_a_task_keeps_what_the_next_call_needs(talk: hansard.Talk) -> None:
+def test_the_json_of_a_task_keeps_what_the_next_call_needs(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", read(types.Task, TASK))
     told = text(talk)
     assert (told["id"], told["contextId"]) == ("task-1", "context-1")
     assert told["artifacts"][1]["parts"][0] == {"text": "done"}
 
 
-def test_whole_numbers_of_data_stay_whole(talk: hansard.Talk) -> None:
+def test_whole_numbers_of_data_stay_whole(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", read(types.Task, TASK))
     data = text(talk)["artifacts"][0]["parts"][1]["data"]
     assert repr(data) == "{'n': 1, 'x': 1.5}"
 
 
-def test_a_message_is_told_with_its_files_in_place(talk: hansard.Talk) -> None:
+def test_a_message_is_told_with_its_files_in_place(talk: onrecord.Talk) -> None:
     message = {
         "messageId": "m",
         "role": "ROLE_AGENT",
@@ -110,7 +110,7 @@ def test_a_message_is_told_with_its_files_in_place(talk: hansard.Talk) -> None:
     assert part["metadata"] == {"page": 2}
 
 
-def test_an_address_of_the_web_is_a_document_and_another_one_stays(talk: hansard.Talk) -> None:
+def test_an_address_of_the_web_is_a_document_and_another_one_stays(talk: onrecord.Talk) -> None:
     parts = [
         {"url": "https://example.com/a.pdf", "mediaType": "application/pdf"},
         {"url": "ftp://example.com/a.pdf"},
@@ -121,7 +121,7 @@ def test_an_address_of_the_web_is_a_document_and_another_one_stays(talk: hansard
     assert text(talk)["parts"][1] == {"url": "ftp://example.com/a.pdf"}
 
 
-def test_the_bytes_in_a_data_url_are_those_of_a_document(talk: hansard.Talk) -> None:
+def test_the_bytes_in_a_data_url_are_those_of_a_document(talk: onrecord.Talk) -> None:
     parts = [{"url": f"data:application/pdf;base64,{encoded(PDF)}"}, {"url": "data:a/b;base64,?"}]
     talk.tool_result("call_1", read(types.Message, {"messageId": "m", "parts": parts}))
     (found,) = extracted(talk)
@@ -131,13 +131,13 @@ def test_the_bytes_in_a_data_url_are_those_of_a_document(talk: hansard.Talk) -> 
 
 
 @pytest.mark.parametrize("state", ["TASK_STATE_FAILED", "TASK_STATE_REJECTED"])
-def test_a_task_that_failed_is_a_failed_result(talk: hansard.Talk, state: str) -> None:
+def test_a_task_that_failed_is_a_failed_result(talk: onrecord.Talk, state: str) -> None:
     talk.tool_result("call_1", read(types.Task, {"id": "t", "status": {"state": state}}))
     assert result(talk).is_error
 
 
 def test_an_answer_and_the_events_of_a_stream_are_told_by_what_they_hold(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     talk.tool_result("call_1", read(types.StreamResponse, {"task": TASK}))
     talk.tool_result("call_2", read(types.SendMessageResponse, {"task": TASK}))
@@ -157,13 +157,13 @@ def test_an_answer_and_the_events_of_a_stream_are_told_by_what_they_hold(
     ids=["task", "update"],
 )
 def test_a_failed_task_within_an_answer_is_a_failed_result(
-    talk: hansard.Talk, given: dict[str, Any]
+    talk: onrecord.Talk, given: dict[str, Any]
 ) -> None:
     talk.tool_result("call_1", read(types.StreamResponse, given))
     assert result(talk).is_error
 
 
-def test_data_that_looks_like_a_message_is_data(talk: hansard.Talk) -> None:
+def test_data_that_looks_like_a_message_is_data(talk: onrecord.Talk) -> None:
     data = {"parts": [raw(PDF, "a.pdf")], "artifacts": [{"parts": [raw(PDF, "b.pdf")]}]}
     talk.tool_result("call_1", read(types.Message, {"messageId": "m", "parts": [{"data": data}]}))
     assert text(talk)["parts"][0] == {"data": data}
@@ -175,7 +175,7 @@ def old_file(data: bytes, name: str) -> v0_3.Part:
     return v0_3.Part(v0_3.FilePart(file=held))
 
 
-def test_a_message_of_version_0_3_is_told_alike(talk: hansard.Talk) -> None:
+def test_a_message_of_version_0_3_is_told_alike(talk: onrecord.Talk) -> None:
     linked = v0_3.FilePart(file=v0_3.FileWithUri(uri="https://example.com/b.pdf"))
     parts = [
         v0_3.Part(v0_3.TextPart(text="Look:")),
@@ -189,7 +189,7 @@ def test_a_message_of_version_0_3_is_told_alike(talk: hansard.Talk) -> None:
     assert text(talk)["parts"][3]["data"] == {"n": 1}
 
 
-def test_a_task_of_version_0_3_is_told_alike(talk: hansard.Talk) -> None:
+def test_a_task_of_version_0_3_is_told_alike(talk: onrecord.Talk) -> None:
     said = v0_3.Message(role=v0_3.Role.user, message_id="m", parts=[old_file(PNG, "h.png")])
     status = v0_3.Message(role=v0_3.Role.agent, message_id="s", parts=[old_file(b"s", "s.pdf")])
     task = v0_3.Task(

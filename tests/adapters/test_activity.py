@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
-import hansard
-from hansard.adapters.capture.answer import Answer, Block
-from hansard.adapters.capture.answer_events import events_of
-from hansard.domain.content import Document, Text, Url
-from hansard.domain.jsontext import JsonObject
+import onrecord
+from onrecord.adapters.capture.answer import Answer, Block
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.domain.content import Document, Text, Url
+from onrecord.domain.jsontext import JsonObject
 
 ANTHROPIC = "anthropic-messages"
 RESPONSES = "openai-responses"
@@ -21,12 +21,12 @@ HITS = [{"type": "web_search_result", "title": "A", "url": "https://a", "page_ag
 
 
 @pytest.fixture
-def talk() -> Iterator[hansard.Talk]:
-    store = hansard.connect("memory://")
+def talk() -> Iterator[onrecord.Talk]:
+    store = onrecord.connect("memory://")
     yield store.conversation("talk")
 
 
-def answer(talk: hansard.Talk, *blocks: JsonObject, api: str = ANTHROPIC) -> UUID:
+def answer(talk: onrecord.Talk, *blocks: JsonObject, api: str = ANTHROPIC) -> UUID:
     """Record an answer as the wire's capture does."""
     response = uuid7()
     told = Answer(
@@ -49,7 +49,7 @@ def found(call: str = "srvtoolu_1", content: Any = HITS) -> JsonObject:
     return {"type": "web_search_tool_result", "tool_use_id": call, "content": content}
 
 
-def test_a_call_has_its_result_with_it(talk: hansard.Talk) -> None:
+def test_a_call_has_its_result_with_it(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, search(), found(), {"type": "text", "text": "There."})
     (did,) = talk.activity()
@@ -60,14 +60,14 @@ def test_a_call_has_its_result_with_it(talk: hansard.Talk) -> None:
     assert [native.value for native in did.native] == [search(), found()]
 
 
-def test_a_result_with_nothing_in_it_is_a_result(talk: hansard.Talk) -> None:
+def test_a_result_with_nothing_in_it_is_a_result(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, search(), found(content=[]))
     (did,) = talk.activity()
     assert (did.is_done, did.parts, did.metadata) == (True, (), {"count": 0})
 
 
-def test_a_result_in_a_later_answer_belongs_to_its_call(talk: hansard.Talk) -> None:
+def test_a_result_in_a_later_answer_belongs_to_its_call(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     tool: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "ask", "input": {}}
     answer(talk, search("srvtoolu_1"), search("srvtoolu_2"), tool)
@@ -78,7 +78,7 @@ def test_a_result_in_a_later_answer_belongs_to_its_call(talk: hansard.Talk) -> N
     assert (second.call_id, len(second.parts)) == ("srvtoolu_2", 0)
 
 
-def test_a_result_without_its_call_is_told_alone(talk: hansard.Talk) -> None:
+def test_a_result_without_its_call_is_told_alone(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, found())
     (did,) = talk.activity()
@@ -90,7 +90,7 @@ def test_a_result_without_its_call_is_told_alone(talk: hansard.Talk) -> None:
     )
 
 
-def test_a_fork_tells_of_what_was_done_before_it(talk: hansard.Talk) -> None:
+def test_a_fork_tells_of_what_was_done_before_it(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, search())
     fork = talk.fork("other")
@@ -101,7 +101,7 @@ def test_a_fork_tells_of_what_was_done_before_it(talk: hansard.Talk) -> None:
     assert not before.is_done
 
 
-def test_what_was_redacted_is_not_told(talk: hansard.Talk) -> None:
+def test_what_was_redacted_is_not_told(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, search(), found())
     talk.redact(talk.activity()[0].version)
@@ -109,7 +109,7 @@ def test_what_was_redacted_is_not_told(talk: hansard.Talk) -> None:
     assert did.arguments == {}
 
 
-def test_one_item_may_hold_a_call_and_its_result(talk: hansard.Talk) -> None:
+def test_one_item_may_hold_a_call_and_its_result(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     item = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AAAA"}
     answer(talk, item, api=RESPONSES)
@@ -119,7 +119,7 @@ def test_one_item_may_hold_a_call_and_its_result(talk: hansard.Talk) -> None:
     assert len(did.native) == 1
 
 
-def test_long_results_are_whole(talk: hansard.Talk) -> None:
+def test_long_results_are_whole(talk: onrecord.Talk) -> None:
     talk.user("Run.")
     long = "x" * 200_000
     run = {
@@ -133,7 +133,7 @@ def test_long_results_are_whole(talk: hansard.Talk) -> None:
     assert did.parts == (Text(text=long),)
 
 
-def test_an_item_whose_id_differs_from_its_calls_is_its_result(talk: hansard.Talk) -> None:
+def test_an_item_whose_id_differs_from_its_calls_is_its_result(talk: onrecord.Talk) -> None:
     talk.user("Find a tool.")
     answer(
         talk,
@@ -151,5 +151,5 @@ def test_an_item_whose_id_differs_from_its_calls_is_its_result(talk: hansard.Tal
     assert (did.tool, did.parts, did.is_done) == ("tool_search", (Text(text="f"),), True)
 
 
-def test_a_conversation_that_did_not_begin_did_nothing(talk: hansard.Talk) -> None:
+def test_a_conversation_that_did_not_begin_did_nothing(talk: onrecord.Talk) -> None:
     assert talk.activity() == ()

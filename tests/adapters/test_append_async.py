@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.adapters.storage.group_commit import MOST_REQUESTS
-from hansard.adapters.storage.hints import NoHints
-from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
-from hansard.domain.errors import StorageReadOnly, StorageUnavailable
-from hansard.domain.log import Append, Duplicate, Verdict
+from onrecord.adapters.storage.group_commit import MOST_REQUESTS
+from onrecord.adapters.storage.hints import NoHints
+from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.domain.errors import StorageReadOnly, StorageUnavailable
+from onrecord.domain.log import Append, Duplicate, Verdict
 from tests.factories import OTHER_TENANT, appending, raw_event
 from tests.faults.lossy_line import Cut, LossyLine, Way
 from tests.ledger import verified_log
@@ -74,7 +74,7 @@ async def queued(
 def cancel_what_commits() -> None:
     """What a program does that cancels all tasks, and those who wait are still to append."""
     for task in asyncio.all_tasks():
-        if task.get_name() == "hansard-append":
+        if task.get_name() == "onrecord-append":
             task.cancel()
 
 

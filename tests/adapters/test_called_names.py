@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-import hansard
-from hansard.domain.content import Native
-from hansard.domain.events import ToolCallRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.tool_names import ANTHROPIC, OPENAI, name_for
-from hansard.projections.timeline import timeline
+import onrecord
+from onrecord.domain.content import Native
+from onrecord.domain.events import ToolCallRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.tool_names import ANTHROPIC, OPENAI, name_for
+from onrecord.projections.timeline import timeline
 
 GIVEN = "files.read now"
 LONG = "mcp__" + "a" * 90
@@ -29,14 +29,14 @@ def native_call(api: str, name: str) -> JsonObject:
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    talk = hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    talk = onrecord.connect("memory://").conversation("support/4711")
     talk.tools(TOOLS)
     talk.user("hi")
     return talk
 
 
-def calls(talk: hansard.Talk, api: str, name: str) -> None:
+def calls(talk: onrecord.Talk, api: str, name: str) -> None:
     content = Native(api=api, value=native_call(api, name))
     talk.append(ToolCallRecorded(call_id="call_1", name=name, content=content))
 
@@ -47,31 +47,31 @@ def calls(talk: hansard.Talk, api: str, name: str) -> None:
 )
 @pytest.mark.parametrize("given", [GIVEN, LONG, "look_up"])
 def test_an_open_call_has_the_name_that_its_caller_gave(
-    talk: hansard.Talk, api: str, longest: int, given: str
+    talk: onrecord.Talk, api: str, longest: int, given: str
 ) -> None:
     calls(talk, api, name_for(given, longest))
     (call,) = talk.open_calls()
     assert (call.name, call.arguments) == (given, {"q": 1})
 
 
-def test_a_name_that_no_tool_in_force_has_stays(talk: hansard.Talk) -> None:
+def test_a_name_that_no_tool_in_force_has_stays(talk: onrecord.Talk) -> None:
     calls(talk, "openai-chat", "look_up_0123abcd")
     assert [call.name for call in talk.open_calls()] == ["look_up_0123abcd"]
 
 
-def test_a_tool_of_just_that_name_is_the_one_that_is_called(talk: hansard.Talk) -> None:
+def test_a_tool_of_just_that_name_is_the_one_that_is_called(talk: onrecord.Talk) -> None:
     spelled = name_for(GIVEN, OPENAI)
     talk.tools([*TOOLS, {"name": spelled, "input_schema": {"type": "object"}}])
     calls(talk, "openai-chat", spelled)
     assert [call.name for call in talk.open_calls()] == [spelled]
 
 
-def test_a_fork_has_the_names_of_its_origin(talk: hansard.Talk) -> None:
+def test_a_fork_has_the_names_of_its_origin(talk: onrecord.Talk) -> None:
     calls(talk, "openai-chat", name_for(GIVEN, OPENAI))
     assert [call.name for call in talk.fork("another").open_calls()] == [GIVEN]
 
 
-def test_what_is_shown_bears_the_names_that_the_caller_gave(talk: hansard.Talk) -> None:
+def test_what_is_shown_bears_the_names_that_the_caller_gave(talk: onrecord.Talk) -> None:
     calls(talk, "openai-chat", name_for(GIVEN, OPENAI))
     talk.tool_result("call_1", "found")
     told = [row.text for row in timeline(talk.since(0)) if row.kind in ("tool call", "result")]

@@ -15,9 +15,9 @@ import httpx2
 import openai
 import pytest
 
-from hansard.adapters.capture.tee import record
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.domain.errors import StorageFull
+from onrecord.adapters.capture.tee import record
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.domain.errors import StorageFull
 from tests.adapters.recorded_calls import Recorded
 from tests.openai_chat_wire import DONE, event
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.adapters.capability_files import matrix_in
-from hansard.adapters.demo.scenes import Answer
-from hansard.adapters.replaying import replays
-from hansard.adapters.settings import settings
-from hansard.domain import jsontext
-from hansard.domain.events import RequestSent
-from hansard.domain.jsontext import JsonObject
+import onrecord
+from onrecord.adapters.capability_files import matrix_in
+from onrecord.adapters.demo.scenes import Answer
+from onrecord.adapters.replaying import replays
+from onrecord.adapters.settings import settings
+from onrecord.domain import jsontext
+from onrecord.domain.events import RequestSent
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.demo_client import GREETING, MODEL, TOOLS, serving
 
 ANTHROPIC = "anthropic-messages"
@@ -42,10 +42,10 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HANSARD_CAPABILITIES", raising=False)
+    monkeypatch.delenv("ONRECORD_CAPABILITIES", raising=False)
 
 
-def shown(store: hansard.Store, tmp_path: Path, **wishes: Any) -> str:
+def shown(store: onrecord.Store, tmp_path: Path, **wishes: Any) -> str:
     """What a request makes of a picture in a result: the type of what holds it."""
     talk = store.conversation("support/4711")
     if talk.head().version == 0:
@@ -64,40 +64,40 @@ def shown(store: hansard.Store, tmp_path: Path, **wishes: Any) -> str:
 
 
 def test_a_file_says_what_models_take(file: Path, tmp_path: Path) -> None:
-    with hansard.connect("memory://", capabilities=file) as store:
+    with onrecord.connect("memory://", capabilities=file) as store:
         assert shown(store, tmp_path) == "behind"
-    with hansard.connect("memory://") as store:
+    with onrecord.connect("memory://") as store:
         assert shown(store, tmp_path) == "inline"
 
 
 def test_the_environment_may_name_it(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HANSARD_CAPABILITIES", str(file))
-    with hansard.connect("memory://") as store:
+    monkeypatch.setenv("ONRECORD_CAPABILITIES", str(file))
+    with onrecord.connect("memory://") as store:
         assert shown(store, tmp_path) == "behind"
-    assert hansard.capabilities("gemini", "acme").row == "gemini acme"
+    assert onrecord.capabilities("gemini", "acme").row == "gemini acme"
 
 
 def test_a_file_that_is_given_comes_before_that_of_the_environment(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HANSARD_CAPABILITIES", str(tmp_path / "missing.toml"))
-    assert hansard.capabilities("gemini", "acme", file=file).context_tokens == 1_000
+    monkeypatch.setenv("ONRECORD_CAPABILITIES", str(tmp_path / "missing.toml"))
+    assert onrecord.capabilities("gemini", "acme", file=file).context_tokens == 1_000
 
 
 def test_an_empty_name_in_the_environment_is_none() -> None:
-    assert settings({"HANSARD_CAPABILITIES": ""}).capabilities is None
+    assert settings({"ONRECORD_CAPABILITIES": ""}).capabilities is None
 
 
 def test_what_a_call_says_wins_over_the_file(file: Path, tmp_path: Path) -> None:
-    with hansard.connect("memory://", capabilities=str(file)) as store:
-        given = hansard.Given(tool_result=("text", "image"))
+    with onrecord.connect("memory://", capabilities=str(file)) as store:
+        given = onrecord.Given(tool_result=("text", "image"))
         assert shown(store, tmp_path, capabilities=given) == "inline"
 
 
 def test_a_fork_knows_the_file_too(file: Path) -> None:
-    with hansard.connect("memory://", capabilities=file) as store:
+    with onrecord.connect("memory://", capabilities=file) as store:
         talk = store.conversation("support/4711")
         talk.user("Hello")
         forked = talk.fork("support/4712")
@@ -106,7 +106,7 @@ def test_a_fork_knows_the_file_too(file: Path) -> None:
 
 
 def test_a_request_holds_what_is_said_of_its_own_api_only(file: Path) -> None:
-    with hansard.connect("memory://", capabilities=file) as store:
+    with onrecord.connect("memory://", capabilities=file) as store:
         talk = store.conversation("support/4711")
         talk.user("Hello")
         assert talk.request("openai-chat").options.matrix is None
@@ -116,7 +116,7 @@ def test_a_request_holds_what_is_said_of_its_own_api_only(file: Path) -> None:
 
 def test_a_recorded_request_renders_again_without_the_file(file: Path, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/talks.db"
-    with hansard.connect(url, capabilities=file) as store:
+    with onrecord.connect(url, capabilities=file) as store:
         assert shown(store, tmp_path) == "behind"
         talk = store.conversation("support/4711")
         with serving([GREETING]) as (client, _):
@@ -124,7 +124,7 @@ def test_a_recorded_request_renders_again_without_the_file(file: Path, tmp_path:
                 model=MODEL, max_tokens=9, **talk.request(ANTHROPIC)
             )
     file.unlink()
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         talk = store.conversation("support/4711")
         outcomes = list(replays(talk))
         assert [(outcome.is_whole, outcome.is_rendered) for outcome in outcomes] == [
@@ -150,7 +150,7 @@ def test_a_recorded_request_renders_again_without_the_file(file: Path, tmp_path:
         (b"[gemini]\n[gemini]", "is no TOML: "),
         (b"\xff", "is no UTF-8 at byte 0"),
         (b"a = " + b"[" * 100_000, "is "),
-        (b"[germini]", "germini: is no API that Hansard speaks"),
+        (b"[germini]", "germini: is no API that Onrecord speaks"),
         (
             b"[gemini.models.a]\nid = 'a'\npattern = 'a*'",
             "gemini.models.a: must specify at most one of `id` or `pattern`",
@@ -167,34 +167,34 @@ def test_what_is_wrong_in_a_file_is_told_with_its_name_and_the_entry(
 ) -> None:
     file = tmp_path / "models.toml"
     file.write_bytes(text)
-    with pytest.raises(hansard.HansardError) as refused:
-        hansard.connect("memory://", capabilities=file)
+    with pytest.raises(onrecord.OnrecordError) as refused:
+        onrecord.connect("memory://", capabilities=file)
     assert str(refused.value).startswith(f"{file}: {why}")
     assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(hansard.HansardError, match=r"missing.toml: cannot be read: No such file"):
-        hansard.connect("memory://", capabilities=tmp_path / "missing.toml")
-    with pytest.raises(hansard.HansardError, match=r"cannot be read: Is a directory"):
-        hansard.capabilities("gemini", file=tmp_path)
+    with pytest.raises(onrecord.OnrecordError, match=r"missing.toml: cannot be read: No such file"):
+        onrecord.connect("memory://", capabilities=tmp_path / "missing.toml")
+    with pytest.raises(onrecord.OnrecordError, match=r"cannot be read: Is a directory"):
+        onrecord.capabilities("gemini", file=tmp_path)
 
 
 def test_what_is_no_path_is_told() -> None:
     wrong: Any = {"gemini": {}}
-    with pytest.raises(hansard.HansardError, match="capabilities is the path of a TOML file"):
-        hansard.connect("memory://", capabilities=wrong)
+    with pytest.raises(onrecord.OnrecordError, match="capabilities is the path of a TOML file"):
+        onrecord.connect("memory://", capabilities=wrong)
 
 
 def test_no_store_is_made_where_the_file_is_wrong(tmp_path: Path) -> None:
-    with pytest.raises(hansard.HansardError):
-        hansard.connect(f"sqlite:///{tmp_path}/talks.db", capabilities=tmp_path / "missing.toml")
+    with pytest.raises(onrecord.OnrecordError):
+        onrecord.connect(f"sqlite:///{tmp_path}/talks.db", capabilities=tmp_path / "missing.toml")
     assert not (tmp_path / "talks.db").exists()
 
 
 def test_what_is_known_of_a_model_may_be_asked() -> None:
-    known = hansard.capabilities("openai-chat", "openai/gpt-4o-mini")
-    assert known == hansard.Capabilities(
+    known = onrecord.capabilities("openai-chat", "openai/gpt-4o-mini")
+    assert known == onrecord.Capabilities(
         row="openai-chat gpt-4o*",
         user=frozenset({"text", "image", "document"}),
         document_bytes={"text": 10_485_760, "document": 52_428_800},
@@ -203,21 +203,21 @@ def test_what_is_known_of_a_model_may_be_asked() -> None:
         context_tokens=128_000,
         output_tokens=16_384,
     )
-    assert hansard.capabilities("openai-chat").row == "openai-chat (any model)"
+    assert onrecord.capabilities("openai-chat").row == "openai-chat (any model)"
 
 
 def test_an_api_that_there_is_not_is_told_with_those_that_there_are() -> None:
-    with pytest.raises(hansard.UnknownApi, match=r"'openai' is no API .* anthropic-messages"):
-        hansard.capabilities("openai")
+    with pytest.raises(onrecord.UnknownApi, match=r"'openai' is no API .* anthropic-messages"):
+        onrecord.capabilities("openai")
 
 
 def test_what_a_call_says_must_be_what_models_may_take() -> None:
-    with hansard.connect("memory://") as store:
+    with onrecord.connect("memory://") as store:
         talk = store.conversation("support/4711")
         talk.user("Hello")
         wrong: Any = {"user": ["smell"]}
         with pytest.raises(
-            hansard.InvalidInput,
-            match=r"capabilities is not what a request takes: give a hansard.Given",
+            onrecord.InvalidInput,
+            match=r"capabilities is not what a request takes: give a onrecord.Given",
         ):
             talk.request("gemini", capabilities=wrong)

@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.anthropic_body import read_body
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.domain.encoding import decode, encode
-from hansard.domain.jsontext import write
-from hansard.domain.registry import name_of
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.anthropic_body import read_body
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.jsontext import write
+from onrecord.domain.registry import name_of
 from tests.adapters.anthropic_streams import blocks, delta, fed, start
 from tests.anthropic_wire import SAMPLES, event, message, stream_events, text
 

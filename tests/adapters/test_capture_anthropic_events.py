@@ -6,18 +6,18 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer, Block
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.anthropic_body import read_body
-from hansard.adapters.capture.anthropic_envelope import closed
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.adapters.capture.failures import attempt_failed
-from hansard.adapters.capture.place import Recording
-from hansard.domain.blobs import restore
-from hansard.domain.content import Blob, Native
-from hansard.domain.draft import blobs_of
-from hansard.domain.encoding import encode
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Answer, Block
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.anthropic_body import read_body
+from onrecord.adapters.capture.anthropic_envelope import closed
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Blob, Native
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.encoding import encode
+from onrecord.domain.events import (
     CompactionRecorded,
     Event,
     MessageRecorded,

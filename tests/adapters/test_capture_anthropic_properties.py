@@ -6,13 +6,13 @@ from uuid import UUID
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.anthropic_body import read_body
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native
-from hansard.domain.encoding import decode, encode
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.anthropic_body import read_body
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.events import (
     CompactionRecorded,
     Event,
     MessageRecorded,
@@ -22,8 +22,8 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.jsontext import write
-from hansard.domain.registry import VERSIONS, name_of
+from onrecord.domain.jsontext import write
+from onrecord.domain.registry import VERSIONS, name_of
 from tests.anthropic_wire import JsonObject, chunks, message, spelled
 
 WORDS = st.text(max_size=20)

@@ -5,13 +5,13 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.anthropic_requests import read_request
-from hansard.adapters.capture.place import Recording
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native, Text
-from hansard.domain.draft import blobs_of
-from hansard.domain.errors import InvalidContent, MalformedJson
-from hansard.domain.events import (
+from onrecord.adapters.capture.anthropic_requests import read_request
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,
@@ -20,7 +20,7 @@ from hansard.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.jsontext import write
+from onrecord.domain.jsontext import write
 from tests.anthropic_wire import JsonObject, call, text
 from tests.sent import instructions, said, tools
 
@@ -209,7 +209,7 @@ def test_tools_stay_as_they_were_spelled() -> None:
 
 
 def test_long_and_look_alike_strings_of_instructions_and_tools_come_back() -> None:
-    odd: JsonObject = {"name": "x" * 100_000, "$hansard.blob": "no reference"}
+    odd: JsonObject = {"name": "x" * 100_000, "$onrecord.blob": "no reference"}
     for recording, wanted in [
         (instructions([odd]), {"system": [odd]}),
         (tools([odd]), odd),

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.anthropic_body import read_body
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.domain.events import Unfinished
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.anthropic_body import read_body
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.domain.events import Unfinished
 from tests.anthropic_wire import SAMPLES, JsonObject, chunks
 
 # What an unfinished block's pieces belong to, in the spelling of the samples.

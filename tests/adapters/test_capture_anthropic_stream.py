@@ -2,10 +2,10 @@
 
 import pytest
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import write
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import write
 from tests.adapters.anthropic_streams import answered, around, blocks, delta, fed, start, stop
 from tests.anthropic_wire import (
     JsonObject,

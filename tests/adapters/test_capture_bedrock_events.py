@@ -5,11 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.bedrock_converse_body import read_body
-from hansard.adapters.capture.place import Recording
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.bedrock_converse_body import read_body
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,

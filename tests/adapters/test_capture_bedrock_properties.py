@@ -8,13 +8,13 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.bedrock_converse_body import read_body
-from hansard.adapters.capture.bedrock_converse_stream import ConverseStream
-from hansard.domain.blobs import restore
-from hansard.domain.encoding import encode
-from hansard.domain.events import ResponseCompleted
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.bedrock_converse_body import read_body
+from onrecord.adapters.capture.bedrock_converse_stream import ConverseStream
+from onrecord.domain.blobs import restore
+from onrecord.domain.encoding import encode
+from onrecord.domain.events import ResponseCompleted
 from tests.adapters.bedrock_streams import blocks, fed
 from tests.bedrock_wire import JsonObject, body, chunks, event, spelled, stream_events
 from tests.corpus.kept import stored

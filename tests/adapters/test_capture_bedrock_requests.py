@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.bedrock_converse import WIRE
-from hansard.adapters.capture.endpoints import Asked, endpoint_of
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.blobs import LIMIT, restore
-from hansard.domain.content import Native, Text
-from hansard.domain.errors import InvalidContent, MalformedJson
-from hansard.domain.events import (
+from onrecord.adapters.capture.bedrock_converse import WIRE
+from onrecord.adapters.capture.endpoints import Asked, endpoint_of
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.blobs import LIMIT, restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.events import (
     InstructionsSet,
     MessageRecorded,
     ReasoningRecorded,

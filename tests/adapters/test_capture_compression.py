@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.compression import Unpacking
+from onrecord.adapters.capture.compression import Unpacking
 from tests.anthropic_wire import chunks
 
 

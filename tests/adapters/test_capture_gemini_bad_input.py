@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.gemini_body import read_body
-from hansard.adapters.capture.gemini_requests import read_request, said
-from hansard.adapters.capture.refusals import refusal_of
-from hansard.domain.encoding import encode
-from hansard.domain.errors import HansardError, NotRecorded
-from hansard.domain.events import AttemptFailed, Event
-from hansard.domain.jsontext import write
+from onrecord.adapters.capture.gemini_body import read_body
+from onrecord.adapters.capture.gemini_requests import read_request, said
+from onrecord.adapters.capture.refusals import refusal_of
+from onrecord.domain.encoding import encode
+from onrecord.domain.errors import NotRecorded, OnrecordError
+from onrecord.domain.events import AttemptFailed, Event
+from onrecord.domain.jsontext import write
 from tests.adapters.attempts import JSON, STREAM, attempted
 from tests.adapters.gemini_streams import blocks, body, fed, odd
 from tests.damage import damage, damaged, texts
@@ -126,7 +126,7 @@ def test_damage_to_a_request_is_refused_or_its_blocks_are_said(data: st.DataObje
         damage(damaged_request, data)
     try:
         asked = read_request(json.dumps(damaged_request).encode(), PATH)
-    except HansardError:
+    except OnrecordError:
         return
     told, _ = said(asked, asked.pieces, (UUID(int=number) for number in count(1)))
     known = recorded_texts(told)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.capture.unnamed_calls import UnnamedCalls
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.unnamed_calls import UnnamedCalls
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     MessageRecorded,
     OpaqueRecorded,
     ReasoningRecorded,
@@ -14,7 +14,7 @@ from hansard.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
 )
-from hansard.projections.server_tools_gemini import called
+from onrecord.projections.server_tools_gemini import called
 from tests.adapters.gemini_streams import blocks, body, events
 from tests.gemini_wire import JsonObject, call, said, signed, text, thought
 

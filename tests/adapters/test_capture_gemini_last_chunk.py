@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.credentials import Credentials
-from hansard.adapters.capture.gemini import WIRE
-from hansard.adapters.capture.recorded_async_body import AsyncRecordedBody
-from hansard.adapters.capture.recorded_body import RecordedBody
-from hansard.domain.events import ToolCallRecorded
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.credentials import Credentials
+from onrecord.adapters.capture.gemini import WIRE
+from onrecord.adapters.capture.recorded_async_body import AsyncRecordedBody
+from onrecord.adapters.capture.recorded_body import RecordedBody
+from onrecord.domain.events import ToolCallRecorded
 from tests.adapters.attempts import STREAM, Closed
 from tests.gemini_wire import call, event, said, text
 

@@ -9,14 +9,14 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.gemini_body import read_body
-from hansard.adapters.capture.gemini_requests import read_request, said
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native
-from hansard.domain.encoding import decode, encode
-from hansard.domain.events import MessageRecorded, ToolCallRecorded, ToolResultRecorded
-from hansard.domain.registry import VERSIONS, name_of
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.gemini_body import read_body
+from onrecord.adapters.capture.gemini_requests import read_request, said
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.events import MessageRecorded, ToolCallRecorded, ToolResultRecorded
+from onrecord.domain.registry import VERSIONS, name_of
 from tests.adapters.gemini_streams import blocks, body, events, fed, odd
 from tests.gemini_wire import (
     PATH,

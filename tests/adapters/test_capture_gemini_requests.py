@@ -8,12 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.gemini_requests import read_request, said
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native, Text
-from hansard.domain.errors import InvalidContent, MalformedJson
-from hansard.domain.events import (
+from onrecord.adapters.capture.gemini_requests import read_request, said
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.events import (
     MessageRecorded,
     ReasoningRecorded,
     ServerToolCallRecorded,

@@ -5,13 +5,13 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.endpoints import endpoint_of
-from hansard.adapters.capture.gemini import WIRE
-from hansard.adapters.capture.gemini_requests import instructions, read_request, tools
-from hansard.adapters.capture.secrets import PLACEHOLDER, cut
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.content import Native
-from hansard.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.capture.gemini import WIRE
+from onrecord.adapters.capture.gemini_requests import instructions, read_request, tools
+from onrecord.adapters.capture.secrets import PLACEHOLDER, cut
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.content import Native
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from tests.gemini_wire import PATH, JsonObject, request, result, text, user
 
 LINE = UUID(int=7)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.ollama import WIRE
-from hansard.adapters.capture.ollama_body import read_body
-from hansard.domain.encoding import encode
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.ollama import WIRE
+from onrecord.adapters.capture.ollama_body import read_body
+from onrecord.domain.encoding import encode
+from onrecord.domain.events import (
     MessageRecorded,
     OpaqueRecorded,
     ReasoningRecorded,

@@ -6,11 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.ollama import WIRE
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.content import Native, Text
-from hansard.domain.errors import InvalidContent, MalformedJson
-from hansard.domain.events import (
+from onrecord.adapters.capture.ollama import WIRE
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.content import Native, Text
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,

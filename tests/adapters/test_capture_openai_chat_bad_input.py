@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.openai_chat_body import read_body
-from hansard.adapters.capture.openai_chat_stream import CompletionStream
-from hansard.domain.encoding import encode
-from hansard.domain.jsontext import write
+from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.adapters.capture.openai_chat_stream import CompletionStream
+from onrecord.domain.encoding import encode
+from onrecord.domain.jsontext import write
 from tests.adapters.attempts import JSON, STREAM, attempted
 from tests.adapters.openai_chat_streams import blocks, fed
 from tests.damage import damage, damaged, texts

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.openai_chat_body import read_body
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.domain.events import (
     MessageRecorded,
     OpaqueRecorded,
     ReasoningRecorded,

@@ -9,13 +9,13 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.openai_chat_body import read_body
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native
-from hansard.domain.encoding import decode, encode
-from hansard.domain.events import MessageRecorded
-from hansard.domain.registry import VERSIONS, name_of
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.events import MessageRecorded
+from onrecord.domain.registry import VERSIONS, name_of
 from tests.adapters.openai_chat_streams import blocks, fed, odd, plain, put_together
 from tests.openai_chat_wire import (
     DONE,

@@ -7,10 +7,10 @@ from typing import Any
 import openai
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.openai_chat_body import read_body
-from hansard.adapters.capture.openai_chat_stream import CompletionStream
-from hansard.adapters.demo.connection import Reply
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.adapters.capture.openai_chat_stream import CompletionStream
+from onrecord.adapters.demo.connection import Reply
 from tests.adapters.openai_chat_streams import plain, put_together
 from tests.adapters.replaying_server import replaying
 from tests.openai_chat_wire import SAMPLES, JsonObject, chunks

@@ -8,9 +8,9 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from hansard.adapters.capture.tee import record
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.tee import record
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     CompactionRecorded,
     Event,
     MessageRecorded,

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.openai_responses_body import read_body
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.openai_responses_body import read_body
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     CompactionRecorded,
     Event,
     MessageRecorded,

@@ -10,14 +10,14 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.credentials import Credentials
-from hansard.adapters.capture.openai_responses import WIRE
-from hansard.adapters.capture.place import Recording
-from hansard.domain.encoding import encode
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import Event, ResponseCompleted, ResponseInterrupted
-from hansard.domain.jsontext import write
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.credentials import Credentials
+from onrecord.adapters.capture.openai_responses import WIRE
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.encoding import encode
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
+from onrecord.domain.jsontext import write
 from tests.adapters.test_capture_anthropic_properties import SIZES, VALUES
 from tests.adapters.test_capture_openai_responses_properties import OUTPUTS
 from tests.anthropic_wire import chunks
@@ -46,7 +46,7 @@ def attempted(body: bytes, sizes: list[int], kind: str) -> Recording:
         lambda recording, _: closed.append(recording),
     )
     complaints = Complaints()
-    logger = logging.getLogger("hansard")
+    logger = logging.getLogger("onrecord")
     logger.addHandler(complaints)
     try:
         attempt.answered(200, {"content-type": kind})

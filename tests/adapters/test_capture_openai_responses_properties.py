@@ -7,15 +7,15 @@ from uuid import UUID
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.openai_responses_body import read_body
-from hansard.adapters.capture.openai_responses_envelope import VARIANTS
-from hansard.adapters.capture.openai_responses_stream import ResponseStream
-from hansard.domain.blobs import restore
-from hansard.domain.encoding import decode, encode
-from hansard.domain.events import Event
-from hansard.domain.jsontext import write
-from hansard.domain.registry import VERSIONS, name_of
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.openai_responses_body import read_body
+from onrecord.adapters.capture.openai_responses_envelope import VARIANTS
+from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.domain.blobs import restore
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import write
+from onrecord.domain.registry import VERSIONS, name_of
 from tests.adapters.openai_responses_streams import answered, fed, values
 from tests.adapters.test_capture_anthropic_properties import (
     ODD_WORDS,

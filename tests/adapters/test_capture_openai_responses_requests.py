@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.openai_responses import WIRE
-from hansard.adapters.capture.sent import Sent
-from hansard.domain.content import Native, Text
-from hansard.domain.errors import InvalidContent, MalformedJson
-from hansard.domain.events import (
+from onrecord.adapters.capture.openai_responses import WIRE
+from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.content import Native, Text
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.events import (
     CompactionRecorded,
     Event,
     InstructionsSet,
@@ -24,7 +24,7 @@ from hansard.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.prefix import encoded
+from onrecord.domain.prefix import encoded
 from tests.openai_responses_wire import JsonObject, call, message, reasoning
 
 API = "openai-responses"

@@ -1,4 +1,4 @@
-"""`hansard.check_request` and `hansard check-request`: a request before it is sent."""
+"""`onrecord.check_request` and `onrecord check-request`: a request before it is sent."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.adapters.parameter_types import parameter_types
-from hansard.adapters.type_deviations import DEVIATIONS
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.rules import RULES
+import onrecord
+from onrecord.adapters.parameter_types import parameter_types
+from onrecord.adapters.type_deviations import DEVIATIONS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.rules import RULES
 from tests.adapters.command import Command, in_process, on_a_terminal
 
 ANTHROPIC, CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK = RULES
@@ -75,23 +75,23 @@ def no_sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def broken(api: str, request: JsonObject) -> list[tuple[str, str]]:
     """Where types are broken, and the provider's words."""
-    verdict = hansard.check_request(api, request)
+    verdict = onrecord.check_request(api, request)
     return [(each.where, each.said) for each in verdict.violations if each.rule == "types"]
 
 
 class TestTypes:
     @pytest.mark.parametrize("api", GOOD)
     def test_a_prompt_is_accepted(self, api: str) -> None:
-        verdict = hansard.check_request(api, GOOD[api])
+        verdict = onrecord.check_request(api, GOOD[api])
         assert verdict.is_accepted
         assert verdict.types
         assert verdict.types.split()[0] == TYPES_OF[api]
 
     @pytest.mark.parametrize("api", GOOD)
     def test_what_the_messages_do_not_need_may_be_there_or_not(self, api: str) -> None:
-        assert hansard.check_request(api, {**GOOD[api], **MORE[api]}).violations == ()
+        assert onrecord.check_request(api, {**GOOD[api], **MORE[api]}).violations == ()
         stream = {"stream": False} if "stream" in MORE[api] else {}
-        assert hansard.check_request(api, {**GOOD[api], **MORE[api], **stream}).is_accepted
+        assert onrecord.check_request(api, {**GOOD[api], **MORE[api], **stream}).is_accepted
 
     def test_a_key_that_anthropic_does_not_know_is_refused_in_its_words(self) -> None:
         thought: JsonObject = {
@@ -164,41 +164,41 @@ class TestTypes:
     def test_without_the_sdk_the_rules_are_checked_and_the_types_are_not(
         self, no_sdk: None
     ) -> None:
-        verdict = hansard.check_request(CHAT, {"messages": [{"role": "tool", "colour": "blue"}]})
+        verdict = onrecord.check_request(CHAT, {"messages": [{"role": "tool", "colour": "blue"}]})
         assert verdict.types is None
         assert [each.rule for each in verdict.violations] == ["C2", "C5", "C4"]
-        assert hansard.check_request(GEMINI, GOOD[GEMINI]).types is None
-        assert hansard.check_request(BEDROCK, GOOD[BEDROCK]).types is None
+        assert onrecord.check_request(GEMINI, GOOD[GEMINI]).types is None
+        assert onrecord.check_request(BEDROCK, GOOD[BEDROCK]).types is None
 
 
 class TestFunction:
     @pytest.mark.parametrize("api", GOOD)
     def test_what_a_conversation_renders_is_accepted(self, api: str) -> None:
-        talk = hansard.connect("memory://").conversation("support/4711")
+        talk = onrecord.connect("memory://").conversation("support/4711")
         talk.instruct("Be kind.")
         talk.user("Hello")
         request = talk.request(api)
-        assert hansard.check_request(api, request).violations == ()
-        assert hansard.check_request(api, {**request, **MORE[api]}).violations == ()
+        assert onrecord.check_request(api, request).violations == ()
+        assert onrecord.check_request(api, {**request, **MORE[api]}).violations == ()
 
     def test_a_request_is_read_as_it_would_be_sent(self) -> None:
-        assert hansard.check_request(CHAT, {"messages": (HELLO,)}).is_accepted
+        assert onrecord.check_request(CHAT, {"messages": (HELLO,)}).is_accepted
 
     def test_a_breach_says_where_and_what_to_do(self) -> None:
-        verdict = hansard.check_request(CHAT, {"messages": [HELLO, {"role": "tool"}]})
+        verdict = onrecord.check_request(CHAT, {"messages": [HELLO, {"role": "tool"}]})
         assert not verdict.is_accepted
         [breach] = [each for each in verdict.violations if each.rule == "C2"]
-        assert isinstance(breach, hansard.Violation)
+        assert isinstance(breach, onrecord.Violation)
         assert breach.where == "/messages/1"
         assert breach.advice.startswith("leave the result out")
 
     def test_an_api_without_rules_is_an_error_that_names_those_there_are(self) -> None:
-        with pytest.raises(hansard.UnknownApi, match="anthropic-messages, openai-chat"):
-            hansard.check_request("telegraph", GOOD[CHAT])
+        with pytest.raises(onrecord.UnknownApi, match="anthropic-messages, openai-chat"):
+            onrecord.check_request("telegraph", GOOD[CHAT])
 
     def test_what_is_no_json_is_an_error(self) -> None:
-        with pytest.raises(hansard.MalformedJson):
-            hansard.check_request(CHAT, {"messages": [object()]})
+        with pytest.raises(onrecord.MalformedJson):
+            onrecord.check_request(CHAT, {"messages": [object()]})
 
 
 class TestCommand:
@@ -217,7 +217,7 @@ class TestCommand:
         silent: JsonObject = {"role": "user", "content": []}
         file = self.given(tmp_path, {"messages": [HELLO, silent]})
         done = command("check-request", file, "--api", ANTHROPIC)
-        assert (done.code, done.err) == (1, "hansard: 1 violation\n")
+        assert (done.code, done.err) == (1, "onrecord: 1 violation\n")
         assert done.columns == [
             [
                 "/messages/1/content",

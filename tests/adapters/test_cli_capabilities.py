@@ -1,4 +1,4 @@
-"""`hansard capabilities`: drawn, piped and as JSON."""
+"""`onrecord capabilities`: drawn, piped and as JSON."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hansard.projections.apis import MODULES
-from hansard.projections.capabilities import ANY_MODEL, rows_of
+from onrecord.projections.apis import MODULES
+from onrecord.projections.capabilities import ANY_MODEL, rows_of
 from tests.adapters.command import Command, in_process, on_a_terminal
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    monkeypatch.delenv("HANSARD_CAPABILITIES", raising=False)
+    monkeypatch.delenv("ONRECORD_CAPABILITIES", raising=False)
     return in_process(monkeypatch, capsys)
 
 
@@ -80,7 +80,7 @@ def test_a_file_lies_over_them(run: Command, file: Path) -> None:
 def test_the_environment_may_name_the_file(
     run: Command, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HANSARD_CAPABILITIES", str(file))
+    monkeypatch.setenv("ONRECORD_CAPABILITIES", str(file))
     assert run("capabilities", "ollama", "house").columns[0][1] == "house"
 
 
@@ -88,7 +88,7 @@ def test_what_is_wrong_in_a_file_is_one_line_and_no_traceback(run: Command, file
     file.write_text("[ollama]\nuser = 5\n")
     done = run("capabilities", "--file", str(file))
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"hansard: {file}: ollama.user: Input should be a valid tuple\n"
+    assert done.err == f"onrecord: {file}: ollama.user: Input should be a valid tuple\n"
 
 
 def test_an_api_that_there_is_not_is_wrong_usage(run: Command) -> None:

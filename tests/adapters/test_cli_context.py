@@ -1,10 +1,10 @@
-"""`hansard context`: what a conversation carries for its tools."""
+"""`onrecord context`: what a conversation carries for its tools."""
 
 from pathlib import Path
 
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
 
 
@@ -15,13 +15,13 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         store.conversation("support/4711").user("Hello")
     return url_of(tmp_path)
 
 
 def carried(url: str) -> dict[str, str]:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         return dict(store.conversation("support/4711").carried())
 
 
@@ -80,7 +80,7 @@ def test_a_key_that_is_not_there_is_an_error(run: Command, url: str) -> None:
 
 
 def test_a_forgotten_conversation_carries_nothing_any_more(run: Command, url: str) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         talk = store.conversation("support/4711")
         forgotten = str(talk.conversation_id)
         store.forget(talk.conversation_id)

@@ -9,14 +9,14 @@ from uuid import uuid4
 
 import pytest
 
-import hansard
-from hansard.adapters.demo.claim import CONTEXT, SIGNAL
-from hansard.adapters.demo.clients import SDKS, is_installed
-from hansard.adapters.demo.live import KEYS
-from hansard.adapters.demo.picture import parcels_in_a_van, torn_box
-from hansard.adapters.demo.wrapping import Wrapped
-from hansard.domain.events import RequestSent
-from hansard.domain.request_template import LiteralSpan, SharedSpan, Template
+import onrecord
+from onrecord.adapters.demo.claim import CONTEXT, SIGNAL
+from onrecord.adapters.demo.clients import SDKS, is_installed
+from onrecord.adapters.demo.live import KEYS
+from onrecord.adapters.demo.picture import parcels_in_a_van, torn_box
+from onrecord.adapters.demo.wrapping import Wrapped
+from onrecord.domain.events import RequestSent
+from onrecord.domain.request_template import LiteralSpan, SharedSpan, Template
 from tests.adapters.command import Command, Done, in_process, on_a_terminal, run, url_of
 
 KEY = "support/4711"
@@ -35,8 +35,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 @pytest.fixture
 def told(demo: Done, monkeypatch: pytest.MonkeyPatch) -> Done:
-    """The demo, its store named by HANSARD_URL."""
-    monkeypatch.setenv("HANSARD_URL", demo.document["url"])
+    """The demo, its store named by ONRECORD_URL."""
+    monkeypatch.setenv("ONRECORD_URL", demo.document["url"])
     return demo
 
 
@@ -212,7 +212,7 @@ class TestTheDemo:
         done = command("demo")
         assert done.code == 1
         assert done.err == (
-            "hansard: the demo talks through the official SDKs: pip install 'hansard[anthropic]'\n"
+            "onrecord: the demo talks through the official SDKs: pip install 'onrecord[anthropic]'\n"
         )
 
     @pytest.mark.parametrize("api", SDKS)
@@ -227,11 +227,11 @@ class TestTheDemo:
         self, command: Command, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         there = {"anthropic-messages", "ollama"}
-        monkeypatch.setattr("hansard.adapters.demo.story.is_installed", there.__contains__)
+        monkeypatch.setattr("onrecord.adapters.demo.story.is_installed", there.__contains__)
         done = command("demo")
         assert done.code == 0
         for extra in ("openai", "gemini", "bedrock"):
-            assert f"left out: pip install 'hansard[{extra}]'" in done.out
+            assert f"left out: pip install 'onrecord[{extra}]'" in done.out
         assert "10 of 10 requests hash to what was sent" in done.out
 
     def test_live_needs_a_key(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +268,7 @@ class TestReplay:
     def test_bytes_that_are_not_what_was_sent_are_exit_code_1(
         self, command: Command, tmp_path: Path
     ) -> None:
-        with hansard.connect(url_of(tmp_path)) as store:
+        with onrecord.connect(url_of(tmp_path)) as store:
             store.conversation(KEY).append(sent("not what was sent", digest="00" * 32))
         done = command("replay", KEY, "--verify", "--json", "--url", url_of(tmp_path))
         assert done.code == 1
@@ -281,7 +281,7 @@ class TestReplay:
         self, command: Command, tmp_path: Path
     ) -> None:
         spans = (SharedSpan(request=uuid4(), start=0, size=4),)
-        with hansard.connect(url_of(tmp_path)) as store:
+        with onrecord.connect(url_of(tmp_path)) as store:
             store.conversation(KEY).append(sent("", digest="00" * 32, spans=spans))
         done = command("replay", KEY, "--verify", "--url", url_of(tmp_path))
         assert done.code == 1
@@ -290,7 +290,7 @@ class TestReplay:
     def test_a_conversation_without_requests_has_nothing_to_prove(
         self, command: Command, tmp_path: Path
     ) -> None:
-        with hansard.connect(url_of(tmp_path)) as store:
+        with onrecord.connect(url_of(tmp_path)) as store:
             store.conversation(KEY).user("Hello")
         done = command("replay", KEY, "--verify", "--url", url_of(tmp_path))
         assert (done.code, done.out, done.err) == (0, "", "No request was sent.\n")

@@ -1,4 +1,4 @@
-"""`hansard documents`: what is listed, and that saving writes over nothing and outside of nothing."""
+"""`onrecord documents`: what is listed, and that saving writes over nothing and outside of nothing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.cli import documents
-from hansard.domain.content import Document
-from hansard.domain.events import MessageRecorded
+import onrecord
+from onrecord.adapters.cli import documents
+from onrecord.domain.content import Document
+from onrecord.domain.events import MessageRecorded
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
 from tests.adapters.found_results import call
 
@@ -27,17 +27,17 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.fixture(autouse=True)
-def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> hansard.Talk:
-    monkeypatch.setenv("HANSARD_URL", url_of(tmp_path))
+def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> onrecord.Talk:
+    monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
     (tmp_path / "report.pdf").write_bytes(PDF)
-    talk = hansard.connect().conversation(KEY)
+    talk = onrecord.connect().conversation(KEY)
     call(talk)
     talk.tool_result("call_1", {"hits": [tmp_path / "report.pdf"], "map": URL})
     talk.user("And this?", documents=[PNG])
     return talk
 
 
-def named(talk: hansard.Talk, name: str, data: bytes = PDF) -> None:
+def named(talk: onrecord.Talk, name: str, data: bytes = PDF) -> None:
     """A document of any name, as another writer of the log may have recorded it."""
     blob = talk.stream.put((data,))
     held = Document(media_type="application/pdf", name=name, blob=blob)
@@ -73,7 +73,7 @@ def test_json_has_the_whole_digest(command: Command) -> None:
 
 
 def test_a_terminal_shows_a_table(tmp_path: Path) -> None:
-    drawn = on_a_terminal("documents", KEY, columns=160, HANSARD_URL=url_of(tmp_path))
+    drawn = on_a_terminal("documents", KEY, columns=160, ONRECORD_URL=url_of(tmp_path))
     assert "tool look call_1 /hits/0" in drawn
     assert "19 bytes" in drawn
 
@@ -85,7 +85,7 @@ def test_saving_writes_each_into_a_file_of_its_name(command: Command, tmp_path: 
         "report.pdf": PDF,
         "e90cd45d.png": PNG,
     }
-    assert done.err == f"hansard: 2 files written to {folder}; 1 at an address, not fetched\n"
+    assert done.err == f"onrecord: 2 files written to {folder}; 1 at an address, not fetched\n"
     assert done.columns[0][-1] == str(folder / "report.pdf")
 
 
@@ -117,7 +117,7 @@ def test_saving_writes_over_nothing(command: Command, tmp_path: Path) -> None:
     ],
 )
 def test_no_name_leads_out_of_the_folder(
-    command: Command, talk: hansard.Talk, tmp_path: Path, name: str, file: str
+    command: Command, talk: onrecord.Talk, tmp_path: Path, name: str, file: str
 ) -> None:
     named(talk, name)
     folder = tmp_path / "a" / "b" / "papers"
@@ -132,7 +132,7 @@ def test_no_name_leads_out_of_the_folder(
 
 
 def test_two_documents_of_one_name_are_two_files_and_the_same_one_twice_is_one(
-    command: Command, talk: hansard.Talk, tmp_path: Path
+    command: Command, talk: onrecord.Talk, tmp_path: Path
 ) -> None:
     named(talk, "report.pdf", b"%PDF another")
     named(talk, "report.pdf", b"%PDF another")
@@ -143,7 +143,7 @@ def test_two_documents_of_one_name_are_two_files_and_the_same_one_twice_is_one(
 
 
 def test_a_name_that_is_as_long_as_may_be_gets_a_number_too(
-    command: Command, talk: hansard.Talk, tmp_path: Path
+    command: Command, talk: onrecord.Talk, tmp_path: Path
 ) -> None:
     for data in (b"%PDF one", b"%PDF two"):
         named(talk, "ä" * 150 + ".pdf", data)
@@ -156,7 +156,7 @@ def test_a_name_that_is_as_long_as_may_be_gets_a_number_too(
 
 
 def test_half_of_a_document_is_no_file(
-    command: Command, talk: hansard.Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, talk: onrecord.Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def half(*_: object) -> Iterator[bytes]:
         yield PDF[:5]

@@ -1,4 +1,4 @@
-"""`hansard forget`, `export`, `import`, `migrate`, `tail`, and how every command fails."""
+"""`onrecord forget`, `export`, `import`, `migrate`, `tail`, and how every command fails."""
 
 import json
 import select
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.domain.content import Text
-from hansard.domain.events import MessageRecorded
+import onrecord
+from onrecord.domain.content import Text
+from onrecord.domain.events import MessageRecorded
 from tests.adapters.command import PROGRAM, Command, Done, ended, in_process, run, started, url_of
 from tests.sqlite_by_hand import ByHand
 
@@ -45,8 +45,8 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     place = url_of(tmp_path)
-    monkeypatch.setenv("HANSARD_URL", place)
-    with hansard.connect(place) as store:
+    monkeypatch.setenv("ONRECORD_URL", place)
+    with onrecord.connect(place) as store:
         store.conversation(KEY).user("What is this?", documents=[b"some bytes"])
     return place
 
@@ -66,18 +66,18 @@ class TestForget:
 
     def test_what_was_said_is_in_no_file(self, url: str, command: Command, tmp_path: Path) -> None:
         command("forget", KEY, "--yes")
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             (found,) = store.conversations()
             assert [event.body for event in store.backend.read(found.conversation_id)] == [None] * 2
 
     def test_forks_that_stay_are_named(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             talk = store.conversation(KEY)
             store.conversation("of another one").user("Hello")
             talk.fork("fork\x1b[1m").fork("fork of the fork")
         done = command("forget", KEY, "--yes")
         assert done.out.startswith("2 events erased; ")
-        assert done.err.startswith("hansard: 2 forks of it stayed, ")
+        assert done.err.startswith("onrecord: 2 forks of it stayed, ")
         assert done.err.endswith(": fork of the fork, fork\\x1b[1m\n")
         document = command("forget", "fork of the fork", "--yes", "--json").document
         assert (document["erased"], document["forks"]) == (2, [])
@@ -85,13 +85,13 @@ class TestForget:
         assert document["forks"] == []
 
     def test_a_fork_is_told_by_key_and_id(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             fork = store.conversation(KEY).fork("fork").conversation_id
         document = command("forget", KEY, "--yes", "--json").document
         assert document["forks"] == [{"key": "fork", "conversation": str(fork)}]
 
     def test_of_many_forks_some_are_named(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             for number in range(12):
                 store.conversation(KEY).fork(f"fork {number:02}")
         told = command("forget", KEY, "--yes").err
@@ -101,7 +101,7 @@ class TestForget:
     def test_damage_elsewhere_keeps_nothing_from_being_erased(
         self, url: str, command: Command, tmp_path: Path
     ) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             damaged = store.conversation("damaged")
             damaged.user("Hello")
         with closing(ByHand.open(tmp_path / "talks.db")) as file:
@@ -110,7 +110,7 @@ class TestForget:
             file.run("UPDATE event SET body = x'00' WHERE conversation_id = ?", whose)
         done = command("forget", KEY, "--yes")
         assert (done.code, done.out.startswith("2 events erased")) == (0, True)
-        assert done.err.startswith("hansard: whether there are forks of it cannot be told: ")
+        assert done.err.startswith("onrecord: whether there are forks of it cannot be told: ")
 
 
 class TestExportAndImport:
@@ -158,7 +158,7 @@ class TestExportAndImport:
         done = command("import", str(file), "--url", other)
         assert done.code == 1
         assert done.err == (
-            "hansard: the file ends before its last line: it was cut, export it again\n"
+            "onrecord: the file ends before its last line: it was cut, export it again\n"
         )
         assert command("conversations", "--url", other).out == ""
 
@@ -168,7 +168,7 @@ class TestExportAndImport:
         file = tmp_path / "talk.jsonl"
         command("export", KEY, "-o", str(file))
         other = f"sqlite:///{tmp_path / 'other.db'}"
-        with hansard.connect(other) as store:
+        with onrecord.connect(other) as store:
             store.conversation(KEY).user("Something else")
         assert "--as" in command("import", str(file), "--url", other).err
         done = command("import", str(file), "--url", other, "--as", "support/old")
@@ -191,7 +191,7 @@ class TestTail:
         process = started("tail", "--from-start", "--json")
         assert process.stdout is not None
         first = [json.loads(process.stdout.readline()) for _ in range(2)]
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             store.conversation(KEY).user("And now?")
         third = json.loads(process.stdout.readline())
         assert [event["version"] for event in (*first, third)] == [1, 2, 3]
@@ -200,7 +200,7 @@ class TestTail:
     def test_it_begins_with_what_is_new(self, url: str) -> None:
         process = started("tail")
         assert process.stdout is not None
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             talk = store.conversation("another")
             number = 0
             # The tail has begun somewhere between two of these.
@@ -236,7 +236,7 @@ class TestFailing:
     ) -> None:
         done = command(*arguments)
         assert (done.code, done.out) == (1, "")
-        assert done.err.startswith("hansard: no conversation has the key 'nobody'")
+        assert done.err.startswith("onrecord: no conversation has the key 'nobody'")
         assert done.err.count("\n") == 1
 
     @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ class TestFailing:
         assert "postgresql://" in done.err
 
     def test_a_reader_that_stops_is_no_error(self, url: str) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             talk = store.conversation(KEY)
             said = (Text(text="word " * 200),)
             talk.append(*[MessageRecorded(role="user", content=said) for _ in range(300)])
@@ -288,13 +288,13 @@ class TestHelp:
             assert "--json" in explained.out
 
     def test_the_version_is_said(self, command: Command) -> None:
-        assert command("--version").out == f"hansard {hansard.__version__}\n"
+        assert command("--version").out == f"onrecord {onrecord.__version__}\n"
 
     def test_help_loads_no_driver_and_no_sdk(self) -> None:
         program = (
             "import sys\n"
-            "sys.argv = ['hansard', '--help']\n"
-            "from hansard.adapters.cli import main\n"
+            "sys.argv = ['onrecord', '--help']\n"
+            "from onrecord.adapters.cli import main\n"
             "try:\n    main()\n"
             "except SystemExit:\n    print(*sys.modules, file=sys.stderr)\n"
         )

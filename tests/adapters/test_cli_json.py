@@ -12,7 +12,7 @@ from tests.adapters.command import Done, run
 KEY = "support/4711"
 MODEL = str(Path(__file__).parent / "bpmn" / "parcel_desk.bpmn")
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `hansard ([^`]+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| `onrecord ([^`]+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
 LISTED = {command: re.findall(r"`(\w+)`", keys) for command, _, keys in ROWS}
 COLUMNS = {command: columns.split(", ") for command, columns, _ in ROWS}
 

@@ -1,4 +1,4 @@
-"""`hansard conversations`, `show`, `request`: what is there, as people and programs read it."""
+"""`onrecord conversations`, `show`, `request`: what is there, as people and programs read it."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-import hansard
-from hansard.adapters.cli.quantities import ago, size
-from hansard.domain.content import Native, Text
-from hansard.domain.events import (
+import onrecord
+from onrecord.adapters.cli.quantities import ago, size
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import (
     MessageRecorded,
     OpaqueRecorded,
     ServerToolCallRecorded,
@@ -45,10 +45,10 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A store with two conversations, named by HANSARD_URL."""
+    """A store with two conversations, named by ONRECORD_URL."""
     place = url_of(tmp_path)
-    monkeypatch.setenv("HANSARD_URL", place)
-    with hansard.connect(place) as store:
+    monkeypatch.setenv("ONRECORD_URL", place)
+    with onrecord.connect(place) as store:
         store.conversation("ann@example.com").user("Hello")
         talk = store.conversation(KEY)
         talk.instruct("Be kind.")
@@ -104,7 +104,7 @@ class TestConversations:
         assert (first["key"], first["version"]) == (KEY, 8)
 
     def test_a_fork_says_what_it_goes_on_from(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             origin = store.conversation(KEY)
             origin.fork("again", at=3).user("And?")
             fork, listed, _ = store.conversations()
@@ -123,7 +123,7 @@ class TestConversations:
     def test_the_url_goes_before_or_after_the_command(
         self, url: str, command: Command, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.delenv("HANSARD_URL")
+        monkeypatch.delenv("ONRECORD_URL")
         before = command("--url", url, "conversations")
         after = command("conversations", "--url", url)
         assert before == after
@@ -132,10 +132,10 @@ class TestConversations:
     def test_looking_makes_no_store(
         self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("HANSARD_URL", url_of(tmp_path))
+        monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
         done = command("conversations")
         assert (done.code, done.out) == (1, "")
-        assert done.err.startswith(f"hansard: there is no store at {url_of(tmp_path)}: ")
+        assert done.err.startswith(f"onrecord: there is no store at {url_of(tmp_path)}: ")
         assert list(tmp_path.iterdir()) == []
 
     def test_a_terminal_gets_a_table(self, url: str) -> None:
@@ -163,7 +163,7 @@ class TestShow:
         assert rows[6][6] == "look: it is red"
 
     def test_control_characters_never_reach_the_terminal(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             store.conversation("nasty").append(NASTY_MESSAGE)
         piped = command("show", "nasty").columns[1][6]
         assert piped == r"red \x1b[31mtext\x07 and \u202e a\nline\tmore \ud83d"
@@ -178,7 +178,7 @@ class TestShow:
     def test_a_version_that_is_not_there_is_said(self, url: str, command: Command) -> None:
         done = command("show", KEY, "--at", "9")
         assert done.code == 1
-        assert done.err == "hansard: there is no version 9: the conversation is at 8\n"
+        assert done.err == "onrecord: there is no version 9: the conversation is at 8\n"
 
     def test_json_gives_every_event_with_its_body(self, url: str, command: Command) -> None:
         events = command("show", KEY, "--json").documents
@@ -187,7 +187,7 @@ class TestShow:
         assert len(bytes.fromhex(events[1]["leaf"])) == 32
 
     def test_json_says_what_a_providers_tool_did(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             store.conversation("drawn").append(DRAWN)
         (_, event) = command("show", "drawn", "--json").documents
         assert event["tool"]["asked"] == {
@@ -202,7 +202,7 @@ class TestShow:
         }
 
     def test_json_keeps_what_is_no_character(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             store.conversation("nasty").append(NASTY_MESSAGE)
         (_, event) = command("show", "nasty", "--json").documents
         assert event["body"]["content"][0]["text"] == NASTY
@@ -211,11 +211,11 @@ class TestShow:
         done = command("show", "support/471")
         assert (done.code, done.out) == (1, "")
         assert done.err == (
-            "hansard: no conversation has the key 'support/471': did you mean 'support/4711'?\n"
+            "onrecord: no conversation has the key 'support/471': did you mean 'support/4711'?\n"
         )
 
     def test_a_terminal_gets_versions_labels_and_folded_text(self, url: str) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             store.conversation(KEY).user("word " * 400)
         drawn = on_a_terminal("show", KEY, columns=60)
         assert "\x1b[" in drawn
@@ -244,7 +244,7 @@ class TestRequest:
         assert [message["role"] for message in request["messages"]] == ["user", "assistant", "user"]
 
     def test_it_is_what_the_library_makes(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             made = store.conversation(KEY).request(API)
         assert command("request", KEY).document == dict(made)
 
@@ -253,7 +253,7 @@ class TestRequest:
         self, url: str, command: Command, model: str, role: str
     ) -> None:
         request = command("request", KEY, "--api", "openai-chat", "--model", model).document
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             made = store.conversation(KEY).request("openai-chat", model=model)
         assert request == dict(made)
         assert request["messages"][0]["role"] == role
@@ -270,7 +270,7 @@ class TestRequest:
         assert len(request["messages"]) == 1
 
     def test_a_window_keeps_the_last_exchanges(self, url: str, command: Command) -> None:
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             talk = store.conversation(KEY)
             for number in range(5):
                 talk.user(f"prompt {number}")

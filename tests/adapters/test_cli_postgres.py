@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.app import is_there
+import onrecord
+from onrecord.adapters.app import is_there
 from tests.adapters.command import Command, ended, in_process, started, url_of
 from tests.adapters.kept_histories import CHAT, written
 from tests.postgres_places import fresh_log
@@ -25,7 +25,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     place = fresh_log(VERSION)
-    monkeypatch.setenv("HANSARD_URL", place)
+    monkeypatch.setenv("ONRECORD_URL", place)
     yield place
     server(VERSION).drop(place)
 
@@ -34,14 +34,14 @@ def test_a_conversation_moves_from_a_file_to_a_server_and_back(
     url: str, command: Command, tmp_path: Path
 ) -> None:
     local = url_of(tmp_path)
-    with hansard.connect(local) as store:
+    with onrecord.connect(local) as store:
         store.conversation(KEY).user("What is this?", documents=[b"%PDF-1.7 report"])
     file = str(tmp_path / "talk.jsonl")
     command("export", KEY, "-o", file, "--url", local)
     assert command("import", file).out == f"2 events of {KEY} recorded.\n"
     assert command("import", file).out.startswith("Nothing new")
     assert command("request", KEY).out == command("request", KEY, "--url", local).out
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation(KEY).user("And this?")
     command("export", KEY, "-o", file)
     assert command("import", file, "--url", local).out == f"1 event of {KEY} recorded.\n"
@@ -63,25 +63,25 @@ def test_histories_of_other_programs_are_taken_in_once(
 
 
 def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation(KEY).user("Hello")
     assert [row[0] for row in command("conversations").columns] == [KEY]
     assert [row[6] for row in command("show", KEY).columns] == [KEY, "Hello"]
     forgotten = command("forget", KEY, "--yes")
     assert forgotten.out.startswith("2 events erased")
-    assert "VACUUM FULL hansard.event" in forgotten.err
+    assert "VACUUM FULL onrecord.event" in forgotten.err
     assert command("show", KEY).code == 1
 
 
 def test_forks_of_what_is_forgotten_are_named(url: str, command: Command) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation("older").user("Hello")
         talk = store.conversation(KEY)
         talk.user("Hello")
         talk.fork("fork").fork("fork of the fork")
         store.conversation("younger").user("Hello")
     told = command("forget", KEY, "--yes").err
-    assert told.startswith("hansard: 2 forks of it stayed, ")
+    assert told.startswith("onrecord: 2 forks of it stayed, ")
     assert told.splitlines()[0].endswith(": fork of the fork, fork")
 
 
@@ -91,7 +91,7 @@ def test_looking_makes_no_log_in_a_database(looking: str, command: Command) -> N
     try:
         done = command(looking, "--url", empty)
         assert (done.code, done.out) == (1, "")
-        assert done.err.startswith("hansard: there is no store at postgresql://")
+        assert done.err.startswith("onrecord: there is no store at postgresql://")
         assert not is_there(empty)
     finally:
         server(VERSION).drop(empty)
@@ -102,7 +102,7 @@ def test_a_password_beside_the_address_is_not_shown(
     url: str, secret: str, command: Command
 ) -> None:
     place = f"{url}{'&' if '?' in url else '?'}{secret}"
-    with hansard.connect(place) as store:
+    with onrecord.connect(place) as store:
         assert "hush" not in store.url
         assert ("application_name=talks" in store.url) == ("application_name" in secret)
     assert "hush" not in command("show", "nothing", "--url", place).err
@@ -117,7 +117,7 @@ def test_a_schema_is_made_by_migrating(command: Command) -> None:
 
 def test_events_are_told_as_they_come(url: str) -> None:
     keys = {f"conversation {number}" for number in range(20)}
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         for key in keys:
             store.conversation(key).user("Hello")
     process = started("tail", "--from-start", "--json")

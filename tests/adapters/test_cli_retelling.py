@@ -1,12 +1,12 @@
-"""`hansard fork`, `regenerate`, `edit`, `compact` and `redact`, and what `hansard show` says of them."""
+"""`onrecord fork`, `regenerate`, `edit`, `compact` and `redact`, and what `onrecord show` says of them."""
 
 from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.domain.content import Text
-from hansard.domain.events import MessageRecorded
+import onrecord
+from onrecord.domain.content import Text
+from onrecord.domain.events import MessageRecorded
 from tests.adapters.command import Command, in_process, url_of
 
 KEY = "support/4711"
@@ -21,8 +21,8 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store with a prompt and an answer, and another prompt and its answer (versions 2 to 5)."""
     place = url_of(tmp_path)
-    monkeypatch.setenv("HANSARD_URL", place)
-    with hansard.connect(place) as store:
+    monkeypatch.setenv("ONRECORD_URL", place)
+    with onrecord.connect(place) as store:
         talk = store.conversation(KEY)
         for number in (1, 2):
             talk.user(f"prompt {number}")
@@ -32,7 +32,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def words(url: str, key: str = KEY) -> list[str]:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         messages = store.conversation(key).request("openai-chat")["messages"]
         return [message["content"].rpartition("\n")[2] for message in messages]
 
@@ -49,7 +49,7 @@ def test_a_prompt_is_edited_with_a_document(command: Command, url: str, tmp_path
     file = tmp_path / "note.txt"
     file.write_text("a note")
     assert command("edit", KEY, "4", "prompt 2b", "--document", str(file)).code == 0
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         messages = store.conversation(KEY).request("anthropic-messages")["messages"]
     said = str(messages)
     assert "prompt 2b" in said
@@ -121,7 +121,7 @@ def test_what_cannot_be_done_is_told_in_a_line(
 
 
 def test_what_was_forgotten_has_no_history(command: Command, url: str) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         conversation = store.conversation(KEY).conversation_id
         store.forget(conversation)
     done = command("regenerate", str(conversation))

@@ -1,12 +1,12 @@
-"""`hansard request` says of each document where it goes, and which entry decided."""
+"""`onrecord request` says of each document where it goes, and which entry decided."""
 
 from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.domain.content import Text
-from hansard.domain.events import MessageRecorded
+import onrecord
+from onrecord.domain.content import Text
+from onrecord.domain.events import MessageRecorded
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
 
 KEY = "support/4711"
@@ -23,11 +23,11 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store with a picture that was looked at."""
     picture = tmp_path / "a.png"
     picture.write_bytes(PNG)
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         talk = store.conversation(KEY)
         talk.user("What is this?", documents=[picture])
         talk.append(MessageRecorded(role="assistant", content=(Text(text="A cat."),)))
-    monkeypatch.setenv("HANSARD_URL", url_of(tmp_path))
+    monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
     return url_of(tmp_path)
 
 
@@ -35,7 +35,7 @@ def test_where_a_document_goes_is_told_beside_the_request(url: str, command: Com
     done = command("request", KEY, "--api", "openai-chat", "--model", "gpt-4.1")
     assert "image_url" in done.out
     assert done.err.splitlines()[-1] == (
-        "hansard: version 2: image/png of a message goes where it stands: it is taken "
+        "onrecord: version 2: image/png of a message goes where it stands: it is taken "
         "[openai-chat gpt-4.1*]"
     )
 
@@ -65,7 +65,7 @@ def test_a_prompt_that_the_model_cannot_read_ends_the_command(
 ) -> None:
     sound = tmp_path / "a.wav"
     sound.write_bytes(b"RIFF")
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation("new").user("Listen.", documents=[sound])
     done = command("request", "new", "--api", "anthropic-messages")
     assert done.code != 0

@@ -1,13 +1,13 @@
-"""`hansard tools`: which tools are in force, where they come from, what an API is told of them."""
+"""`onrecord tools`: which tools are in force, where they come from, what an API is told of them."""
 
 from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.domain.content import Native
-from hansard.domain.tools import BuiltinTool
-from hansard.projections.requests.tool_names import OPENAI, name_for
+import onrecord
+from onrecord.domain.content import Native
+from onrecord.domain.tools import BuiltinTool
+from onrecord.projections.requests.tool_names import OPENAI, name_for
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
 
 KEY = "support/4711"
@@ -23,7 +23,7 @@ TRACK = {
         "required": ["parcel"],
     },
 }
-FILES = hansard.mcp_listing(
+FILES = onrecord.mcp_listing(
     [{"name": "read_file", "inputSchema": {"type": "object"}}],
     server={"name": "files", "version": "2.1.0"},
 )
@@ -37,8 +37,8 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 @pytest.fixture(autouse=True)
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A conversation with two declarations of tools."""
-    monkeypatch.setenv("HANSARD_URL", url_of(tmp_path))
-    with hansard.connect() as store:
+    monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
+    with onrecord.connect() as store:
         talk = store.conversation(KEY)
         talk.tools([{"name": "look", "input_schema": {"type": "object"}}])
         talk.user("Hello")
@@ -96,7 +96,7 @@ def test_an_api_is_told_of_them_in_its_own_json(command: Command, api: str) -> N
         name_for("track.parcel", OPENAI),
         "read_file",
     ]
-    assert "hansard: translated, the service does not take the name 'track.parcel'" in done.err
+    assert "onrecord: translated, the service does not take the name 'track.parcel'" in done.err
     document = command("tools", KEY, "--api", api, "--json").document
     assert document["tools"] == done.document["tools"]
     assert document["api"] == api

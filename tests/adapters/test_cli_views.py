@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-import hansard
-from hansard.adapters.views import sqlite_catching_up, sqlite_feeding
-from hansard.domain.events import ResponseCompleted
+import onrecord
+from onrecord.adapters.views import sqlite_catching_up, sqlite_feeding
+from onrecord.domain.events import ResponseCompleted
 from tests.adapters.command import Command, Done, in_process, on_a_terminal, url_of
 from tests.adapters.test_cli_json import LISTED
 from tests.factories import TENANT, answer, tool_call, tool_result
@@ -18,8 +18,8 @@ from tests.views.sqlite_places import Fragile, opened
 
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("HANSARD_ACTOR", "ann")
-    with hansard.connect(url_of(tmp_path)) as store:
+    monkeypatch.setenv("ONRECORD_ACTOR", "ann")
+    with onrecord.connect(url_of(tmp_path)) as store:
         talk = store.conversation("support/4711")
         talk.user("Where is my parcel?")
         talk.append(tool_call("c1", "track"))
@@ -90,7 +90,7 @@ def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:
 
 def test_a_key_that_looks_like_an_id_is_a_key(command: Command, url: str) -> None:
     key = "0f8fad5b-d9cb-469f-a165-70867728950e"
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation(key).user("Hello")
     assert len(command("audit", "-c", key).columns) == 2
     assert len(command("search", "hello", "-c", key).columns) == 1
@@ -147,10 +147,10 @@ def test_a_view_that_does_not_come_on_is_shown_as_it_stands(
 def test_a_paused_view_is_seen_to_stand_still(command: Command, url: str) -> None:
     command("audit")
     assert command("pause", "audit").out == "audit: paused.\n"
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation("support/4711").user("And now?")
     assert command("audit").err == (
-        "the view stands still 1 event behind: it was paused; `hansard resume audit` lets it go on\n"
+        "the view stands still 1 event behind: it was paused; `onrecord resume audit` lets it go on\n"
     )
     (row,) = [row for row in command("views").columns if row[0] == "audit"]
     assert row == ["audit", "1", "7", "1", "0", "paused"]
@@ -186,7 +186,7 @@ def test_nothing_parked_is_told(command: Command) -> None:
 def test_usage_says_what_tokens_cost(tmp_path: Path, command: Command, url: str) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('[models."m-*"]\ninput = 3\noutput = 15\n', encoding="utf-8")
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         for model in ("m-1", "n-1"):
             store.conversation("support/4711").append(answered(model, 1_000_000, 2))
     done = command("usage", "--prices", str(prices))
@@ -233,7 +233,7 @@ def test_a_column_that_says_nothing_takes_no_room_on_a_terminal(url: str) -> Non
 
 
 def test_how_long_a_call_took_is_not_told_where_nobody_knows(command: Command, url: str) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         imported = (tool_call("c2", "weather"), tool_result("c2", "Rain, 12 degrees"))
         store.conversation("support/4712").append(*imported)
     took = {row[3]: row[5] for row in command("calls").columns}
@@ -247,7 +247,7 @@ def test_how_long_a_call_took_is_not_told_where_nobody_knows(command: Command, u
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_long_texts_leave_room_for_the_next_call(tmp_path: Path, columns: int) -> None:
     url = f"sqlite:///{tmp_path / 'long.db'}"
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         talk = store.conversation("support/customer-4711/parcel-0123456789")
         talk.append(tool_call("c1", "mcp__filesystem__read_text_file"))
         talk.append(tool_result("c1", "It left depot North " + "and came to depot South " * 40))
@@ -260,7 +260,7 @@ def test_long_texts_leave_room_for_the_next_call(tmp_path: Path, columns: int) -
 def test_what_is_parked_is_shown_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("HANSARD_TENANT", str(TENANT))
+    monkeypatch.setenv("ONRECORD_TENANT", str(TENANT))
     run, url = in_process(monkeypatch, capsys), f"sqlite:///{tmp_path / 'log.db'}"
     with closing(opened(tmp_path)) as store:
         conversation = store.said("Hello", "Hi")

@@ -1,4 +1,4 @@
-"""`hansard request` through windows by exchanges and by messages."""
+"""`onrecord request` through windows by exchanges and by messages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.domain.content import Text
-from hansard.domain.events import MessageRecorded
+import onrecord
+from onrecord.domain.content import Text
+from onrecord.domain.events import MessageRecorded
 from tests.adapters.command import Command, in_process
 
 KEY = "support/4711"
@@ -22,8 +22,8 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     url = f"sqlite:///{tmp_path / 'talks.db'}"
-    monkeypatch.setenv("HANSARD_URL", url)
-    with hansard.connect(url) as store:
+    monkeypatch.setenv("ONRECORD_URL", url)
+    with onrecord.connect(url) as store:
         talk = store.conversation(KEY)
         talk.instruct("Be kind.")
         for number in range(1, 6):

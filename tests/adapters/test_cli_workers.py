@@ -9,13 +9,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from hansard.adapters.app import connect
-from hansard.adapters.cli import catching_up
-from hansard.adapters.cli.catching_up import whole
-from hansard.adapters.storage.postgres import Postgres, open_postgres
-from hansard.adapters.views.page import Page
-from hansard.projections.views.audit import AUDIT, Deed
-from hansard.projections.views.view import View
+from onrecord.adapters.app import connect
+from onrecord.adapters.cli import catching_up
+from onrecord.adapters.cli.catching_up import whole
+from onrecord.adapters.storage.postgres import Postgres, open_postgres
+from onrecord.adapters.views.page import Page
+from onrecord.projections.views.audit import AUDIT, Deed
+from onrecord.projections.views.view import View
 from tests.adapters.command import Command, in_process, on_a_terminal
 from tests.adapters.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, appending, prompt
@@ -24,16 +24,16 @@ from tests.postgres_server import VERSIONS, server
 from tests.views.workers import Failing, Stepping, asked
 
 VERSION = VERSIONS[-1]
-ROLE = "hansard_looker"
-NOBODY = "no worker is at work: `hansard worker` folds "
+ROLE = "onrecord_looker"
+NOBODY = "no worker is at work: `onrecord worker` folds "
 
 
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     place = fresh_log(VERSION)
     server(VERSION).execute("CREATE ROLE {} LOGIN", ROLE)
-    monkeypatch.setenv("HANSARD_URL", place)
-    monkeypatch.setenv("HANSARD_TENANT", str(TENANT))
+    monkeypatch.setenv("ONRECORD_URL", place)
+    monkeypatch.setenv("ONRECORD_TENANT", str(TENANT))
     yield place
     server(VERSION).drop(place)
     server(VERSION).execute("DROP ROLE {}", ROLE)
@@ -76,9 +76,9 @@ def test_who_works_is_told_until_the_lease_has_run_out(url: str, command: Comman
     worker = at_work(url)
     assert command("views").err == "1 worker at work, on 32 of 32 parts of the log\n"
     assert {line["workers"] for line in command("views", "--json").documents} == {1}
-    asked(url, "UPDATE hansard.part SET leased_until = hansard.clock() - 1 WHERE part = 0")
+    asked(url, "UPDATE onrecord.part SET leased_until = onrecord.clock() - 1 WHERE part = 0")
     assert command("views").err == "1 worker at work, on 24 of 32 parts of the log\n"
-    asked(url, "UPDATE hansard.worker SET seen_at = seen_at - 10000000")
+    asked(url, "UPDATE onrecord.worker SET seen_at = seen_at - 10000000")
     assert command("views").err.startswith(NOBODY)
     worker.close()
 
@@ -108,7 +108,7 @@ def test_a_view_that_a_worker_does_not_bring_up_to_date_is_told(
 ) -> None:
     worker = at_work(url)
     log.append([appending(uuid4(), prompt("Hello"))])
-    advice = "1 event not folded yet: ask again, or look at `hansard views`"
+    advice = "1 event not folded yet: ask again, or look at `onrecord views`"
     assert command("audit").err.splitlines()[-1] == advice
     assert command("audit", "--json").document["behind"] == 1
     worker.finish()
@@ -133,7 +133,7 @@ def test_what_is_parked_is_counted_by_tenant(url: str, log: Postgres, command: C
         log.append([appending(one, prompt("Hello"), tenant=tenant) for one in conversations])
     worker = at_work(url, Failing({one for parked in bad.values() for one in parked}))
     worker.finish()
-    elsewhere = f"parked of other tenants, each by its HANSARD_TENANT: {OTHER_TENANT} (2)"
+    elsewhere = f"parked of other tenants, each by its ONRECORD_TENANT: {OTHER_TENANT} (2)"
     done = command("views")
     assert next(row[4] for row in done.columns if row[0] == "audit") == "1"
     assert done.err.splitlines()[0] == elsewhere
@@ -152,7 +152,7 @@ def test_a_role_of_one_tenant_sees_who_works_and_nothing_of_others(
     worker = at_work(url, Failing({bad}))
     worker.finish()
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT hansard.admit(%s, %s)", (ROLE, TENANT))
+        connection.execute("SELECT onrecord.admit(%s, %s)", (ROLE, TENANT))
     done = command("views", "--url", as_role(url, ROLE))
     assert done.err == "1 worker at work, on 32 of 32 parts of the log\n"
     assert {row[4] for row in done.columns} == {"0"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hansard.domain.events import RequestSent, ResponseCompleted
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.events import RequestSent, ResponseCompleted
+from onrecord.domain.jsontext import JsonObject
 from tests.corpus.interactions import Call, written
 from tests.corpus.played import Played, play
 from tests.projections.known_answers import turns

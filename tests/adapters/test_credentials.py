@@ -11,10 +11,10 @@ import anthropic
 import httpx2
 import pytest
 
-from hansard.adapters.capture.credentials import Credentials, credentials_of
-from hansard.adapters.capture.secrets import PLACEHOLDER
-from hansard.adapters.capture.tee import record
-from hansard.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.capture.credentials import Credentials, credentials_of
+from onrecord.adapters.capture.secrets import PLACEHOLDER
+from onrecord.adapters.capture.tee import record
+from onrecord.adapters.storage.sqlite import open_sqlite
 from tests.adapters.recorded_calls import HELLO, MODEL, Recorded
 
 API = "anthropic-messages"

@@ -6,39 +6,39 @@ from pathlib import Path
 import anthropic
 import pytest
 
-import hansard
-from hansard.adapters.declarations import declarations
-from hansard.adapters.demo.scenes import Answer
-from hansard.adapters.demo.server import DemoServer
-from hansard.domain.content import Native
-from hansard.domain.errors import InvalidContent
-from hansard.domain.tools import ToolDefinition, ToolSource, tools_digest
+import onrecord
+from onrecord.adapters.declarations import declarations
+from onrecord.adapters.demo.scenes import Answer
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.domain.content import Native
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.tools import ToolDefinition, ToolSource, tools_digest
 
 READ = {"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}
 WRITE = {**READ, "name": "write"}
-LISTED = hansard.mcp_listing(
+LISTED = onrecord.mcp_listing(
     [{"name": "list", "inputSchema": {"type": "object"}}], server={"name": "files", "version": "2"}
 )
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[hansard.Store]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+def store(tmp_path: Path) -> Iterator[onrecord.Store]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         yield store
 
 
-def names(talk: hansard.Talk, at: int | None = None) -> list[str]:
+def names(talk: onrecord.Talk, at: int | None = None) -> list[str]:
     return [tool.name for tool in talk.declared(at=at).tools if isinstance(tool, ToolDefinition)]
 
 
-def test_no_tools_are_in_force_where_none_were_declared(store: hansard.Store) -> None:
+def test_no_tools_are_in_force_where_none_were_declared(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     assert (talk.declared().version, talk.declared().tools) == (0, ())
     talk.user("Hello")
     assert (talk.declared().version, talk.declared().sha256) == (0, None)
 
 
-def test_the_last_declaration_is_in_force_and_the_ones_before_were(store: hansard.Store) -> None:
+def test_the_last_declaration_is_in_force_and_the_ones_before_were(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     talk.tools([READ])
     talk.user("Hello")
@@ -52,16 +52,16 @@ def test_the_last_declaration_is_in_force_and_the_ones_before_were(store: hansar
     assert declared.sha256 == tools_digest(declared.tools)
 
 
-def test_what_is_in_force_already_is_not_declared_again(store: hansard.Store) -> None:
+def test_what_is_in_force_already_is_not_declared_again(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     done = talk.tools([READ, LISTED])
-    assert talk.tools([READ, LISTED]) == hansard.Duplicate(done.last, done.last)
-    assert store.conversation("k").tools([READ, LISTED]) == hansard.Duplicate(done.last, done.last)
+    assert talk.tools([READ, LISTED]) == onrecord.Duplicate(done.last, done.last)
+    assert store.conversation("k").tools([READ, LISTED]) == onrecord.Duplicate(done.last, done.last)
     assert talk.head().version == done.last
 
 
 def test_another_source_or_order_or_what_was_in_force_before_is_declared(
-    store: hansard.Store,
+    store: onrecord.Store,
 ) -> None:
     talk = store.conversation("k")
     for version, tools in enumerate(([READ], [READ, WRITE], [WRITE, READ], [READ]), 2):
@@ -72,7 +72,7 @@ def test_another_source_or_order_or_what_was_in_force_before_is_declared(
 
 
 def test_what_was_redacted_or_is_another_conversation_s_is_declared_again(
-    store: hansard.Store,
+    store: onrecord.Store,
 ) -> None:
     talk = store.conversation("k")
     first = talk.tools([READ]).last
@@ -84,21 +84,21 @@ def test_what_was_redacted_or_is_another_conversation_s_is_declared_again(
     assert talk.declared().version == first + 2
 
 
-def test_no_tools_at_all_is_a_declaration_too(store: hansard.Store) -> None:
+def test_no_tools_at_all_is_a_declaration_too(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     talk.tools([READ])
     talk.tools([])
     assert (talk.declared().version, names(talk)) == (3, [])
 
 
-def test_there_is_no_version_that_is_not_there(store: hansard.Store) -> None:
+def test_there_is_no_version_that_is_not_there(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     talk.tools([READ])
     with pytest.raises(InvalidContent, match="there is no version 9"):
         talk.declared(at=9)
 
 
-def test_a_declaration_that_was_redacted_is_not_in_force(store: hansard.Store) -> None:
+def test_a_declaration_that_was_redacted_is_not_in_force(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     talk.tools([READ])
     talk.tools([WRITE])
@@ -106,7 +106,7 @@ def test_a_declaration_that_was_redacted_is_not_in_force(store: hansard.Store) -
     assert names(talk) == ["read"]
 
 
-def test_a_fork_has_the_tools_of_what_it_was_forked_from(store: hansard.Store) -> None:
+def test_a_fork_has_the_tools_of_what_it_was_forked_from(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     talk.tools([READ])
     talk.user("Hello")
@@ -119,7 +119,7 @@ def test_a_fork_has_the_tools_of_what_it_was_forked_from(store: hansard.Store) -
     assert fork.declared().conversation_id == fork.conversation_id
 
 
-def test_declarations_are_told_without_reading_what_lies_between(store: hansard.Store) -> None:
+def test_declarations_are_told_without_reading_what_lies_between(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     talk.tools([READ])
     for _ in range(20):
@@ -131,7 +131,7 @@ def test_declarations_are_told_without_reading_what_lies_between(store: hansard.
     assert [event.version for event in told] == [fork.head().version, 23, 2]
 
 
-def test_tools_that_a_program_sends_are_declared_with_their_digest(store: hansard.Store) -> None:
+def test_tools_that_a_program_sends_are_declared_with_their_digest(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     with (
         DemoServer((Answer(({"type": "text", "text": "Hello."},)),)) as server,
@@ -148,7 +148,7 @@ def test_tools_that_a_program_sends_are_declared_with_their_digest(store: hansar
     assert declared.sha256 == tools_digest(declared.tools)
 
 
-def test_a_tool_with_a_string_that_was_moved_aside_is_whole(store: hansard.Store) -> None:
+def test_a_tool_with_a_string_that_was_moved_aside_is_whole(store: onrecord.Store) -> None:
     talk, long = store.conversation("k"), "It reads. " * 200_000
     with (
         DemoServer((Answer(({"type": "text", "text": "Hello."},)),)) as server,
@@ -165,7 +165,7 @@ def test_a_tool_with_a_string_that_was_moved_aside_is_whole(store: hansard.Store
     assert tool.value["description"] == long
 
 
-def test_what_was_forgotten_had_no_tools(store: hansard.Store) -> None:
+def test_what_was_forgotten_had_no_tools(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     talk.tools([READ])
     last = talk.fork("k/other")

@@ -9,7 +9,7 @@ import anthropic
 import httpx2
 import pytest
 
-from hansard.adapters.demo.scenes import (
+from onrecord.adapters.demo.scenes import (
     Answer,
     Cut,
     ErrorEvent,
@@ -25,7 +25,7 @@ from hansard.adapters.demo.scenes import (
     rate_limited,
     unauthorized,
 )
-from hansard.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.server import DemoServer
 from tests.adapters.demo_client import (
     GREETING,
     MODEL,

@@ -7,10 +7,10 @@ from typing import Any, cast
 import openai
 import pytest
 
-from hansard.adapters.demo import handover
-from hansard.adapters.demo.sayings import Called, OpenAIApi, OpenAIScript, Said
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.server import DemoServer
+from onrecord.adapters.demo import handover
+from onrecord.adapters.demo.sayings import Called, OpenAIApi, OpenAIScript, Said
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.server import DemoServer
 
 MODEL = "gpt-5.4"
 CALL = Called("track_parcel", {"parcel": "NW-20931"})

@@ -13,9 +13,9 @@ from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # i
 from google import genai
 from google.genai.errors import ClientError as RefusedByGoogle
 
-from hansard.adapters.demo.sayings import Called, OtherApi, OtherScript, Said
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.sayings import Called, OtherApi, OtherScript, Said
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.server import DemoServer
 
 CALL = Called("track_parcel", {"parcel": "NW-20931"})
 SAYINGS = (

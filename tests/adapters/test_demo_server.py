@@ -6,9 +6,9 @@ import anthropic
 import httpx2
 import pytest
 
-from hansard.adapters.demo import support_agent
-from hansard.adapters.demo.scenes import Answer, JsonObject, Playback
-from hansard.adapters.demo.server import DemoServer
+from onrecord.adapters.demo import support_agent
+from onrecord.adapters.demo.scenes import Answer, JsonObject, Playback
+from onrecord.adapters.demo.server import DemoServer
 from tests.adapters.demo_client import (
     GREETING,
     HELLO,

@@ -1,15 +1,15 @@
-"""Documents that another server holds: Hansard never asks for them."""
+"""Documents that another server holds: Onrecord never asks for them."""
 
 import socket
 
 import pytest
 
-import hansard
-from hansard.projections.apis import MODULES
-from hansard.projections.requests.document_tags import Form
+import onrecord
+from onrecord.projections.apis import MODULES
+from onrecord.projections.requests.document_tags import Form
 from tests.adapters.tools.conversations import asked
 
-URL = hansard.Document(media_type="application/pdf", url="https://files.example/report.pdf")
+URL = onrecord.Document(media_type="application/pdf", url="https://files.example/report.pdf")
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_a_document_at_an_address_is_recorded_and_rendered_without_a_connection(
     connections: list[object], tags: Form
 ) -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     asked(talk, ("find", {}))
     talk.tool_result("call_1", {"files": [URL]})
     for api in MODULES:

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-import hansard
-from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
-from hansard.domain.documents import short_id
-from hansard.domain.events import (
+import onrecord
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.documents import short_id
+from onrecord.domain.events import (
     DocumentExtracted,
     MessageRecorded,
     ServerToolCallRecorded,
@@ -21,7 +21,7 @@ from hansard.domain.events import (
     ToolCallRecorded,
     ToolResultRecorded,
 )
-from hansard.projections.documents import HeldDocument
+from onrecord.projections.documents import HeldDocument
 from tests.adapters.found_results import call
 
 PDF = b"%PDF-1.7 the report"
@@ -31,15 +31,15 @@ RESPONSE = UUID(int=7)
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 def told(held: HeldDocument) -> tuple[Any, ...]:
     return (held.version, held.origin, held.tool_name, held.call_id, held.path)
 
 
-def test_a_document_of_the_user_stands_at_its_prompt(talk: hansard.Talk, tmp_path: Path) -> None:
+def test_a_document_of_the_user_stands_at_its_prompt(talk: onrecord.Talk, tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(PDF)
     talk.user("Look:", documents=[tmp_path / "a.pdf", URL])
     file, link = talk.documents()
@@ -51,7 +51,7 @@ def test_a_document_of_the_user_stands_at_its_prompt(talk: hansard.Talk, tmp_pat
 
 
 def test_a_document_of_a_result_stands_at_its_own_event_with_call_tool_and_place(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     call(talk)
     talk.tool_result("call_1", {"a": PDF, "b": [PNG]})
@@ -60,7 +60,7 @@ def test_a_document_of_a_result_stands_at_its_own_event_with_call_tool_and_place
     assert told(second) == (6, "tool", "look", "call_1", "/b/0")
 
 
-def test_each_result_tells_of_its_own_documents(talk: hansard.Talk) -> None:
+def test_each_result_tells_of_its_own_documents(talk: onrecord.Talk) -> None:
     call(talk)
     talk.tool_result("call_1", {"a": PDF})
     talk.tool_result("call_2", {"b": PDF})
@@ -70,7 +70,7 @@ def test_each_result_tells_of_its_own_documents(talk: hansard.Talk) -> None:
 
 
 def test_a_result_of_which_no_document_has_its_event_tells_of_them_itself(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     call(talk)
     result = ToolResult(call_id="call_1", content=(Text(text="see"), URL))
@@ -82,7 +82,7 @@ def test_a_result_of_which_no_document_has_its_event_tells_of_them_itself(
 @pytest.mark.parametrize("order", list(permutations(range(4))))
 @pytest.mark.parametrize("redacted", range(5))
 def test_each_event_places_its_document_in_whatever_order_they_come(
-    talk: hansard.Talk, order: tuple[int, ...], redacted: int
+    talk: onrecord.Talk, order: tuple[int, ...], redacted: int
 ) -> None:
     held = [URL.model_copy(update={"name": f"{number}.png"}) for number in range(4)]
     result = ToolResult(call_id="call_1", content=tuple(held))
@@ -96,7 +96,7 @@ def test_each_event_places_its_document_in_whatever_order_they_come(
     assert {each.document.name: (each.version, each.path) for each in told} == expected
 
 
-def test_a_rejected_result_tells_of_its_documents_too(talk: hansard.Talk) -> None:
+def test_a_rejected_result_tells_of_its_documents_too(talk: onrecord.Talk) -> None:
     call(talk)
     talk.tool_result("call_1", "sunny")
     talk.tool_result("call_1", {"a": PDF})
@@ -104,7 +104,7 @@ def test_a_rejected_result_tells_of_its_documents_too(talk: hansard.Talk) -> Non
     assert told(held) == (5, "rejected", "look", "call_1", None)
 
 
-def test_documents_of_signals_and_operators_are_theirs(talk: hansard.Talk) -> None:
+def test_documents_of_signals_and_operators_are_theirs(talk: onrecord.Talk) -> None:
     talk.user("Hello")
     talk.append(SignalReceived(content=(URL,)))
     talk.append(MessageRecorded(role="system", content=(URL,)))
@@ -135,7 +135,9 @@ def test_documents_of_signals_and_operators_are_theirs(talk: hansard.Talk) -> No
     ],
     ids=["anthropic", "openai"],
 )
-def test_a_document_in_an_apis_own_json_is_read_from_it(talk: hansard.Talk, native: Native) -> None:
+def test_a_document_in_an_apis_own_json_is_read_from_it(
+    talk: onrecord.Talk, native: Native
+) -> None:
     talk.append(MessageRecorded(role="user", content=(native,)))
     (held,) = talk.documents()
     assert (held.origin, held.document.media_type) == ("user", "image/png")
@@ -143,7 +145,7 @@ def test_a_document_in_an_apis_own_json_is_read_from_it(talk: hansard.Talk, nati
     assert held.blob.size == len(PNG)
 
 
-def test_a_result_in_an_apis_own_json_is_read_from_it(talk: hansard.Talk) -> None:
+def test_a_result_in_an_apis_own_json_is_read_from_it(talk: onrecord.Talk) -> None:
     call(talk)
     source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PNG).decode()}
     value = {
@@ -157,7 +159,7 @@ def test_a_result_in_an_apis_own_json_is_read_from_it(talk: hansard.Talk) -> Non
     assert told(held) == (4, "tool", "look", "call_1", None)
 
 
-def test_a_picture_that_a_providers_tool_made_is_told_once(talk: hansard.Talk) -> None:
+def test_a_picture_that_a_providers_tool_made_is_told_once(talk: onrecord.Talk) -> None:
     value = {
         "type": "image_generation_call",
         "id": "ig_1",
@@ -181,7 +183,7 @@ def test_a_picture_that_a_providers_tool_made_is_told_once(talk: hansard.Talk) -
 
 
 def test_a_redacted_document_is_not_told_and_neither_are_those_of_a_redacted_result(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     call(talk)
     talk.tool_result("call_1", {"a": PDF, "b": PNG})
@@ -191,7 +193,7 @@ def test_a_redacted_document_is_not_told_and_neither_are_those_of_a_redacted_res
     assert talk.documents() == ()
 
 
-def test_a_fork_has_the_documents_of_its_origin(talk: hansard.Talk) -> None:
+def test_a_fork_has_the_documents_of_its_origin(talk: onrecord.Talk) -> None:
     call(talk)
     talk.tool_result("call_1", {"a": PDF})
     fork = talk.fork("support/4711/otherwise")
@@ -202,18 +204,18 @@ def test_a_fork_has_the_documents_of_its_origin(talk: hansard.Talk) -> None:
     assert owners == [talk.conversation_id, fork.conversation_id]
 
 
-def test_documents_are_told_at_a_version(talk: hansard.Talk) -> None:
+def test_documents_are_told_at_a_version(talk: onrecord.Talk) -> None:
     talk.user(documents=[PDF])
     talk.user(documents=[PNG])
     assert len(talk.documents(at=2)) == 1
     assert len(talk.documents()) == 2
 
 
-def test_a_conversation_that_has_not_begun_has_none(talk: hansard.Talk) -> None:
+def test_a_conversation_that_has_not_begun_has_none(talk: onrecord.Talk) -> None:
     assert talk.documents() == ()
 
 
-def test_a_tool_is_named_as_its_caller_knows_it(talk: hansard.Talk) -> None:
+def test_a_tool_is_named_as_its_caller_knows_it(talk: onrecord.Talk) -> None:
     talk.tools([{"name": "find/files", "input_schema": {"type": "object"}}])
     talk.user("Look it up.")
     name = talk.request("anthropic-messages")["tools"][0]["name"]

@@ -12,13 +12,13 @@ import ollama
 import openai
 import pytest
 
-import hansard
-from hansard.adapters.demo.connection import Reply
-from hansard.adapters.replaying import replays
-from hansard.domain.events import RequestSent
-from hansard.domain.request_template import BlobSpan, EncodedSpan
-from hansard.projections.requests.document_tags import PREAMBLE
-from hansard.projections.requests.request import Request
+import onrecord
+from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.replaying import replays
+from onrecord.domain.events import RequestSent
+from onrecord.domain.request_template import BlobSpan, EncodedSpan
+from onrecord.projections.requests.document_tags import PREAMBLE
+from onrecord.projections.requests.request import Request
 from tests import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_responses_wire
 from tests.adapters.replaying_server import replaying, whole
 from tests.adapters.sdk_calls import boto_client, genai_client
@@ -39,31 +39,31 @@ def chatted(calls: list[JsonObject]) -> JsonObject:
     return {**head, "model": "gpt-4.1", "choices": [choice], "usage": usage}
 
 
-def by_chat(url: str, talk: hansard.Talk, request: Request) -> None:
+def by_chat(url: str, talk: onrecord.Talk, request: Request) -> None:
     plain = openai.OpenAI(base_url=url, api_key="x", max_retries=0)
     talk.record(plain).chat.completions.create(model="gpt-4.1", **request)
     plain.close()
 
 
-def by_messages(url: str, talk: hansard.Talk, request: Request) -> None:
+def by_messages(url: str, talk: onrecord.Talk, request: Request) -> None:
     plain = anthropic.Anthropic(base_url=url.removesuffix("/v1"), api_key="x", max_retries=0)
     with talk.record(plain) as client:
         client.messages.create(model="claude-sonnet-5", max_tokens=64, **request)
 
 
-def by_responses(url: str, talk: hansard.Talk, request: Request) -> None:
+def by_responses(url: str, talk: onrecord.Talk, request: Request) -> None:
     with talk.record(openai.OpenAI(base_url=url, api_key="x", max_retries=0)) as client:
         client.responses.create(model="gpt-5.4", **request)
 
 
-def by_converse(url: str, talk: hansard.Talk, request: Request) -> None:
+def by_converse(url: str, talk: onrecord.Talk, request: Request) -> None:
     client: Any = talk.record(boto_client(url.removesuffix("/v1")), splice=True)
     client.converse(modelId=CLAUDE, **request)
     client.close()
 
 
-def by_gemini(model: str) -> Callable[[str, hansard.Talk, Request], None]:
-    def ask(url: str, talk: hansard.Talk, request: Request) -> None:
+def by_gemini(model: str) -> Callable[[str, onrecord.Talk, Request], None]:
+    def ask(url: str, talk: onrecord.Talk, request: Request) -> None:
         client: Any = talk.record(genai_client(url.removesuffix("/v1")), splice=True)
         with client:
             client.models.generate_content(model=model, **request)
@@ -71,7 +71,7 @@ def by_gemini(model: str) -> Callable[[str, hansard.Talk, Request], None]:
     return ask
 
 
-def by_ollama(url: str, talk: hansard.Talk, request: Request) -> None:
+def by_ollama(url: str, talk: onrecord.Talk, request: Request) -> None:
     client: Any = talk.record(ollama.Client(host=url.removesuffix("/v1")), splice=True)
     with client:
         client.chat(model="qwen3", **request)
@@ -84,7 +84,7 @@ class Way:
     api: str
     model: str
     answer: JsonObject
-    ask: Callable[[str, hansard.Talk, Request], None]
+    ask: Callable[[str, onrecord.Talk, Request], None]
     is_inline: bool = False
 
     def __str__(self) -> str:
@@ -129,14 +129,14 @@ WAYS = [
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[hansard.Talk]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         talk = store.conversation("talk")
         talk.user("What is there?")
         yield talk
 
 
-def asked_twice(talk: hansard.Talk, way: Way) -> JsonObject:
+def asked_twice(talk: onrecord.Talk, way: Way) -> JsonObject:
     """Ask, give the result of the call, ask again; return what was sent then."""
     answer: Reply = whole(way.answer)
     with replaying(answer, answer) as server:
@@ -149,7 +149,7 @@ def asked_twice(talk: hansard.Talk, way: Way) -> JsonObject:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_document_deep_in_a_result_reaches_the_model(talk: hansard.Talk, way: Way) -> None:
+def test_a_document_deep_in_a_result_reaches_the_model(talk: onrecord.Talk, way: Way) -> None:
     sent = asked_twice(talk, way)
     *_, last = sent[LISTS.get(way.api, "messages")]
     assert ENCODED in json.dumps(last)
@@ -159,7 +159,7 @@ def test_a_document_deep_in_a_result_reaches_the_model(talk: hansard.Talk, way: 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_what_was_synthesised_is_pinned_by_what_was_sent_and_is_no_event(
-    talk: hansard.Talk, way: Way
+    talk: onrecord.Talk, way: Way
 ) -> None:
     asked_twice(talk, way)
     outcomes = list(replays(talk))
@@ -173,7 +173,7 @@ def test_what_was_synthesised_is_pinned_by_what_was_sent_and_is_no_event(
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_request_that_was_sent_refers_to_the_bytes_of_a_document_and_does_not_repeat_them(
-    talk: hansard.Talk, way: Way
+    talk: onrecord.Talk, way: Way
 ) -> None:
     asked_twice(talk, way)
     (document,) = talk.documents()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.request_check import check_request
-from hansard.domain.events import ToolResultRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import MODULES, known_api
+import onrecord
+from onrecord.adapters.request_check import check_request
+from onrecord.domain.events import ToolResultRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import MODULES, known_api
 from tests.adapters.every_spelling import Gemini, Ollama, candidate
 from tests.adapters.own_history import List, Spelling
 from tests.adapters.recorded_calls import known
@@ -18,7 +18,7 @@ from tests.adapters.retold import Retold
 
 NAMELESS: list[Spelling] = [Gemini(), Ollama()]
 WORDS = ("hail", "rain", "snow", "wind")
-WINDOW = hansard.Window(exchanges=1, step=1)
+WINDOW = onrecord.Window(exchanges=1, step=1)
 each_api = pytest.mark.parametrize("spelling", NAMELESS, ids=lambda spelling: spelling.api)
 
 
@@ -38,12 +38,12 @@ def called(told: Retold) -> list[str]:
     return [call.id for call in told.talk.open_calls()]
 
 
-def messages(told: Retold, window: hansard.Window | None = None) -> List:
+def messages(told: Retold, window: onrecord.Window | None = None) -> List:
     body = told.talk.request(told.api, window=window).body
     return list(body[known_api(told.api).messages])
 
 
-def given(told: Retold, window: hansard.Window | None = None) -> list[str]:
+def given(told: Retold, window: onrecord.Window | None = None) -> list[str]:
     """What the results of a request say, in order."""
     words = told.words(window=window)
     found = ((words.index(word), word) for word in WORDS if word in words)

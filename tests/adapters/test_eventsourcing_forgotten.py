@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 from eventsourcing.persistence import AggregateRecorder, IntegrityError, StoredEvent
 
-from hansard.adapters.storage.eventsourcing_postgres import PostgresFactory
-from hansard.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from onrecord.adapters.storage.eventsourcing_postgres import PostgresFactory
+from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 
@@ -18,12 +18,12 @@ Factory = SqliteFactory | PostgresFactory
 @pytest.fixture(params=["sqlite", *VERSIONS])
 def factory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Factory]:
     if request.param == "sqlite":
-        made: Factory = SqliteFactory({"HANSARD_URL": f"sqlite:///{tmp_path / 'log.db'}"})
+        made: Factory = SqliteFactory({"ONRECORD_URL": f"sqlite:///{tmp_path / 'log.db'}"})
         yield made
         made.close()
         return
     url = fresh_log(request.param)
-    made = PostgresFactory({"HANSARD_URL": url})
+    made = PostgresFactory({"ONRECORD_URL": url})
     yield made
     made.close()
     server(request.param).drop(url)

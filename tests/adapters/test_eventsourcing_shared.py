@@ -9,10 +9,10 @@ import pytest
 from eventsourcing.persistence import StoredEvent, Tracking
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage import eventsourcing_postgres
-from hansard.adapters.storage.eventsourcing_postgres import PostgresFactory
-from hansard.adapters.storage.hints import NoHints
-from hansard.adapters.storage.postgres import open_postgres
+from onrecord.adapters.storage import eventsourcing_postgres
+from onrecord.adapters.storage.eventsourcing_postgres import PostgresFactory
+from onrecord.adapters.storage.hints import NoHints
+from onrecord.adapters.storage.postgres import open_postgres
 from tests.faults.lossy_line import Cut, LossyLine, Way
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -33,7 +33,7 @@ def stored(version: int = 1) -> StoredEvent:
 
 
 def test_recorders_of_many_threads_get_the_positions_of_their_own_events(url: str) -> None:
-    factory = PostgresFactory({"HANSARD_URL": url})
+    factory = PostgresFactory({"ONRECORD_URL": url})
     recorder = factory.application_recorder()
 
     def write(_: int) -> list[tuple[int, StoredEvent]]:
@@ -55,7 +55,7 @@ def test_recorders_of_many_threads_get_the_positions_of_their_own_events(url: st
 
 
 def test_what_is_tracked_has_a_commit_of_its_own(url: str) -> None:
-    factory = PostgresFactory({"HANSARD_URL": url})
+    factory = PostgresFactory({"ONRECORD_URL": url})
     recorder = factory.process_recorder()
     asked: list[str] = []
     ask = factory.log.connections.ask
@@ -80,7 +80,7 @@ def test_an_insert_whose_answer_was_lost_gives_the_positions_that_it_has(
     opening = partial(open_postgres, new_hints=NoHints)
     monkeypatch.setattr(eventsourcing_postgres, "open_postgres", opening)
     line = LossyLine(url)
-    factory = PostgresFactory({"HANSARD_URL": line.url})
+    factory = PostgresFactory({"ONRECORD_URL": line.url})
     recorder = factory.application_recorder()
     assert recorder.insert_events([stored()]) == [1]
     line.cut(Cut(Way.BACK, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tempfile import TemporaryDirectory
 
-from hansard.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
 from tests.adapters import eventsourcing_cases as cases
 
 

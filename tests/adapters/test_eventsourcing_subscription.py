@@ -9,13 +9,13 @@ import pytest
 from eventsourcing.persistence import Notification, OperationalError, StoredEvent
 from eventsourcing.utils import Environment
 
-from hansard.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
 
 
 @pytest.fixture
 def factory(tmp_path: Path) -> SqliteFactory:
     url = f"sqlite:///{tmp_path}/log.db"
-    return SqliteFactory(Environment(name="Test", env={"HANSARD_URL": url}))
+    return SqliteFactory(Environment(name="Test", env={"ONRECORD_URL": url}))
 
 
 def test_closing_the_store_amid_a_read_ends_its_subscriptions(

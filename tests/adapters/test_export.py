@@ -6,19 +6,19 @@ from typing import NoReturn
 
 import pytest
 
-import hansard
-from hansard.adapters.export import export
-from hansard.adapters.exported import read_export
-from hansard.adapters.importing import Imported, check, import_file
-from hansard.adapters.settings import NO_TENANT
-from hansard.adapters.store import Store
-from hansard.domain.content import Document
-from hansard.domain.errors import (
+import onrecord
+from onrecord.adapters.export import export
+from onrecord.adapters.exported import read_export
+from onrecord.adapters.importing import Imported, check, import_file
+from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.store import Store
+from onrecord.domain.content import Document
+from onrecord.domain.errors import (
     IdempotencyMismatch,
     InvalidInput,
     StorageFull,
 )
-from hansard.domain.log import RecordedEvent
+from onrecord.domain.log import RecordedEvent
 from tests.adapters.exports import (
     API,
     KEY,
@@ -36,12 +36,12 @@ from tests.adapters.exports import (
 
 @pytest.fixture
 def store() -> Store:
-    return hansard.connect("memory://")
+    return onrecord.connect("memory://")
 
 
 @pytest.fixture
 def other() -> Store:
-    return hansard.connect("memory://")
+    return onrecord.connect("memory://")
 
 
 def test_another_store_gets_the_same_events_and_documents(
@@ -177,7 +177,7 @@ def test_a_forgotten_conversation_is_exported_as_commitments(store: Store, tmp_p
     checked = check(path)
     assert (checked.beginning.events, checked.erased) == (4, 4)
     with pytest.raises(InvalidInput, match="forgotten"):
-        taken_in(hansard.connect("memory://"), path)
+        taken_in(onrecord.connect("memory://"), path)
 
 
 def test_what_was_forgotten_here_does_not_come_back(store: Store, tmp_path: Path) -> None:

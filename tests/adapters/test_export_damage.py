@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hansard
-from hansard.adapters.export import export
-from hansard.adapters.importing import check
-from hansard.adapters.store import Store
-from hansard.domain.errors import (
+import onrecord
+from onrecord.adapters.export import export
+from onrecord.adapters.importing import check
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import (
     InvalidExport,
 )
 from tests.adapters.exports import (
@@ -27,12 +27,12 @@ from tests.adapters.exports import (
 
 @pytest.fixture
 def store() -> Store:
-    return hansard.connect("memory://")
+    return onrecord.connect("memory://")
 
 
 @pytest.fixture
 def other() -> Store:
-    return hansard.connect("memory://")
+    return onrecord.connect("memory://")
 
 
 def test_cut_anywhere_it_is_refused(store: Store, other: Store, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_lines_in_another_order_are_refused(store: Store, tmp_path: Path) -> Non
 
 
 def test_any_other_file_is_refused(tmp_path: Path) -> None:
-    for data in (b"", b"hello\n", b"{}\n", b"[]\n", b"\xff\n", b'{"hansard":"end"}\n'):
+    for data in (b"", b"hello\n", b"{}\n", b"[]\n", b"\xff\n", b'{"onrecord":"end"}\n'):
         (tmp_path / "other").write_bytes(data)
         with pytest.raises(InvalidExport):
             check(tmp_path / "other")
@@ -112,7 +112,7 @@ def test_any_other_file_is_refused(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_flipped_bit_is_noticed(data: st.DataObject, tmp_path_factory: Any) -> None:
-    store = hansard.connect("memory://")
+    store = onrecord.connect("memory://")
     talk = store.conversation(KEY)
     talk.user("hello", documents=[b"some bytes"])
     lines = b"".join(export(store.backend, talk.conversation_id, KEY))

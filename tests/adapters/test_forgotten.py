@@ -7,17 +7,17 @@ from typing import Any
 import anthropic
 import pytest
 
-from hansard.adapters.app import connect
-from hansard.adapters.capture.spool import RecordingWarning, Spool
-from hansard.adapters.cli import forgetting
-from hansard.adapters.demo.scenes import Answer, JsonObject
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.adapters.store import Store
-from hansard.adapters.talk import Talk
-from hansard.adapters.tenancy import Tenancy
-from hansard.domain.errors import (
+from onrecord.adapters.app import connect
+from onrecord.adapters.capture.spool import RecordingWarning, Spool
+from onrecord.adapters.cli import forgetting
+from onrecord.adapters.demo.scenes import Answer, JsonObject
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.store import Store
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tenancy import Tenancy
+from onrecord.domain.errors import (
     ConversationForgotten,
     ConversationNotFound,
     CorruptRecord,
@@ -130,7 +130,7 @@ def test_forgetting_goes_on_by_id_where_it_could_not_be_finished(
     reader = ByHand.open(path)
     reader.run("BEGIN")
     reader.run("SELECT * FROM event")
-    with pytest.raises(StorageBusy, match=f"hansard forget {talk.conversation_id}"):
+    with pytest.raises(StorageBusy, match=f"onrecord forget {talk.conversation_id}"):
         store.forget("support/4711")
     reader.close()
     forgetting.forget(store, str(talk.conversation_id), sure=True, as_json=False)

@@ -10,8 +10,8 @@ import pytest
 
 PROGRAM = """
 import os, threading, time
-import hansard
-from hansard.domain.content import Value
+import onrecord
+from onrecord.domain.content import Value
 
 def unbuilt(kind=Value):
     for sub in kind.__subclasses__():

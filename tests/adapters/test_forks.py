@@ -6,26 +6,26 @@ from uuid import uuid4
 import anthropic
 import pytest
 
-import hansard
-from hansard.adapters.demo.server import DemoServer
-from hansard.domain.errors import ConversationNotFound, NothingToSend
+import onrecord
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.domain.errors import ConversationNotFound, NothingToSend
 from tests.adapters.command import url_of
 from tests.adapters.recorded_calls import GREETING, MODEL
 
 SAID = "My name is Ada"
 
 
-def keys(store: hansard.Store, which: str) -> list[str | None]:
+def keys(store: onrecord.Store, which: str) -> list[str | None]:
     return [fork.key for fork in store.forks(which)]
 
 
-def says_it(talk: hansard.Talk) -> list[str]:
+def says_it(talk: onrecord.Talk) -> list[str]:
     """The types of the events that repeat what was said."""
     return [event.type for event in talk.read() if SAID.encode() in (event.body or b"")]
 
 
 def test_forks_of_forks_are_forks_and_others_are_not(tmp_path: Path) -> None:
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         store.conversation("older").user("Hello")
         origin = store.conversation("origin")
         origin.user("Hello")
@@ -41,7 +41,7 @@ def test_forks_of_forks_are_forks_and_others_are_not(tmp_path: Path) -> None:
 
 
 def test_forks_are_found_by_the_id_of_what_was_forgotten(tmp_path: Path) -> None:
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         origin = store.conversation("origin")
         origin.user("Hello")
         fork = origin.fork("fork")
@@ -52,14 +52,14 @@ def test_forks_are_found_by_the_id_of_what_was_forgotten(tmp_path: Path) -> None
 
 
 def test_what_is_not_there_has_no_forks(tmp_path: Path) -> None:
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         for nothing in ("none", uuid4()):
             with pytest.raises(ConversationNotFound):
                 store.forks(nothing)
 
 
 def test_of_what_was_forgotten_forks_keep_what_their_requests_repeat(tmp_path: Path) -> None:
-    with DemoServer([GREETING]) as server, hansard.connect(url_of(tmp_path)) as store:
+    with DemoServer([GREETING]) as server, onrecord.connect(url_of(tmp_path)) as store:
         origin = store.conversation("origin")
         origin.user(SAID)
         silent, asking = origin.fork("silent"), origin.fork("asking")

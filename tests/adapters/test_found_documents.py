@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hansard
-from hansard.adapters.found_documents import looked_through
-from hansard.domain.content import Document, Text, ToolCall
-from hansard.domain.events import (
+import onrecord
+from onrecord.adapters.found_documents import looked_through
+from onrecord.domain.content import Document, Text, ToolCall
+from onrecord.domain.events import (
     DocumentExtracted,
     ToolCallRecorded,
     ToolResultRecorded,
 )
-from hansard.domain.log import Duplicate, Recorded
+from onrecord.domain.log import Duplicate, Recorded
 from tests.adapters.found_results import blob, call, extracted, recorded, result, short, text
 
 PDF = b"%PDF-1.7 the report"
@@ -32,12 +32,12 @@ URL = Document(media_type="image/png", name="map.png", url="https://example.com/
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 def test_a_document_three_levels_down_is_found_and_told_by_its_reference(
-    talk: hansard.Talk, tmp_path: Path
+    talk: onrecord.Talk, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(PDF)
@@ -57,7 +57,7 @@ def test_a_document_three_levels_down_is_found_and_told_by_its_reference(
     assert isinstance(event, ToolResultRecorded)
 
 
-def test_documents_are_found_depth_first_in_the_order_of_insertion(talk: hansard.Talk) -> None:
+def test_documents_are_found_depth_first_in_the_order_of_insertion(talk: onrecord.Talk) -> None:
     given = {"z": [b"1", {"b": b"2", "a": b"3"}], "a": (b"4", MappingProxyType({"k": b"5"}))}
     talk.tool_result("call_1", {**given, "q": deque([b"6"]), "o": OrderedDict(k=b"7")})
     stored = [b"".join(blob(talk, each.document)) for each in extracted(talk)]
@@ -67,20 +67,20 @@ def test_documents_are_found_depth_first_in_the_order_of_insertion(talk: hansard
     ]
 
 
-def test_the_path_is_a_json_pointer(talk: hansard.Talk) -> None:
+def test_the_path_is_a_json_pointer(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", {"a/b": {"~c": {"": [0, PDF]}}})
     (found,) = extracted(talk)
     assert found.path == "/a~1b/~0c//1"
 
 
-def test_a_document_by_itself_stands_at_the_top(talk: hansard.Talk) -> None:
+def test_a_document_by_itself_stands_at_the_top(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", PDF)
     (found,) = extracted(talk)
     assert found.path == ""
     assert result(talk).content == (found.document,)
 
 
-def test_a_flat_list_of_texts_and_documents_keeps_its_order(talk: hansard.Talk) -> None:
+def test_a_flat_list_of_texts_and_documents_keeps_its_order(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", ["before", PDF, Text(text="between"), URL, "after"])
     first, second = extracted(talk)
     told = ("before", first.document, "between", second.document, "after")
@@ -90,7 +90,7 @@ def test_a_flat_list_of_texts_and_documents_keeps_its_order(talk: hansard.Talk) 
     assert [first.path, second.path] == ["/1", "/3"]
 
 
-def test_a_list_with_anything_else_in_it_is_told_as_json(talk: hansard.Talk) -> None:
+def test_a_list_with_anything_else_in_it_is_told_as_json(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", ["before", PDF, {"after": 1}])
     (found,) = extracted(talk)
     reference = {"document": short(found.document), "media_type": "application/pdf"}
@@ -98,7 +98,7 @@ def test_a_list_with_anything_else_in_it_is_told_as_json(talk: hansard.Talk) -> 
     assert result(talk).content[1:] == (found.document,)
 
 
-def test_a_list_that_looks_like_content_blocks_is_data(talk: hansard.Talk) -> None:
+def test_a_list_that_looks_like_content_blocks_is_data(talk: onrecord.Talk) -> None:
     blocks = [
         {"type": "text", "text": "hi"},
         {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
@@ -110,13 +110,13 @@ def test_a_list_that_looks_like_content_blocks_is_data(talk: hansard.Talk) -> No
     assert not result(talk).is_error
 
 
-def test_a_text_is_no_sequence_to_look_through(talk: hansard.Talk) -> None:
+def test_a_text_is_no_sequence_to_look_through(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", ["abc", "a"])
     assert text(talk) == ["abc", "a"]
 
 
 def test_the_same_document_twice_in_one_result_is_one_and_each_place_refers_to_it(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     talk.tool_result("call_1", {"first": PDF, "again": [bytearray(PDF), memoryview(PDF)]})
     (found,) = extracted(talk)
@@ -127,7 +127,7 @@ def test_the_same_document_twice_in_one_result_is_one_and_each_place_refers_to_i
 
 
 def test_the_same_document_again_in_a_flat_list_is_told_by_its_reference(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     talk.tool_result("call_1", [PDF, "again", PDF])
     (found,) = extracted(talk)
@@ -138,7 +138,7 @@ def test_the_same_document_again_in_a_flat_list_is_told_by_its_reference(
 
 
 def test_the_same_bytes_under_two_names_are_two_documents_and_one_blob(
-    talk: hansard.Talk, tmp_path: Path
+    talk: onrecord.Talk, tmp_path: Path
 ) -> None:
     for name in ("a.pdf", "b.pdf"):
         (tmp_path / name).write_bytes(PDF)
@@ -148,13 +148,13 @@ def test_the_same_bytes_under_two_names_are_two_documents_and_one_blob(
     assert (first.document.name, second.document.name) == ("a.pdf", "b.pdf")
 
 
-def test_the_same_document_in_two_results_is_told_of_each(talk: hansard.Talk) -> None:
+def test_the_same_document_in_two_results_is_told_of_each(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", {"file": PDF})
     talk.tool_result("call_2", {"file": PDF})
     assert [each.call_id for each in extracted(talk)] == ["call_1", "call_2"]
 
 
-def test_a_document_at_an_address_is_referred_to_by_it(talk: hansard.Talk) -> None:
+def test_a_document_at_an_address_is_referred_to_by_it(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", {"map": URL})
     assert text(talk) == {
         "map": {"url": URL.url, "name": "map.png", "media_type": "image/png"},
@@ -171,7 +171,7 @@ def test_a_document_at_an_address_is_referred_to_by_it(talk: hansard.Talk) -> No
     ],
 )
 def test_the_bytes_in_a_data_url_are_stored_once_and_never_stand_in_the_text(
-    talk: hansard.Talk, url: str
+    talk: onrecord.Talk, url: str
 ) -> None:
     held = Document(media_type="application/pdf", name="a.pdf", url=url)
     talk.tool_result("call_1", {"file": held, "again": Document(media_type="a/b", url=url)})
@@ -186,20 +186,20 @@ def test_the_bytes_in_a_data_url_are_stored_once_and_never_stand_in_the_text(
     }
 
 
-def test_a_data_url_without_bytes_is_refused(talk: hansard.Talk) -> None:
+def test_a_data_url_without_bytes_is_refused(talk: onrecord.Talk) -> None:
     wrong = Document(media_type="image/png", url="data:image/png;base64,?")
-    with pytest.raises(hansard.InvalidContent, match="holds no base64"):
+    with pytest.raises(onrecord.InvalidContent, match="holds no base64"):
         talk.tool_result("call_1", {"file": wrong})
 
 
 @pytest.mark.parametrize("given", [None, "", "text", 0, False, [], {}, {"a": [1, None, "b"]}])
-def test_a_result_without_documents_makes_no_group(talk: hansard.Talk, given: object) -> None:
+def test_a_result_without_documents_makes_no_group(talk: onrecord.Talk, given: object) -> None:
     done = talk.tool_result("call_1", given)
     assert isinstance(done, Recorded)
     assert (done.first, done.last) == (1, 2)
 
 
-def test_the_result_and_its_documents_are_one_append(talk: hansard.Talk) -> None:
+def test_the_result_and_its_documents_are_one_append(talk: onrecord.Talk) -> None:
     call(talk)
     done = talk.tool_result("call_1", {"a": PDF, "b": PNG})
     assert isinstance(done, Recorded)
@@ -209,7 +209,7 @@ def test_the_result_and_its_documents_are_one_append(talk: hansard.Talk) -> None
     assert done.last == talk.head().version
 
 
-def test_the_same_result_with_documents_again_changes_nothing(talk: hansard.Talk) -> None:
+def test_the_same_result_with_documents_again_changes_nothing(talk: onrecord.Talk) -> None:
     call(talk)
     talk.tool_result("call_1", {"a": PDF, "b": PNG})
     version = talk.head().version
@@ -218,7 +218,7 @@ def test_the_same_result_with_documents_again_changes_nothing(talk: hansard.Talk
 
 
 def test_a_document_of_a_result_is_named_by_the_tool_as_its_caller_knows_it(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     talk.tools([{"name": "find/files", "input_schema": {"type": "object"}}])
     talk.user("Look it up.")
@@ -231,24 +231,24 @@ def test_a_document_of_a_result_is_named_by_the_tool_as_its_caller_knows_it(
     assert found.tool_name == "find/files"
 
 
-def test_a_document_of_a_result_that_matches_no_call_has_no_tool(talk: hansard.Talk) -> None:
+def test_a_document_of_a_result_that_matches_no_call_has_no_tool(talk: onrecord.Talk) -> None:
     talk.tool_result("nowhere", PDF)
     (found,) = extracted(talk)
     assert (found.call_id, found.tool_name) == ("nowhere", None)
 
 
 def test_a_summary_is_logged_without_names_and_content(
-    talk: hansard.Talk, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    talk: onrecord.Talk, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "Ada.pdf").write_bytes(PDF)
-    with caplog.at_level(logging.INFO, "hansard"):
+    with caplog.at_level(logging.INFO, "onrecord"):
         talk.tool_result("call_1", {"a": tmp_path / "Ada.pdf", "b": PNG, "c": URL})
     (said,) = caplog.messages
     assert said.startswith("3 documents were found in the result of call call_1: ")
     assert said.endswith("1 of application/pdf, 2 of image/png")
 
 
-def test_what_was_given_is_not_changed(talk: hansard.Talk) -> None:
+def test_what_was_given_is_not_changed(talk: onrecord.Talk) -> None:
     given = {"file": PDF, "list": [PNG, {"a": 1}]}
     talk.tool_result("call_1", given)
     assert given == {"file": PDF, "list": [PNG, {"a": 1}]}
@@ -291,7 +291,7 @@ def at(value: object, path: str) -> object:
 @settings(max_examples=60)
 @given(WITH_DOCUMENTS)
 def test_each_document_stands_where_its_path_says(value: Any) -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     talk.tool_result("call_1", value)
     for each in extracted(talk):
         assert b"".join(blob(talk, each.document)) == at(value, each.path or "")

@@ -25,10 +25,10 @@ from pydantic_ai.models.openai import OpenAIResponsesModel as ResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-import hansard
-from hansard.adapters.demo import scenes
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.replaying import replays
+import onrecord
+from onrecord.adapters.demo import scenes
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.replaying import replays
 from tests.adapters.openai_clients import KEY, MODEL, types
 from tests.adapters.openai_server import Call, JsonObject, OpenAIServer, Says, Scene
 from tests.adapters.recorded_calls import requests_of
@@ -56,8 +56,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[hansard.Talk]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         yield store.conversation("talk")
 
 
@@ -69,7 +69,7 @@ def weather(city: str) -> str:
 # -- what both come to -----------------------------------------------------------------------
 
 
-def proven(talk: hansard.Talk, bodies: list[bytes]) -> None:
+def proven(talk: onrecord.Talk, bodies: list[bytes]) -> None:
     """Every request is of the main line, and the record gives back its very bytes."""
     sent = requests_of(talk)
     assert [it.line for it in sent] == [None] * len(bodies)
@@ -81,7 +81,7 @@ def sha256(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def history(talk: hansard.Talk, api: str) -> tuple[Any, Any]:
+def history(talk: onrecord.Talk, api: str) -> tuple[Any, Any]:
     """The history that the record gives for an API, and its last message by itself."""
     *before, last = plain(talk.request(api)[LISTS[api]])
     return before, last
@@ -121,7 +121,7 @@ async def weather_twice(model: Model) -> None:
     [(OpenAIChatModel, "openai-chat"), (ResponsesModel, "openai-responses")],
 )
 async def test_an_unchanged_pydantic_ai_agent_is_recorded(
-    talk: hansard.Talk, kind: type[Any], api: str
+    talk: onrecord.Talk, kind: type[Any], api: str
 ) -> None:
     with OpenAIServer(SCRIPT) as server:
         provider = OpenAIProvider(api_key=KEY, base_url=server.url)
@@ -135,7 +135,7 @@ async def test_an_unchanged_pydantic_ai_agent_is_recorded(
     assert types(talk).count("tool_call.recorded") == 2
 
 
-async def test_an_unchanged_pydantic_ai_agent_of_anthropic_is_recorded(talk: hansard.Talk) -> None:
+async def test_an_unchanged_pydantic_ai_agent_of_anthropic_is_recorded(talk: onrecord.Talk) -> None:
     use: scenes.JsonObject = {
         "type": "tool_use",
         "id": "toolu_1",
@@ -197,7 +197,7 @@ async def client(server: OpenAIServer) -> AsyncGenerator[openai.AsyncOpenAI]:
     [(OpenAIChatCompletionsModel, "openai-chat"), (OpenAIResponsesModel, "openai-responses")],
 )
 async def test_an_unchanged_openai_agents_program_is_recorded(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
     server: OpenAIServer,
     client: openai.AsyncOpenAI,
     kind: type[Any],
@@ -213,7 +213,7 @@ async def test_an_unchanged_openai_agents_program_is_recorded(
 
 
 async def test_a_run_that_is_streamed_to_a_consumer_stays_in_its_scope(
-    talk: hansard.Talk, server: OpenAIServer, client: openai.AsyncOpenAI
+    talk: onrecord.Talk, server: OpenAIServer, client: openai.AsyncOpenAI
 ) -> None:
     """The framework goes on in a task of its own while the generator around it waits."""
     agent = Assistant(

@@ -12,9 +12,9 @@ from uuid import uuid4
 import pytest
 from pydantic import ValidationError
 
-import hansard
-from hansard.domain import encoding, errors
-from hansard.domain.content import Document, ToolResult
+import onrecord
+from onrecord.domain import encoding, errors
+from onrecord.domain.content import Document, ToolResult
 from tests.factories import prompt
 
 Deed = Callable[[Any], object]
@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[Deed, str]] = {
     "a request of a number": (lambda talk: talk.request(5), "API"),
     "a window that is a number": (
         lambda talk: talk.request("anthropic-messages", window=5),
-        r"hansard\.Window",
+        r"onrecord\.Window",
     ),
     "a word for thinking": (
         lambda talk: talk.request("anthropic-messages", thinking="Ada"),
@@ -77,7 +77,7 @@ REFUSED: dict[str, tuple[Deed, str]] = {
     ),
     "a function that is no tool yet": (
         lambda talk: talk.tools([len]),
-        r"hansard\.tool\(function\)",
+        r"onrecord\.tool\(function\)",
     ),
 }
 
@@ -98,7 +98,7 @@ each_refused = pytest.mark.parametrize(("deed", "advice"), REFUSED.values(), ids
 
 @each_refused
 def test_what_cannot_be_recorded_is_refused_with_advice(deed: Deed, advice: str) -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     talk.user("Hello")
     with pytest.raises(errors.InvalidInput, match=advice) as caught:
         deed(talk)
@@ -108,8 +108,8 @@ def test_what_cannot_be_recorded_is_refused_with_advice(deed: Deed, advice: str)
 
 @each_refused
 def test_what_is_refused_stores_nothing(deed: Deed, advice: str) -> None:
-    store = hansard.connect("memory://")
-    with pytest.raises(errors.HansardError):
+    store = onrecord.connect("memory://")
+    with pytest.raises(errors.OnrecordError):
         deed(store.conversation("support/4711"))
     assert list(store.conversations()) == []
     assert store.backend.sweep_blobs(2**62) == 0
@@ -117,7 +117,7 @@ def test_what_is_refused_stores_nothing(deed: Deed, advice: str) -> None:
 
 @pytest.mark.parametrize("key", [5, None, "", " \t", b"support"])
 def test_a_key_that_names_nothing_is_refused_at_once(key: Any) -> None:
-    store = hansard.connect("memory://")
+    store = onrecord.connect("memory://")
     with pytest.raises(errors.InvalidContent, match="key"):
         store.conversation(key)
     with pytest.raises(errors.InvalidContent, match="key"):
@@ -125,14 +125,14 @@ def test_a_key_that_names_nothing_is_refused_at_once(key: Any) -> None:
 
 
 def test_a_document_needs_no_text() -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     talk.user(documents=[b"%PDF"])
     talk.user("", documents=[b"%PDF"])
     assert talk.head().exchange == 2
 
 
 def test_a_document_of_the_users_has_a_harmless_name_and_the_usual_spelling_of_its_type() -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     given = Document(media_type="Image/PNG", name="../../a.png", url="https://example.com/a.png")
     talk.user(documents=[given])
     (held,) = talk.documents()
@@ -141,7 +141,7 @@ def test_a_document_of_the_users_has_a_harmless_name_and_the_usual_spelling_of_i
 
 def test_a_pipe_is_no_document(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     with pytest.raises(errors.InvalidContent, match="no regular file"):
         talk.user(documents=[tmp_path / "pipe"])
 
@@ -169,7 +169,7 @@ def test_a_damaged_body_is_not_shown(body: bytes) -> None:
 
 @pytest.mark.parametrize("block", [b'{"kind":"Ada"}', b'{"kind":"text","text":["Ada"]}', b'"Ada"'])
 def test_a_request_of_a_damaged_body_does_not_show_it(block: bytes) -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     known = talk.stream.draft(prompt())
     talk.stream.append_drafted((known._replace(body=b'{"role":"user","content":[%s]}' % block),))
     with pytest.raises(errors.CorruptRecord) as caught:
@@ -178,14 +178,14 @@ def test_a_request_of_a_damaged_body_does_not_show_it(block: bytes) -> None:
 
 
 def test_a_forked_conversation_is_not_begun_where_its_origin_is_not_there() -> None:
-    store = hansard.connect("memory://")
+    store = onrecord.connect("memory://")
     with pytest.raises(errors.NothingToSend):
         store.conversation(str(uuid4())).fork("another")
     assert list(store.conversations()) == []
 
 
 def test_a_document_of_another_conversation_is_refused_and_nothing_is_stored() -> None:
-    store = hansard.connect("memory://")
+    store = onrecord.connect("memory://")
     store.conversation("one").user(documents=[b"%PDF"])
     (held,) = store.conversation("one").documents()
     deeds: tuple[Deed, ...] = (
@@ -201,7 +201,7 @@ def test_a_document_of_another_conversation_is_refused_and_nothing_is_stored() -
 
 
 def test_a_document_of_the_conversation_itself_or_of_its_origin_is_taken() -> None:
-    talk = hansard.connect("memory://").conversation("one")
+    talk = onrecord.connect("memory://").conversation("one")
     talk.user(documents=[b"%PDF-1.7"])
     (held,) = talk.documents()
     talk.tool_result("call_1", {"it": held.document})

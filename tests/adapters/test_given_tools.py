@@ -4,31 +4,31 @@ from collections.abc import Iterator
 
 import pytest
 
-import hansard
-from hansard.domain.content import Native
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.tools import BuiltinTool, ToolSource, tools_digest
+import onrecord
+from onrecord.domain.content import Native
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.tools import BuiltinTool, ToolSource, tools_digest
 
 OWN = {"name": "track_parcel", "input_schema": {"type": "object"}}
-LISTED = hansard.mcp_listing([{"name": "read", "inputSchema": {"type": "object"}}])
+LISTED = onrecord.mcp_listing([{"name": "read", "inputSchema": {"type": "object"}}])
 PYTHON = ToolSource(origin="python", name="parcels", tools=("track_parcel",))
 SEARCH = BuiltinTool(name="web_search")
 
 
 @pytest.fixture
-def talk() -> Iterator[hansard.Talk]:
-    with hansard.connect("memory://") as store:
+def talk() -> Iterator[onrecord.Talk]:
+    with onrecord.connect("memory://") as store:
         yield store.conversation("support/4711")
 
 
-def declared(talk: hansard.Talk) -> ToolsDeclared:
+def declared(talk: onrecord.Talk) -> ToolsDeclared:
     event = list(talk.read())[-1].event()
     assert isinstance(event, ToolsDeclared)
     return event
 
 
-def test_a_toolset_declares_its_tools_and_where_they_come_from(talk: hansard.Talk) -> None:
+def test_a_toolset_declares_its_tools_and_where_they_come_from(talk: onrecord.Talk) -> None:
     talk.tools([OWN, LISTED], sources=[PYTHON])
     event = declared(talk)
     assert [tool.name for tool in event.tools if not isinstance(tool, Native)] == [
@@ -38,18 +38,20 @@ def test_a_toolset_declares_its_tools_and_where_they_come_from(talk: hansard.Tal
     assert event.sources == (LISTED.source, PYTHON)
 
 
-def test_a_declaration_has_the_digest_of_its_tools(talk: hansard.Talk) -> None:
+def test_a_declaration_has_the_digest_of_its_tools(talk: onrecord.Talk) -> None:
     talk.tools([OWN, LISTED])
     assert declared(talk).sha256 == tools_digest(declared(talk).tools)
 
 
-def test_tools_that_a_provider_runs_come_from_the_provider(talk: hansard.Talk) -> None:
+def test_tools_that_a_provider_runs_come_from_the_provider(talk: onrecord.Talk) -> None:
     talk.tools([OWN, SEARCH, BuiltinTool(name="code_execution")])
     (source,) = declared(talk).sources
     assert source == ToolSource(origin="provider", tools=("web_search", "code_execution"))
 
 
-def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(talk: hansard.Talk) -> None:
+def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(
+    talk: onrecord.Talk,
+) -> None:
     def track_parcel(parcel: str) -> str:
         """Tell where a parcel is."""
         return parcel
@@ -58,7 +60,7 @@ def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(talk: ha
         """Tell how a depot works."""
         return depot
 
-    tools = [hansard.tool(track_parcel), hansard.tool(depot_status)]
+    tools = [onrecord.tool(track_parcel), onrecord.tool(depot_status)]
     talk.tools([*tools, LISTED])
     event = declared(talk)
     definitions = [tool.definition for tool in tools]
@@ -73,21 +75,21 @@ def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(talk: ha
     )
 
 
-def test_a_source_that_was_told_is_not_told_twice(talk: hansard.Talk) -> None:
+def test_a_source_that_was_told_is_not_told_twice(talk: onrecord.Talk) -> None:
     told = ToolSource(origin="provider", name="anthropic", tools=("web_search",))
     talk.tools([SEARCH], sources=[told])
     assert declared(talk).sources == (told,)
 
 
-def test_tools_without_a_source_have_none(talk: hansard.Talk) -> None:
+def test_tools_without_a_source_have_none(talk: onrecord.Talk) -> None:
     talk.tools([OWN])
     assert declared(talk).sources == ()
 
 
-def test_the_very_same_tools_of_two_servers_need_other_names(talk: hansard.Talk) -> None:
+def test_the_very_same_tools_of_two_servers_need_other_names(talk: onrecord.Talk) -> None:
     with pytest.raises(InvalidContent, match="two tools are named 'read'"):
         talk.tools([LISTED, LISTED])
-    again = hansard.mcp_listing(
+    again = onrecord.mcp_listing(
         [{"name": "read", "inputSchema": {"type": "object"}}], prefix="backup_"
     )
     talk.tools([LISTED, again])
@@ -98,12 +100,12 @@ def test_the_very_same_tools_of_two_servers_need_other_names(talk: hansard.Talk)
 
 
 @pytest.mark.parametrize("sources", [["mcp"], [{"origin": "mcp"}], [LISTED]])
-def test_a_source_is_a_tool_source(talk: hansard.Talk, sources: list[ToolSource]) -> None:
-    with pytest.raises(InvalidContent, match=r"a source of tools is a hansard\.ToolSource"):
+def test_a_source_is_a_tool_source(talk: onrecord.Talk, sources: list[ToolSource]) -> None:
+    with pytest.raises(InvalidContent, match=r"a source of tools is a onrecord\.ToolSource"):
         talk.tools([OWN], sources=sources)
 
 
-def test_nothing_is_recorded_of_what_is_refused(talk: hansard.Talk) -> None:
+def test_nothing_is_recorded_of_what_is_refused(talk: onrecord.Talk) -> None:
     with pytest.raises(InvalidContent):
         talk.tools([OWN, OWN])
     assert talk.head().version == 0

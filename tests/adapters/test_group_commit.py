@@ -10,9 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from hansard.adapters.storage.group_commit import MOST_BYTES, MOST_REQUESTS, GroupCommit, Row
-from hansard.domain.errors import (
-    HansardError,
+from onrecord.adapters.storage.group_commit import MOST_BYTES, MOST_REQUESTS, GroupCommit, Row
+from onrecord.domain.errors import (
+    OnrecordError,
     StorageBusy,
     StorageFull,
     StorageReadOnly,
@@ -176,7 +176,7 @@ def test_a_request_that_is_refused_costs_its_batch_nothing(pool: ThreadPoolExecu
 
 @pytest.mark.parametrize("kind", [StorageUnavailable, StorageBusy, StorageFull])
 def test_where_the_store_cannot_each_of_a_batch_gets_an_error_of_its_own(
-    kind: type[HansardError], pool: ThreadPoolExecutor
+    kind: type[OnrecordError], pool: ThreadPoolExecutor
 ) -> None:
     log = Log()
     log.refuses = lambda asked: kind("come back later") if len(asked) > 1 else None

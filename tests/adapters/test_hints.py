@@ -5,7 +5,7 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
-from hansard.adapters.storage.hints import NoHints, Telling
+from onrecord.adapters.storage.hints import NoHints, Telling
 
 SOON = 30
 

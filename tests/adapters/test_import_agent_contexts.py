@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.histories.agent_context import lifted
-from hansard.adapters.histories.agent_messages import moment
-from hansard.adapters.histories.intake import TakenIn
-from hansard.adapters.histories.sources import SOURCES
-from hansard.domain.content import Text, ToolResult
-from hansard.domain.errors import InvalidInput
-from hansard.domain.events import (
+from onrecord.adapters.histories.agent_context import lifted
+from onrecord.adapters.histories.agent_messages import moment
+from onrecord.adapters.histories.intake import TakenIn
+from onrecord.adapters.histories.sources import SOURCES
+from onrecord.domain.content import Text, ToolResult
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.events import (
     InstructionsSet,
     MessageRecorded,
     SignalReceived,

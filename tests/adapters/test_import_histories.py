@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.histories.sources import SOURCES
-from hansard.adapters.histories.spoken import MEMBER
-from hansard.adapters.store import Store
-from hansard.domain.content import Native, Text
-from hansard.domain.errors import InvalidInput
-from hansard.domain.events import (
+from onrecord.adapters.histories.sources import SOURCES
+from onrecord.adapters.histories.spoken import MEMBER
+from onrecord.adapters.store import Store
+from onrecord.domain.content import Native, Text
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.events import (
     ConversationStarted,
     InstructionsSet,
     MessageRecorded,
@@ -19,7 +19,7 @@ from hansard.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.tools import tools_digest
+from onrecord.domain.tools import tools_digest
 from tests.adapters.kept_histories import (
     ANTHROPIC,
     APIS,

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import hansard
-from hansard.adapters.histories.intake import take_in
-from hansard.adapters.store import Store
-from hansard.domain.errors import StorageFull
-from hansard.domain.events import InstructionsSet
-from hansard.domain.log import Append, Verdict
+import onrecord
+from onrecord.adapters.histories.intake import take_in
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import StorageFull
+from onrecord.domain.events import InstructionsSet
+from onrecord.domain.log import Append, Verdict
 from tests.adapters.any_histories import Message, lists
 from tests.adapters.kept_histories import (
     ANTHROPIC,
@@ -191,7 +191,7 @@ def test_two_keys_hold_the_same_history_apart() -> None:
 
 
 def test_ids_tell_nobody_else_what_they_stand_for() -> None:
-    here, there = memory(), hansard.connect("memory://")
+    here, there = memory(), onrecord.connect("memory://")
     for store in (here, there):
         taken_in(store, "openai-chat", CHAT)
     assert {it[0] for it in content_of(here)}.isdisjoint(it[0] for it in content_of(there))

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.histories.history import History
-from hansard.adapters.histories.intake import take_in
-from hansard.adapters.histories.spoken import MEMBER, hear
-from hansard.domain.errors import InvalidInput
+from onrecord.adapters.histories.history import History
+from onrecord.adapters.histories.intake import take_in
+from onrecord.adapters.histories.spoken import MEMBER, hear
+from onrecord.domain.errors import InvalidInput
 from tests.adapters import llm_log
 from tests.adapters.kept_histories import (
     APIS,

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.histories.database import microseconds
-from hansard.adapters.histories.sources import SOURCES
-from hansard.adapters.store import Store
-from hansard.domain import events
-from hansard.domain.content import Document, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.errors import InvalidInput
-from hansard.domain.header import timestamp
-from hansard.domain.tools import ToolDefinition, tools_digest
+from onrecord.adapters.histories.database import microseconds
+from onrecord.adapters.histories.sources import SOURCES
+from onrecord.adapters.store import Store
+from onrecord.domain import events
+from onrecord.domain.content import Document, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.header import timestamp
+from onrecord.domain.tools import ToolDefinition, tools_digest
 from tests.adapters import llm_log
 from tests.adapters.kept_histories import (
     APIS,

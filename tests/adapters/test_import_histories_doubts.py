@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from hansard.domain.content import Native
-from hansard.domain.events import ToolCallRecorded, ToolResultRecorded
+from onrecord.domain.content import Native
+from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from tests.adapters.kept_histories import (
     doubted,
     doubts_in,

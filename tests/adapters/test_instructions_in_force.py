@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.own_history import Chat, List, Program, Responses, Spelling
 from tests.adapters.recorded_calls import Recorded
 

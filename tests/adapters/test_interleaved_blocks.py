@@ -5,9 +5,9 @@ import json
 import pytest
 from uuid_utils.compat import uuid7
 
-import hansard
-from hansard.adapters.capture.answer_events import events_of
-from hansard.projections.apis import MODULES
+import onrecord
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.projections.apis import MODULES
 from tests.adapters.anthropic_streams import answered
 from tests.anthropic_wire import JsonObject, message, stream_events
 
@@ -29,9 +29,9 @@ def said(text: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-def told(*blocks: JsonObject, stop: str) -> hansard.Talk:
+def told(*blocks: JsonObject, stop: str) -> onrecord.Talk:
     """A conversation with an answer of these blocks, as its stream was read."""
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     talk.user("Is it open?")
     answer = answered(*stream_events(message(*blocks, stop_reason=stop)))
     assert [block.value for block in answer.blocks] == list(blocks)

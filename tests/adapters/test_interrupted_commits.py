@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from hansard.adapters.storage import group_commit
-from hansard.adapters.storage.group_commit import GroupCommit, Row
+from onrecord.adapters.storage import group_commit
+from onrecord.adapters.storage.group_commit import GroupCommit, Row
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-import hansard
+import onrecord
 
 PROGRAM = """
 import resource, sys
 from pathlib import Path
-import hansard
+import onrecord
 
-talk = hansard.connect(f"sqlite:///{sys.argv[1]}/talks.db").conversation("support/4711")
+talk = onrecord.connect(f"sqlite:///{sys.argv[1]}/talks.db").conversation("support/4711")
 talk.user("Hello")
 talk.tool_result("call_1", {"small": b"%PDF"})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -33,7 +33,7 @@ def kilobytes_more(folder: Path, size: int) -> int:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(folder)], capture_output=True, text=True, check=True
     )
-    with hansard.connect(f"sqlite:///{folder}/talks.db") as store:
+    with onrecord.connect(f"sqlite:///{folder}/talks.db") as store:
         talk = store.conversation("support/4711")
         held = talk.documents()[-1]
         assert held.blob is not None

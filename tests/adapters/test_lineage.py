@@ -7,23 +7,23 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
-import hansard
-from hansard.adapters.lineage import Lineages, lineage
-from hansard.adapters.reading import events_for, in_force, since_request
-from hansard.domain import events
-from hansard.domain.content import Text
-from hansard.domain.events import Event
-from hansard.domain.log import Told
-from hansard.domain.request_template import Template
-from hansard.projections.window import Window
+import onrecord
+from onrecord.adapters.lineage import Lineages, lineage
+from onrecord.adapters.reading import events_for, in_force, since_request
+from onrecord.domain import events
+from onrecord.domain.content import Text
+from onrecord.domain.events import Event
+from onrecord.domain.log import Told
+from onrecord.domain.request_template import Template
+from onrecord.projections.window import Window
 
 API = "anthropic-messages"
 TEMPLATE = Template(spans=(), sha256="", size=0)
 SIDE, OTHER = uuid7(), uuid7()
 
 
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("talk")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("talk")
 
 
 def user(text: str, line: UUID | None = None) -> Event:
@@ -46,7 +46,7 @@ def adopted(line: UUID | None, begun: int | None, after: int, as_of: int | None 
     return events.LineAdopted(adopted=line, begun=begun, after=after, as_of=as_of)
 
 
-def words(told: hansard.Talk, window: Window | None = None, at: int | None = None) -> list[str]:
+def words(told: onrecord.Talk, window: Window | None = None, at: int | None = None) -> list[str]:
     """What the main line says at a version, in order."""
     stretches = told.stream.lineage(told.head().version if at is None else at)
     return [said(item) for item in events_for(told.backend, stretches, window) if said(item)]
@@ -61,7 +61,7 @@ def said(item: Told) -> str:
 
 
 @pytest.fixture
-def edited() -> hansard.Talk:
+def edited() -> onrecord.Talk:
     """Two exchanges (2-4, 5-7), an edit of the second prompt (8-10), and what went on from it."""
     told = talk()
     told.append(*exchange("1"), *exchange("2"), *exchange("2b", SIDE))
@@ -69,7 +69,7 @@ def edited() -> hansard.Talk:
     return told
 
 
-def test_the_main_line_goes_on_with_what_a_side_line_said(edited: hansard.Talk) -> None:
+def test_the_main_line_goes_on_with_what_a_side_line_said(edited: onrecord.Talk) -> None:
     assert words(edited) == [
         *("prompt 1", "answer 1"),
         *("prompt 2b", "answer 2b"),
@@ -77,16 +77,16 @@ def test_the_main_line_goes_on_with_what_a_side_line_said(edited: hansard.Talk) 
     ]
 
 
-def test_what_the_main_line_was_before_is_still_told(edited: hansard.Talk) -> None:
+def test_what_the_main_line_was_before_is_still_told(edited: onrecord.Talk) -> None:
     assert words(edited, at=10) == ["prompt 1", "answer 1", "prompt 2", "answer 2"]
 
 
-def test_the_next_edit_may_go_on_from_what_was_given_up(edited: hansard.Talk) -> None:
+def test_the_next_edit_may_go_on_from_what_was_given_up(edited: onrecord.Talk) -> None:
     edited.append(adopted(None, None, 7), user("prompt 4"))
     assert words(edited) == ["prompt 1", "answer 1", "prompt 2", "answer 2", "prompt 4"]
 
 
-def test_an_edit_may_be_cut_within_a_line_that_was_adopted(edited: hansard.Talk) -> None:
+def test_an_edit_may_be_cut_within_a_line_that_was_adopted(edited: onrecord.Talk) -> None:
     until = edited.head().version
     edited.append(adopted(None, None, 8, as_of=until), user("prompt 4"))
     assert words(edited) == ["prompt 1", "answer 1", "prompt 2b", "prompt 4"]
@@ -99,7 +99,7 @@ def test_a_line_of_a_line_is_adopted_behind_it() -> None:
     assert words(told) == ["prompt 1", "prompt 2", "prompt 3", "answer 3", "prompt 4"]
 
 
-def test_what_is_in_force_is_what_the_main_line_set(edited: hansard.Talk) -> None:
+def test_what_is_in_force_is_what_the_main_line_set(edited: onrecord.Talk) -> None:
     told = talk()
     told.instruct("one")
     told.append(*exchange("1"))
@@ -133,7 +133,7 @@ def test_a_window_counts_the_exchanges_of_the_main_line_as_it_is(
     assert words(told, window) == words(straight, window)
 
 
-def test_a_fork_goes_on_from_the_main_line_as_it_stood(edited: hansard.Talk) -> None:
+def test_a_fork_goes_on_from_the_main_line_as_it_stood(edited: onrecord.Talk) -> None:
     fork = edited.fork("fork", at=10)
     fork.user("prompt 4")
     assert words(fork) == ["prompt 1", "answer 1", "prompt 2", "answer 2", "prompt 4"]
@@ -142,7 +142,7 @@ def test_a_fork_goes_on_from_the_main_line_as_it_stood(edited: hansard.Talk) -> 
     assert words(late) == [*words(edited), "prompt 4"]
 
 
-def test_settled_lineages_are_read_once(edited: hansard.Talk) -> None:
+def test_settled_lineages_are_read_once(edited: onrecord.Talk) -> None:
     lineages = Lineages(edited.backend, edited.conversation_id)
     head = edited.head()
     assert lineages.at(head.version, head) == lineages.at(head.version, head)
@@ -159,5 +159,5 @@ def test_a_thousand_edits_are_as_many_stretches() -> None:
     assert words(told) == ["prompt 0", "prompt 999"]
 
 
-def test_what_was_given_up_does_not_count_as_outside_of_the_window(edited: hansard.Talk) -> None:
+def test_what_was_given_up_does_not_count_as_outside_of_the_window(edited: onrecord.Talk) -> None:
     assert not edited.request(API).report.of("window")

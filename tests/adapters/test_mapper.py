@@ -1,4 +1,4 @@
-"""What the library writes through our mapper is what Hansard writes, and the other way round."""
+"""What the library writes through our mapper is what Onrecord writes, and the other way round."""
 
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -7,8 +7,8 @@ from eventsourcing.application import Application
 from eventsourcing.domain import DomainEvent, datetime_now_with_tzinfo
 from eventsourcing.utils import get_topic
 
-from hansard.adapters.storage.mapper import ConversationEvent, ConversationMapper
-from hansard.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.mapper import ConversationEvent, ConversationMapper
+from onrecord.adapters.storage.sqlite import open_sqlite
 from tests.factories import answer, appending, prompt, started, tool_call, tool_result
 from tests.ledger import verified_log
 
@@ -18,14 +18,14 @@ EVENTS = (started(), prompt(), tool_call("c1"), tool_result("c1"), answer())
 def application(path: Path) -> Application[UUID]:
     return Application(
         {
-            "PERSISTENCE_MODULE": "hansard.adapters.storage.eventsourcing_sqlite",
+            "PERSISTENCE_MODULE": "onrecord.adapters.storage.eventsourcing_sqlite",
             "MAPPER_TOPIC": get_topic(ConversationMapper),
-            "HANSARD_URL": f"sqlite:///{path}",
+            "ONRECORD_URL": f"sqlite:///{path}",
         }
     )
 
 
-def test_the_library_reads_what_hansard_wrote(tmp_path: Path) -> None:
+def test_the_library_reads_what_onrecord_wrote(tmp_path: Path) -> None:
     conversation = uuid4()
     store = open_sqlite(tmp_path / "log.db")
     store.append([appending(conversation, *EVENTS)])
@@ -38,7 +38,7 @@ def test_the_library_reads_what_hansard_wrote(tmp_path: Path) -> None:
     app.close()
 
 
-def test_hansard_reads_what_the_library_wrote(tmp_path: Path) -> None:
+def test_onrecord_reads_what_the_library_wrote(tmp_path: Path) -> None:
     conversation = uuid4()
     app = application(tmp_path / "log.db")
     app.events.put(

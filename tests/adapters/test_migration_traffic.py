@@ -12,14 +12,14 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-import hansard
-from hansard.adapters.storage import sqlite_file
-from hansard.adapters.storage.postgres import DEFAULT_LIMITS, Postgres, migrate, open_postgres
-from hansard.adapters.storage.postgres_connections import QUERIES, connected, conninfo
-from hansard.adapters.storage.queries import Migration, load_migrations
-from hansard.adapters.storage.sqlite import Sqlite, migrate_sqlite, open_sqlite
-from hansard.domain.errors import SchemaOlder, StorageBusy
-from hansard.domain.log import Recorded
+import onrecord
+from onrecord.adapters.storage import sqlite_file
+from onrecord.adapters.storage.postgres import DEFAULT_LIMITS, Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres_connections import QUERIES, connected, conninfo
+from onrecord.adapters.storage.queries import Migration, load_migrations
+from onrecord.adapters.storage.sqlite import Sqlite, migrate_sqlite, open_sqlite
+from onrecord.domain.errors import SchemaOlder, StorageBusy
+from onrecord.domain.log import Recorded
 from tests.factories import appending, prompt
 from tests.faults.load import under_load
 from tests.ledger import verified_log
@@ -72,7 +72,7 @@ def write_until_told(url: str, pipe: Connection) -> None:
 
 
 def test_an_older_log_is_refused_until_it_is_migrated(url: str) -> None:
-    with pytest.raises(SchemaOlder, match="hansard migrate"):
+    with pytest.raises(SchemaOlder, match="onrecord migrate"):
         open_postgres(url)
     assert migrate(url) == len(load_migrations("postgres")) - BEFORE
     open_postgres(url).close()
@@ -95,7 +95,7 @@ def test_threads_and_processes_write_on_while_two_migrate(url: str) -> None:
     log.close()
     assert writer.exitcode == 0
     assert steps == [0, len(load_migrations("postgres")) - BEFORE]
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         assert {event.event_id for event in verified_log(store.backend)} == acknowledged
         assert store.verify().faults == ()
 
@@ -103,7 +103,7 @@ def test_threads_and_processes_write_on_while_two_migrate(url: str) -> None:
 def test_who_reads_the_whole_log_makes_the_migration_wait_and_nobody_else(url: str) -> None:
     log = older(url)
     with psycopg.connect(url) as dump, under_load(log) as load:
-        dump.execute("LOCK TABLE hansard.meta IN ACCESS SHARE MODE")
+        dump.execute("LOCK TABLE onrecord.meta IN ACCESS SHARE MODE")
         with pytest.raises(StorageBusy, match="try again"):
             migrate(url)
         load.go_on()
@@ -137,12 +137,12 @@ def test_a_file_is_migrated_while_it_is_written_to(
     path = tmp_path / "talks.db"
     log = open_older(path, monkeypatch)
     with under_load(log) as load, ThreadPoolExecutor(2) as pool:
-        with pytest.raises(SchemaOlder, match="hansard migrate"):
+        with pytest.raises(SchemaOlder, match="onrecord migrate"):
             open_sqlite(path)
         steps = sorted(pool.map(migrate_sqlite, [path, path]))
         load.go_on()
     log.close()
     assert steps == [0, len(load_migrations("sqlite")) - SQLITE_BEFORE]
-    with hansard.connect(f"sqlite:///{path}") as store:
+    with onrecord.connect(f"sqlite:///{path}") as store:
         assert {event.event_id for event in verified_log(store.backend)} == load.told()
         assert store.verify().faults == ()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.projections.history import Turn
+import onrecord
+from onrecord.projections.history import Turn
 from tests.adapters.own_history import SPELLINGS, Spelling, neutral, worded
 from tests.adapters.retold import Retold
 
@@ -92,5 +92,5 @@ def test_a_fork_has_nothing_new_of_what_it_was_forked_from(tmp_path: Path) -> No
 
 
 def test_nothing_is_new_before_anything_was_said() -> None:
-    with hansard.connect("memory://") as store:
+    with onrecord.connect("memory://") as store:
         assert store.conversation("new").turns() == ()

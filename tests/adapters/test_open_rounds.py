@@ -6,29 +6,29 @@ from typing import Literal
 
 import pytest
 
-import hansard
-from hansard.domain import events
-from hansard.domain.content import Text
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.content import Text
 from tests.adapters.test_signals import asks, calls, last_turn
 
 
 @pytest.fixture
-def store() -> hansard.Store:
-    return hansard.connect("memory://")
+def store() -> onrecord.Store:
+    return onrecord.connect("memory://")
 
 
 @pytest.fixture
-def talk(store: hansard.Store) -> hansard.Talk:
+def talk(store: onrecord.Store) -> onrecord.Talk:
     return store.conversation("support/4711")
 
 
-def awaited(talk: hansard.Talk) -> list[str]:
+def awaited(talk: onrecord.Talk) -> list[str]:
     """Return the calls that are open, if what comes next and a request agree with that."""
     open_calls = [call.id for call in talk.open_calls()]
     assert (talk.next_input() == "deferred") is bool(open_calls)
     try:
         talk.request("openai-chat", missing="refuse")
-    except hansard.RoundOpen as error:
+    except onrecord.RoundOpen as error:
         assert list(error.awaited) == open_calls
     else:
         assert not open_calls
@@ -36,7 +36,7 @@ def awaited(talk: hansard.Talk) -> list[str]:
 
 
 def test_what_a_fork_is_told_does_not_close_the_round_of_its_origin(
-    store: hansard.Store, talk: hansard.Talk
+    store: onrecord.Store, talk: onrecord.Talk
 ) -> None:
     asks(talk, "toolu_1")
     fork = talk.fork("support/4711-b")
@@ -49,7 +49,7 @@ def test_what_a_fork_is_told_does_not_close_the_round_of_its_origin(
     assert last_turn(fork) == ["toolu_1: seen", "a bell rang", "And?"]
 
 
-def test_a_fork_of_a_fork_awaits_the_calls_of_the_first_origin(talk: hansard.Talk) -> None:
+def test_a_fork_of_a_fork_awaits_the_calls_of_the_first_origin(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1", "toolu_2")
     fork = talk.fork("support/4711-b")
     fork.tool_result("toolu_2", "seen")
@@ -62,7 +62,7 @@ def test_a_fork_of_a_fork_awaits_the_calls_of_the_first_origin(talk: hansard.Tal
 
 
 def test_a_conversation_that_went_back_amid_a_round_awaits_none_of_its_calls(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     asks(talk, "toolu_1")
     said = talk.user("And?")
@@ -72,7 +72,7 @@ def test_a_conversation_that_went_back_amid_a_round_awaits_none_of_its_calls(
     assert awaited(talk) == ["toolu_2"]
 
 
-def test_a_fork_of_what_went_back_awaits_none_of_the_calls_before(talk: hansard.Talk) -> None:
+def test_a_fork_of_what_went_back_awaits_none_of_the_calls_before(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     said = talk.user("And?")
     talk.edit(said.last, "Or?")
@@ -83,19 +83,19 @@ def test_a_fork_of_what_went_back_awaits_none_of_the_calls_before(talk: hansard.
 
 
 def test_a_request_that_refuses_an_open_round_says_which_calls_are_awaited(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     asks(talk, "toolu_1", "toolu_2", "toolu_3")
     talk.tool_result("toolu_2", "the secret")
     talk.signal("another secret")
-    with pytest.raises(hansard.RoundOpen) as caught:
+    with pytest.raises(onrecord.RoundOpen) as caught:
         talk.request("anthropic-messages", missing="refuse")
     assert caught.value.awaited == ("toolu_1", "toolu_3")
     assert str(caught.value).startswith("2 calls await their results (toolu_1, toolu_3): ")
     assert "secret" not in str(caught.value)
 
 
-def test_a_request_goes_when_the_round_is_closed(talk: hansard.Talk) -> None:
+def test_a_request_goes_when_the_round_is_closed(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.signal("a bell rang")
     talk.tool_result("toolu_1", "seen")
@@ -103,7 +103,7 @@ def test_a_request_goes_when_the_round_is_closed(talk: hansard.Talk) -> None:
     assert request["messages"][-1] == {"role": "user", "content": "a bell rang"}
 
 
-def test_a_request_that_drops_calls_keeps_what_was_said_beside_them(talk: hansard.Talk) -> None:
+def test_a_request_that_drops_calls_keeps_what_was_said_beside_them(talk: onrecord.Talk) -> None:
     talk.user("Look")
     talk.append(
         events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
@@ -121,7 +121,7 @@ def test_a_request_that_drops_calls_keeps_what_was_said_beside_them(talk: hansar
 
 @pytest.mark.parametrize("missing", ["cancel", "drop"])
 def test_what_was_asked_so_is_made_again_byte_for_byte(
-    talk: hansard.Talk, missing: Literal["cancel", "drop"]
+    talk: onrecord.Talk, missing: Literal["cancel", "drop"]
 ) -> None:
     asks(talk, "toolu_1")
     made = talk.request("anthropic-messages", missing=missing)
@@ -132,18 +132,18 @@ def test_what_was_asked_so_is_made_again_byte_for_byte(
 # What comes next.
 
 
-def test_nothing_comes_next_where_nothing_was_said(talk: hansard.Talk) -> None:
+def test_nothing_comes_next_where_nothing_was_said(talk: onrecord.Talk) -> None:
     assert talk.next_input() == "nothing"
     talk.instruct("Be kind.")
     assert talk.next_input() == "nothing"
 
 
-def test_a_prompt_is_answered_next(talk: hansard.Talk) -> None:
+def test_a_prompt_is_answered_next(talk: onrecord.Talk) -> None:
     talk.user("Hello")
     assert talk.next_input() == "ready"
 
 
-def test_results_are_awaited_until_all_are_there(talk: hansard.Talk) -> None:
+def test_results_are_awaited_until_all_are_there(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1", "toolu_2")
     talk.tool_result("toolu_1", "one")
     talk.signal("a bell rang")
@@ -152,7 +152,7 @@ def test_results_are_awaited_until_all_are_there(talk: hansard.Talk) -> None:
     assert talk.next_input() == "ready"
 
 
-def test_an_answer_leaves_nothing_to_ask_until_a_signal_comes(talk: hansard.Talk) -> None:
+def test_an_answer_leaves_nothing_to_ask_until_a_signal_comes(talk: onrecord.Talk) -> None:
     talk.user("Hello")
     talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
     assert talk.next_input() == "nothing"
@@ -160,13 +160,13 @@ def test_an_answer_leaves_nothing_to_ask_until_a_signal_comes(talk: hansard.Talk
     assert talk.next_input() == "ready"
 
 
-def test_a_signal_that_interrupts_is_answered_next(talk: hansard.Talk) -> None:
+def test_a_signal_that_interrupts_is_answered_next(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.signal(interrupts=True)
     assert talk.next_input() == "ready"
 
 
-def test_an_answer_that_is_paused_is_asked_for_again(talk: hansard.Talk) -> None:
+def test_an_answer_that_is_paused_is_asked_for_again(talk: onrecord.Talk) -> None:
     talk.user("Look it up")
     talk.append(
         events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
@@ -178,13 +178,13 @@ def test_an_answer_that_is_paused_is_asked_for_again(talk: hansard.Talk) -> None
         ),
     )
     assert talk.next_input() == "ready"
-    with pytest.raises(hansard.InvalidContent, match="nothing to sum up"):
+    with pytest.raises(onrecord.InvalidContent, match="nothing to sum up"):
         talk.compact("They looked.")
 
 
 @pytest.mark.parametrize("call_ids", [(), ("toolu_1",)])
 def test_nothing_comes_next_in_a_closed_conversation(
-    talk: hansard.Talk, call_ids: tuple[str, ...]
+    talk: onrecord.Talk, call_ids: tuple[str, ...]
 ) -> None:
     """It takes no results, and the model is not asked there."""
     asks(talk, *call_ids)
@@ -192,7 +192,7 @@ def test_nothing_comes_next_in_a_closed_conversation(
     assert talk.next_input() == "nothing"
 
 
-def test_a_late_result_in_a_fork_is_named_after_the_call_of_its_origin(talk: hansard.Talk) -> None:
+def test_a_late_result_in_a_fork_is_named_after_the_call_of_its_origin(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.tool_result("toolu_1", "seen")
     fork = talk.fork("support/4711-b")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hansard.domain import jsontext
+from onrecord.domain import jsontext
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded

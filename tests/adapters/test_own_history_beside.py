@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain import events
+from onrecord.domain.content import Native
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import (
     Anthropic,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hansard.domain.content import ToolCall
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.content import ToolCall
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.every_spelling import Bedrock, Gemini, Ollama, candidate
 from tests.adapters.own_history import List, Program, Spelling
 from tests.adapters.recorded_calls import Recorded

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.own_history import (
     Anthropic,
     Chat,

@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.cli.timeline import standing
-from hansard.adapters.replaying import replays
-from hansard.adapters.talk import Talk
-from hansard.adapters.tenancy import Tenancy
-from hansard.domain import events, jsontext
-from hansard.domain.request_template import LiteralSpan, SharedSpan
-from hansard.projections.timeline import timeline
+from onrecord.adapters.cli.timeline import standing
+from onrecord.adapters.replaying import replays
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tenancy import Tenancy
+from onrecord.domain import events, jsontext
+from onrecord.domain.request_template import LiteralSpan, SharedSpan
+from onrecord.projections.timeline import timeline
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Anthropic, Program, Spelling
 from tests.adapters.recorded_calls import Recorded

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.capture.sending import Sending
-from hansard.adapters.capture.turns import Turns
-from hansard.domain.events import Event, ToolCallRecorded, ToolResultRecorded
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.sending import Sending
+from onrecord.adapters.capture.turns import Turns
+from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
+from onrecord.domain.jsontext import JsonObject
 from tests.adapters.recorded_calls import Recorded
 from tests.corpus.interactions import Call, written
 from tests.corpus.played import Played, play

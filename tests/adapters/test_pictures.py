@@ -10,26 +10,26 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
-import hansard
-from hansard.adapters.capture.answer import Answer, Block
-from hansard.adapters.capture.answer_events import events_of
-from hansard.domain import jsontext
-from hansard.domain.blobs import LIMIT, blob_of, restore
-from hansard.domain.content import Native
-from hansard.domain.events import (
+import onrecord
+from onrecord.adapters.capture.answer import Answer, Block
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import LIMIT, blob_of, restore
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     DocumentExtracted,
     Event,
     MessageRecorded,
     RequestSent,
     ServerToolCallRecorded,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.request_template import EncodedSpan, LiteralSpan, Template
-from hansard.projections.continuation import Piece
-from hansard.projections.requests.rendering import APIS
-from hansard.projections.sources import sources_in
-from hansard.projections.template import split
-from hansard.projections.units import unit_of, unit_of_piece
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.request_template import EncodedSpan, LiteralSpan, Template
+from onrecord.projections.continuation import Piece
+from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.sources import sources_in
+from onrecord.projections.template import split
+from onrecord.projections.units import unit_of, unit_of_piece
 
 RESPONSES = "openai-responses"
 NO_TEMPLATE = Template(spans=(), sha256="", size=0)
@@ -66,11 +66,11 @@ def pictures(events: tuple[Event, ...]) -> list[DocumentExtracted]:
 
 
 @pytest.fixture
-def talk() -> Iterator[hansard.Talk]:
-    yield hansard.connect("memory://").conversation("talk")
+def talk() -> Iterator[onrecord.Talk]:
+    yield onrecord.connect("memory://").conversation("talk")
 
 
-def answer(talk: hansard.Talk, *blocks: JsonObject, api: str = RESPONSES) -> UUID:
+def answer(talk: onrecord.Talk, *blocks: JsonObject, api: str = RESPONSES) -> UUID:
     response = uuid7()
     told = Answer(
         api=api,
@@ -118,7 +118,7 @@ def test_a_large_picture_is_stored_once_and_comes_back_as_it_was() -> None:
     blob = blob_of(LARGE)
     assert spilled == {blob.sha256: LARGE}
     assert call.content.value["result"] == {
-        "$hansard.blob": blob.sha256,
+        "$onrecord.blob": blob.sha256,
         "size": blob.size,
         "as": "base64",
     }
@@ -182,7 +182,7 @@ def test_a_picture_that_a_program_sends_back_is_known_again() -> None:
     assert sent.says == held.says
 
 
-def test_a_request_refers_to_the_picture_by_its_bytes(talk: hansard.Talk) -> None:
+def test_a_request_refers_to_the_picture_by_its_bytes(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     answer(talk, drawn(LARGE))
     request = talk.request(RESPONSES)
@@ -196,7 +196,7 @@ def test_a_request_refers_to_the_picture_by_its_bytes(talk: hansard.Talk) -> Non
     )
 
 
-def test_its_own_api_is_not_sent_the_picture_again(talk: hansard.Talk) -> None:
+def test_its_own_api_is_not_sent_the_picture_again(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     answer(talk, drawn(LARGE))
     talk.user("Thanks.")
@@ -208,7 +208,7 @@ def test_its_own_api_is_not_sent_the_picture_again(talk: hansard.Talk) -> None:
     ]
 
 
-def test_another_api_sees_the_picture_in_the_users_turn(talk: hansard.Talk) -> None:
+def test_another_api_sees_the_picture_in_the_users_turn(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     answer(talk, drawn(LARGE))
     talk.user("Thanks.")
@@ -225,7 +225,7 @@ def test_another_api_sees_the_picture_in_the_users_turn(talk: hansard.Talk) -> N
     assert content[-1] == {"type": "text", "text": "Thanks."}
 
 
-def test_an_api_without_pictures_is_told_of_it(talk: hansard.Talk) -> None:
+def test_an_api_without_pictures_is_told_of_it(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     answer(talk, drawn(SMALL))
     talk.user("Thanks.")
@@ -234,7 +234,7 @@ def test_an_api_without_pictures_is_told_of_it(talk: hansard.Talk) -> None:
     assert "image_0.png" in str(request["messages"])
 
 
-def test_later_requests_begin_with_the_earlier_ones(talk: hansard.Talk) -> None:
+def test_later_requests_begin_with_the_earlier_ones(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     answer(talk, drawn(LARGE))
     talk.user("Thanks.")
@@ -247,7 +247,7 @@ def test_later_requests_begin_with_the_earlier_ones(talk: hansard.Talk) -> None:
         assert talk.request(api, at=version)[member] == before
 
 
-def test_a_picture_at_the_end_is_no_turn_for_its_own_api(talk: hansard.Talk) -> None:
+def test_a_picture_at_the_end_is_no_turn_for_its_own_api(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     answer(talk, drawn(SMALL))
     answer(talk, {"type": "message", "role": "assistant", "content": "There."})
@@ -259,7 +259,7 @@ def test_a_picture_at_the_end_is_no_turn_for_its_own_api(talk: hansard.Talk) -> 
     ]
 
 
-def test_a_picture_of_an_answer_that_came_again_is_told_once(talk: hansard.Talk) -> None:
+def test_a_picture_of_an_answer_that_came_again_is_told_once(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     cut = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(SMALL)),), interruption="cut")
     whole = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(LARGE)),))
@@ -276,7 +276,7 @@ def test_a_picture_of_an_answer_that_came_again_is_told_once(talk: hansard.Talk)
     assert base64.b64encode(LARGE).decode() in shown
 
 
-def test_a_picture_amid_an_answer_comes_after_all_of_it(talk: hansard.Talk) -> None:
+def test_a_picture_amid_an_answer_comes_after_all_of_it(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     events, _ = recorded(drawn(SMALL), {"type": "message", "role": "assistant", "content": "So."})
     talk.backend.put_blob(talk.tenant, talk.conversation_id, (SMALL,))
@@ -287,7 +287,7 @@ def test_a_picture_amid_an_answer_comes_after_all_of_it(talk: hansard.Talk) -> N
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_what_is_redacted_takes_its_pictures_along(talk: hansard.Talk, api: str) -> None:
+def test_what_is_redacted_takes_its_pictures_along(talk: onrecord.Talk, api: str) -> None:
     talk.user("Draw.")
     answer(talk, drawn(SMALL))
     answer(talk, plotted(SMALL[:-1]))
@@ -301,7 +301,7 @@ def test_what_is_redacted_takes_its_pictures_along(talk: hansard.Talk, api: str)
     assert talk.request(api, at=before).body == shown
 
 
-def test_a_picture_goes_where_what_made_it_goes_as_words(talk: hansard.Talk) -> None:
+def test_a_picture_goes_where_what_made_it_goes_as_words(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     said: JsonObject = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
     answer(talk, said, drawn(SMALL), plotted(LARGE))

@@ -12,8 +12,8 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
-from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
-from hansard.domain.log import Cursor, Verdict
+from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.domain.log import Cursor, Verdict
 from tests.factories import TENANT, appending, raw_event
 from tests.ledger import verified_log
 from tests.mixed_appends import SEED, Script, answer_of, mixed, verify

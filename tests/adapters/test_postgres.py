@@ -12,10 +12,10 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from hansard.adapters.storage.postgres import Limits, migrate, open_postgres
-from hansard.adapters.storage.postgres_errors import translated
-from hansard.adapters.storage.queries import load_migrations
-from hansard.domain.errors import (
+from onrecord.adapters.storage.postgres import Limits, migrate, open_postgres
+from onrecord.adapters.storage.postgres_errors import translated
+from onrecord.adapters.storage.queries import load_migrations
+from onrecord.domain.errors import (
     ForeignDatabase,
     InvalidInput,
     SchemaNewer,
@@ -27,7 +27,7 @@ from hansard.domain.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
-from hansard.domain.log import Cursor, Recorded
+from onrecord.domain.log import Cursor, Recorded
 from tests.factories import appending, raw_event
 from tests.postgres_places import fresh_log
 from tests.postgres_server import GIVEN, GUARDED, VERSIONS, Server, server
@@ -123,7 +123,7 @@ def test_an_empty_database_gets_the_schema_when_it_is_opened(bare: str) -> None:
 def test_a_role_that_may_not_make_the_schema_is_told_who_can(bare: str) -> None:
     run(bare, "CREATE ROLE newcomer LOGIN")
     try:
-        with pytest.raises(StorageReadOnly, match="hansard migrate"):
+        with pytest.raises(StorageReadOnly, match="onrecord migrate"):
             open_postgres(as_role(bare, "newcomer"))
     finally:
         run(bare, "DROP ROLE newcomer")
@@ -136,7 +136,7 @@ def test_many_processes_may_migrate_at_once_and_one_does(bare: str) -> None:
 
 
 def test_a_schema_of_someone_else_is_left_alone(bare: str) -> None:
-    run(bare, "CREATE SCHEMA hansard", "CREATE TABLE hansard.parliament (speech text)")
+    run(bare, "CREATE SCHEMA onrecord", "CREATE TABLE onrecord.parliament (speech text)")
     with pytest.raises(ForeignDatabase, match="another database"):
         open_postgres(bare)
     with pytest.raises(ForeignDatabase, match="another database"):
@@ -144,7 +144,7 @@ def test_a_schema_of_someone_else_is_left_alone(bare: str) -> None:
 
 
 def test_a_newer_schema_asks_for_an_upgrade(url: str) -> None:
-    run(url, "INSERT INTO hansard.migration (number) VALUES (999)")
+    run(url, "INSERT INTO onrecord.migration (number) VALUES (999)")
     with pytest.raises(SchemaNewer, match="upgrade"):
         open_postgres(url)
     with pytest.raises(SchemaNewer, match="upgrade"):
@@ -152,8 +152,8 @@ def test_a_newer_schema_asks_for_an_upgrade(url: str) -> None:
 
 
 def test_an_older_schema_asks_to_be_migrated(url: str) -> None:
-    run(url, "DELETE FROM hansard.migration WHERE number > 1")
-    with pytest.raises(SchemaOlder, match="hansard migrate"):
+    run(url, "DELETE FROM onrecord.migration WHERE number > 1")
+    with pytest.raises(SchemaOlder, match="onrecord migrate"):
         open_postgres(url)
 
 
@@ -220,7 +220,7 @@ def test_it_works_without_prepared_statements(url: str) -> None:
 
 
 def append_in_a_child(log: object, done: "multiprocessing.Queue[int]") -> None:
-    from hansard.adapters.storage.postgres import Postgres
+    from onrecord.adapters.storage.postgres import Postgres
 
     assert isinstance(log, Postgres)
     (verdict,) = log.append([appending(uuid4(), raw_event())])

@@ -7,10 +7,10 @@ from uuid import uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.storage.postgres import Postgres, open_postgres
-from hansard.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
-from hansard.adapters.storage.postgres_connections import fetched
-from hansard.domain.log import Forgotten, Recorded
+from onrecord.adapters.storage.postgres import Postgres, open_postgres
+from onrecord.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
+from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.domain.log import Forgotten, Recorded
 from tests.factories import TENANT, appending, prompt, started
 from tests.ledger import verified_log
 from tests.postgres_places import fresh_log
@@ -33,7 +33,7 @@ def until_it_waits(log: Postgres, forgetting: Future[int]) -> None:
     with log.connections.transaction() as connection:
         while (
             not forgetting.done()
-            and not connection.execute(_WAITING, ("%hansard.forget(%",)).fetchall()
+            and not connection.execute(_WAITING, ("%onrecord.forget(%",)).fetchall()
         ):
             connection.execute("SELECT pg_stat_clear_snapshot()")
 
@@ -63,7 +63,7 @@ def test_a_piece_of_a_document_that_is_being_stored_goes_too(log: Postgres) -> N
             until_it_waits(log, erased)
         assert erased.result(timeout=60) == 1
     with log.connections.transaction() as connection:
-        assert connection.execute("SELECT data FROM hansard.blob_chunk").fetchall() == []
+        assert connection.execute("SELECT data FROM onrecord.blob_chunk").fetchall() == []
 
 
 def test_storing_a_document_holds_up_no_append(log: Postgres) -> None:

@@ -10,9 +10,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from hansard.adapters.storage.hints import NoHints
-from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
-from hansard.domain.log import Cursor, Recorded
+from onrecord.adapters.storage.hints import NoHints
+from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.domain.log import Cursor, Recorded
 from tests.factories import appending, raw_event
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -196,7 +196,7 @@ def test_where_nobody_listens_nothing_is_notified(
     log = opened(url)
     assert log.connections.ask("hint", ("me",)) == []
     with psycopg.connect(url, autocommit=True) as other:
-        other.execute("LISTEN hansard")
+        other.execute("LISTEN onrecord")
         other.execute("SELECT pg_advisory_lock_shared(1212239443, -3)")
         assert len(log.connections.ask("hint", ("me",))) == 1
         assert [notify.payload for notify in other.notifies(timeout=SOON, stop_after=1)] == ["me"]

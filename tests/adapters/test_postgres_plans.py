@@ -8,11 +8,11 @@ import psycopg
 import pytest
 from psycopg import RawCursor
 
-from hansard.adapters.storage.hints import NoHints
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
-from hansard.adapters.storage.queries import load_queries
-from hansard.domain.head import Effect
-from hansard.domain.log import Append, NewEvent, Recorded
+from onrecord.adapters.storage.hints import NoHints
+from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
+from onrecord.adapters.storage.queries import load_queries
+from onrecord.domain.head import Effect
+from onrecord.domain.log import Append, NewEvent, Recorded
 from tests.factories import TENANT, appending, raw_event
 from tests.postgres_server import VERSIONS, server
 
@@ -75,7 +75,7 @@ def test_hot_reads_go_by_their_index(
     log.append([appending(conversation, *events(LONG))])
     log.append([appending(uuid4(), *events(LONG // 3))])
     with psycopg.connect(url, autocommit=True, cursor_factory=RawCursor) as connection:
-        connection.execute("ANALYZE hansard.event")
+        connection.execute("ANALYZE onrecord.event")
         connection.execute(f"SET plan_cache_mode = {mode}".encode())
         shard = max(log.cursors(), key=lambda cursor: cursor.position).shard
         first: UUID | int = shard if name == "read_log" else conversation
@@ -89,8 +89,8 @@ def rows_read(connection: psycopg.Connection) -> int:
     """Rows of tables and indexes that were looked at so far, all sessions' counts written."""
     connection.execute("SELECT pg_stat_force_next_flush()")
     row = connection.execute(
-        "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = 'hansard')"
-        " + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = 'hansard')"
+        "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = 'onrecord')"
+        " + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = 'onrecord')"
     ).fetchone()
     assert row is not None
     return int(row[0])
@@ -139,10 +139,10 @@ def test_a_large_event_is_written_to_the_log_only(url: str, log: Postgres) -> No
 
 # Half of them in a conversation that has one already, each of the others in one of its own.
 MANY_BLOBS = """
-INSERT INTO hansard.blob (shard, conversation_id, blob_id, tenant, digest, referenced)
+INSERT INTO onrecord.blob (shard, conversation_id, blob_id, tenant, digest, referenced)
 SELECT b.shard, CASE WHEN n % 2 = 0 THEN b.conversation_id ELSE gen_random_uuid() END,
     gen_random_uuid(), b.tenant, sha256(int4send(n)), $2
-FROM generate_series($1::integer + 1, $1::integer + 2000) AS n, hansard.blob AS b
+FROM generate_series($1::integer + 1, $1::integer + 2000) AS n, onrecord.blob AS b
 WHERE b.digest = $3
 """
 
@@ -156,11 +156,11 @@ def test_an_append_looks_at_no_other_blobs_than_it_refers_to(
     digest = bytes.fromhex(blob.sha256)
     with psycopg.connect(url, autocommit=True, cursor_factory=RawCursor) as connection:
         connection.execute(MANY_BLOBS, (0, referenced, digest))
-        connection.execute("VACUUM ANALYZE hansard.blob")
+        connection.execute("VACUUM ANALYZE onrecord.blob")
         connection.execute(MANY_BLOBS, (2000, False, digest))
     assert looked_at(url, log, [[appending(conversation, raw_event(blobs=(blob,)))]]) <= 12
     with psycopg.connect(url) as connection:
         found = connection.execute(
-            "SELECT referenced FROM hansard.blob WHERE digest = %s", (digest,)
+            "SELECT referenced FROM onrecord.blob WHERE digest = %s", (digest,)
         )
         assert found.fetchall() == [(True,)]

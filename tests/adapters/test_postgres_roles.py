@@ -9,15 +9,15 @@ import pytest
 from psycopg import errors
 from psycopg.sql import SQL, Identifier
 
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
-from hansard.domain.errors import StorageReadOnly
-from hansard.domain.log import Recorded
+from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
+from onrecord.domain.errors import StorageReadOnly
+from onrecord.domain.log import Recorded
 from tests.adapters.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, appending, raw_event
 from tests.ledger import verified_log
 from tests.postgres_server import VERSIONS, Server, server
 
-ROLE = "hansard_app"
+ROLE = "onrecord_app"
 
 
 @pytest.fixture
@@ -44,15 +44,15 @@ def owner(url: str) -> Iterator[Postgres]:
 
 def admit(url: str, tenant: object = None) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT hansard.admit(%s, %s::uuid)", (ROLE, tenant))
+        connection.execute("SELECT onrecord.admit(%s, %s::uuid)", (ROLE, tenant))
     return as_role(url, ROLE)
 
 
 CHANGES: tuple[LiteralString, ...] = (
-    "UPDATE hansard.event SET body = 'rewritten'",
-    "UPDATE hansard.event SET body = NULL, salt = NULL",
-    "DELETE FROM hansard.event",
-    "TRUNCATE hansard.event",
+    "UPDATE onrecord.event SET body = 'rewritten'",
+    "UPDATE onrecord.event SET body = NULL, salt = NULL",
+    "DELETE FROM onrecord.event",
+    "TRUNCATE onrecord.event",
 )
 
 
@@ -73,23 +73,23 @@ def test_events_never_change_not_even_for_their_owner(
 def test_erasing_takes_nothing_but_what_was_said(url: str, owner: Postgres) -> None:
     owner.append([appending(uuid4(), raw_event())])
     with psycopg.connect(url, autocommit=True) as connection, connection.transaction():
-        connection.execute("SELECT set_config('hansard.erasing', 'on', true)")
+        connection.execute("SELECT set_config('onrecord.erasing', 'on', true)")
         with pytest.raises(errors.ObjectNotInPrerequisiteState, match="immutable"):
-            connection.execute("UPDATE hansard.event SET body = NULL, salt = NULL, version = 7")
+            connection.execute("UPDATE onrecord.event SET body = NULL, salt = NULL, version = 7")
 
 
 @pytest.mark.parametrize(
     "change",
     [
         *CHANGES,
-        "INSERT INTO hansard.event SELECT * FROM hansard.event",
-        "UPDATE hansard.conversation_head SET version = 0",
-        "DELETE FROM hansard.blob",
-        "UPDATE hansard.meta SET incarnation = gen_random_uuid()",
-        "INSERT INTO hansard.caller VALUES ('hansard_app', gen_random_uuid())",
-        "SELECT hansard.admit('hansard_app')",
-        "SELECT hansard.forget_in_log(e.conversation_id) FROM hansard.event AS e",
-        "ALTER TABLE hansard.event DISABLE TRIGGER ALL",
+        "INSERT INTO onrecord.event SELECT * FROM onrecord.event",
+        "UPDATE onrecord.conversation_head SET version = 0",
+        "DELETE FROM onrecord.blob",
+        "UPDATE onrecord.meta SET incarnation = gen_random_uuid()",
+        "INSERT INTO onrecord.caller VALUES ('onrecord_app', gen_random_uuid())",
+        "SELECT onrecord.admit('onrecord_app')",
+        "SELECT onrecord.forget_in_log(e.conversation_id) FROM onrecord.event AS e",
+        "ALTER TABLE onrecord.event DISABLE TRIGGER ALL",
     ],
 )
 def test_an_application_may_append_and_nothing_else(url: str, change: LiteralString) -> None:
@@ -118,7 +118,7 @@ def test_an_application_has_all_the_verbs(url: str) -> None:
 
 
 def test_a_role_that_was_not_let_in_is_told_how(url: str, owner: Postgres) -> None:
-    with pytest.raises(StorageReadOnly, match=r"hansard\.admit"):
+    with pytest.raises(StorageReadOnly, match=r"onrecord\.admit"):
         open_postgres(as_role(url, ROLE))
 
 
@@ -166,7 +166,7 @@ def test_a_bound_role_sees_its_tenant_only(url: str, owner: Postgres) -> None:
     bound.close()
     with psycopg.connect(as_role(url, ROLE), autocommit=True) as connection:
         for table in ("tenant", "event", "conversation_head", "conversation_key", "blob_chunk"):
-            query = SQL("SELECT tenant FROM hansard.{}").format(Identifier(table))
+            query = SQL("SELECT tenant FROM onrecord.{}").format(Identifier(table))
             assert {tenant for (tenant,) in connection.execute(query)} <= {TENANT}
 
 
@@ -175,6 +175,6 @@ def test_the_binding_goes_by_who_logged_in(url: str, owner: Postgres) -> None:
     with psycopg.connect(as_role(url, ROLE), autocommit=True) as connection:
         with pytest.raises(errors.InsufficientPrivilege):
             connection.execute("SET ROLE postgres")
-        connection.execute("SELECT set_config('hansard.erasing', 'on', false)")
+        connection.execute("SELECT set_config('onrecord.erasing', 'on', false)")
         with pytest.raises(errors.InsufficientPrivilege):
-            connection.execute("UPDATE hansard.event SET body = NULL")
+            connection.execute("UPDATE onrecord.event SET body = NULL")

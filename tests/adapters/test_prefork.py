@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.openai_clients import ANSWERED, types
 from tests.adapters.openai_server import JsonObject, OpenAIServer, Says
 from tests.postgres_places import fresh_log
@@ -20,7 +20,7 @@ ROUNDS = 3
 PROGRAM = """
 import os, sys, threading
 import openai
-import hansard
+import onrecord
 
 url, server, children, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 
@@ -28,7 +28,7 @@ def new_client():
     return openai.OpenAI(api_key="sk-canary-0123456789", base_url=server)
 
 # As gunicorn does with --preload: the application is made first, then its workers are forked.
-store = hansard.connect(url)
+store = onrecord.connect(url)
 unrecorded = new_client()
 of_store = store.record(new_client(), unbound="refuse")
 shared = store.conversation("shared")
@@ -94,14 +94,14 @@ def test_children_record_with_what_was_made_before_the_fork(url: str, tmp_path: 
                 str(CHILDREN),
                 str(ROUNDS),
             ],
-            env={**os.environ, "HANSARD_SPOOL": str(tmp_path / "spool")},
+            env={**os.environ, "ONRECORD_SPOOL": str(tmp_path / "spool")},
             capture_output=True,
             text=True,
             check=False,
             timeout=110,
         )
     assert (done.returncode, done.stderr) == (0, "")
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         everyone = range(CHILDREN + 1)
         for number in everyone:
             found = types(store.conversation(f"child/{number}"))

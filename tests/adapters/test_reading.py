@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import hansard
-from hansard.adapters.lineage import lineage
-from hansard.adapters.reading import events_for
-from hansard.domain.content import ToolCall
-from hansard.domain.events import MessageRecorded, ToolCallRecorded
-from hansard.domain.log import Told
-from hansard.projections.window import Window
+import onrecord
+from onrecord.adapters.lineage import lineage
+from onrecord.adapters.reading import events_for
+from onrecord.domain.content import ToolCall
+from onrecord.domain.events import MessageRecorded, ToolCallRecorded
+from onrecord.domain.log import Told
+from onrecord.projections.window import Window
 
 API = "anthropic-messages"
 Deed = str
@@ -26,13 +26,13 @@ windows = st.builds(
 )
 
 
-def do(talk: hansard.Talk, deed: Deed) -> None:
+def do(talk: onrecord.Talk, deed: Deed) -> None:
     number = talk.head().version
     match deed:
         case "ask":
             talk.user(f"prompt {number}")
         case "answer":
-            said = hansard.Text(text=f"answer {number}")
+            said = onrecord.Text(text=f"answer {number}")
             talk.append(MessageRecorded(role="assistant", content=(said,)))
         case "instruct":
             talk.instruct(f"instructions {number}")
@@ -46,9 +46,9 @@ def do(talk: hansard.Talk, deed: Deed) -> None:
                 talk.tool_result(call.id, "seen")
 
 
-def grown(deeds: Sequence[Deed], forked_at: int | None = None) -> hansard.Talk:
+def grown(deeds: Sequence[Deed], forked_at: int | None = None) -> onrecord.Talk:
     """Return a conversation in which all that was done; forked on the way, if it says where."""
-    talk = hansard.connect("memory://").conversation("talk")
+    talk = onrecord.connect("memory://").conversation("talk")
     talk.user("prompt 0")
     for number, deed in enumerate(deeds):
         if number == forked_at:
@@ -57,7 +57,7 @@ def grown(deeds: Sequence[Deed], forked_at: int | None = None) -> hansard.Talk:
     return talk
 
 
-def kept(talk: hansard.Talk, window: Window | None) -> list[Told]:
+def kept(talk: onrecord.Talk, window: Window | None) -> list[Told]:
     stretches = lineage(talk.backend, talk.conversation_id, talk.head().version)
     return list(events_for(talk.backend, stretches, window))
 
@@ -111,17 +111,17 @@ def test_a_request_at_a_version_says_what_would_have_been_sent_then() -> None:
 
 @pytest.mark.parametrize("version", [0, -1, 3])
 def test_a_version_that_is_not_there_is_refused(version: int) -> None:
-    with pytest.raises(hansard.InvalidInput, match="the conversation is at 2"):
+    with pytest.raises(onrecord.InvalidInput, match="the conversation is at 2"):
         grown([]).request(API, at=version)
 
 
 def test_a_conversation_in_which_nothing_was_said_has_no_request() -> None:
-    with pytest.raises(hansard.InvalidInput, match="say something first"):
-        hansard.connect("memory://").conversation("talk").request(API)
+    with pytest.raises(onrecord.InvalidInput, match="say something first"):
+        onrecord.connect("memory://").conversation("talk").request(API)
 
 
 def test_a_fork_shares_the_documents_of_its_origin() -> None:
-    talk = hansard.connect("memory://").conversation("talk")
+    talk = onrecord.connect("memory://").conversation("talk")
     talk.user("What does it say?", documents=[b"%PDF-1.7 the report"])
     fork = talk.fork("fork").fork("fork of the fork")
     fork.user("and?")
@@ -140,5 +140,5 @@ def test_a_fork_leaves_its_origin_alone() -> None:
 def test_a_key_that_is_taken_is_no_fork() -> None:
     talk = grown([])
     talk.fork("fork").user("and?")
-    with pytest.raises(hansard.InvalidInput, match="choose another key"):
+    with pytest.raises(onrecord.InvalidInput, match="choose another key"):
         talk.fork("fork")

@@ -9,22 +9,22 @@ from typing import Any, cast
 import openai
 import pytest
 
-import hansard
-from hansard.adapters.demo.sayings import Said
-from hansard.adapters.demo.server import DemoServer
-from hansard.domain.content import ToolCall
-from hansard.domain.events import ToolCallRecorded
+import onrecord
+from onrecord.adapters.demo.sayings import Said
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.domain.content import ToolCall
+from onrecord.domain.events import ToolCallRecorded
 from tests.projections.test_signals import WAITED
 
 
 @pytest.fixture
-def talk() -> Iterator[hansard.Talk]:
-    with hansard.connect("memory://") as store:
+def talk() -> Iterator[onrecord.Talk]:
+    with onrecord.connect("memory://") as store:
         yield store.conversation("support/4711")
 
 
 @pytest.fixture
-def client(talk: hansard.Talk) -> Iterator[openai.OpenAI]:
+def client(talk: onrecord.Talk) -> Iterator[openai.OpenAI]:
     """A recorded client of a model that numbers its answers."""
     numbers = count(1)
     with (
@@ -38,12 +38,12 @@ def ask(client: openai.OpenAI, messages: Any) -> None:
     client.chat.completions.create(model="gpt-5", messages=messages)
 
 
-def told(talk: hansard.Talk) -> list[str]:
+def told(talk: onrecord.Talk) -> list[str]:
     messages = cast("list[dict[str, str]]", talk.request("openai-chat")["messages"])
     return [message["content"] for message in messages]
 
 
-def test_a_rendered_signal_is_not_said_again(talk: hansard.Talk, client: openai.OpenAI) -> None:
+def test_a_rendered_signal_is_not_said_again(talk: onrecord.Talk, client: openai.OpenAI) -> None:
     talk.user("Hello")
     talk.signal("a bell rang")
     talk.signal()
@@ -55,7 +55,7 @@ def test_a_rendered_signal_is_not_said_again(talk: hansard.Talk, client: openai.
 
 
 def test_a_program_that_keeps_its_own_list_goes_on_from_a_signal(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     talk.user("Hello")
     talk.signal("a bell rang")
@@ -67,7 +67,7 @@ def test_a_program_that_keeps_its_own_list_goes_on_from_a_signal(
 
 
 def test_a_signal_that_a_program_knows_nothing_of_stays_in_its_history(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     """The program did not rewrite what was said, and the next model that is asked is told."""
     own: list[dict[str, str]] = []
@@ -86,7 +86,7 @@ def test_a_signal_that_a_program_knows_nothing_of_stays_in_its_history(
 
 
 def test_a_result_of_a_programs_own_list_closes_the_round_amid_which_a_signal_came(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     talk.user("Look")
     call = ToolCall(id="call_1", name="look", arguments={})
@@ -107,7 +107,7 @@ def test_a_result_of_a_programs_own_list_closes_the_round_amid_which_a_signal_ca
 
 
 def test_a_signal_that_a_request_had_not_seen_comes_after_its_answer(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     talk.user("Hello")
     request = talk.request("openai-chat")
@@ -118,19 +118,19 @@ def test_a_signal_that_a_request_had_not_seen_comes_after_its_answer(
 
 
 def test_a_prompt_that_a_request_had_not_seen_is_not_over(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     talk.user("Hello")
     request = talk.request("openai-chat")
     talk.user("And?")
     ask(client, request["messages"])
     assert talk.next_input() == "ready"
-    with pytest.raises(hansard.InvalidContent, match="nothing to sum up"):
+    with pytest.raises(onrecord.InvalidContent, match="nothing to sum up"):
         talk.compact("They said hello.")
 
 
 def test_an_answer_to_a_signal_is_given_up_and_asked_for_again(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     talk.signal("a bell rang")
     ask(client, talk.request("openai-chat")["messages"])
@@ -140,7 +140,7 @@ def test_an_answer_to_a_signal_is_given_up_and_asked_for_again(
 
 
 def test_exchanges_that_signals_opened_are_summed_up(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     for said in ("one", "two"):
         talk.signal(said)
@@ -151,18 +151,18 @@ def test_exchanges_that_signals_opened_are_summed_up(
 
 
 def test_no_summary_parts_cancelled_results_from_the_signal_that_interrupted(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     talk.user("Look")
     call = ToolCall(id="toolu_1", name="look", arguments={})
     talk.append(ToolCallRecorded(call_id="toolu_1", name="look", content=call))
     talk.signal("a bell rang", interrupts=True)
-    with pytest.raises(hansard.InvalidContent, match="nothing to sum up"):
+    with pytest.raises(onrecord.InvalidContent, match="nothing to sum up"):
         talk.compact("They looked.")
 
 
-def test_a_window_begins_at_a_signal_that_opened_an_exchange(talk: hansard.Talk) -> None:
+def test_a_window_begins_at_a_signal_that_opened_an_exchange(talk: onrecord.Talk) -> None:
     for number in range(4):
         talk.signal(f"bell {number}")
-    request = talk.request("openai-chat", window=hansard.Window(exchanges=1, step=1))
+    request = talk.request("openai-chat", window=onrecord.Window(exchanges=1, step=1))
     assert [message["content"] for message in request["messages"]] == ["bell 2", "bell 3"]

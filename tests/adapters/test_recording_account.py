@@ -5,9 +5,9 @@ from typing import Any
 
 import anthropic
 
-from hansard.adapters.demo.scenes import Answer
-from hansard.adapters.talk import Talk
-from hansard.adapters.tenancy import Tenancy
+from onrecord.adapters.demo.scenes import Answer
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tenancy import Tenancy
 from tests.adapters.recorded_calls import KEY, Calls, Recorded, calling
 from tests.factories import TENANT
 

@@ -10,8 +10,8 @@ from uuid import UUID
 import openai
 import pytest
 
-import hansard
-from hansard.domain.events import MessageRecorded
+import onrecord
+from onrecord.domain.events import MessageRecorded
 from tests.adapters.openai_clients import (
     ANSWERED,
     APIS,
@@ -23,7 +23,7 @@ from tests.adapters.openai_clients import (
 from tests.adapters.openai_server import Fails, JsonObject, OpenAIServer, Redirects, Says
 from tests.adapters.recorded_calls import known, requests_of
 
-HEADER = "hansard-conversation"
+HEADER = "onrecord-conversation"
 GREETING = Says("Hello! What can I do for you?")
 TENANT = UUID(int=7)
 
@@ -46,18 +46,18 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[hansard.Store]:
-    with hansard.connect(url) as opened:
+def store(url: str) -> Iterator[onrecord.Store]:
+    with onrecord.connect(url) as opened:
         yield opened
 
 
 @pytest.fixture
-def client(store: hansard.Store, clients: Clients, server: OpenAIServer) -> openai.OpenAI:
+def client(store: onrecord.Store, clients: Clients, server: OpenAIServer) -> openai.OpenAI:
     recorded: openai.OpenAI = store.record(clients.of(openai.OpenAI, server), unbound="refuse")
     return recorded
 
 
-def keys(store: hansard.Store) -> list[str]:
+def keys(store: onrecord.Store) -> list[str]:
     return sorted(listed.key or "" for listed in store.conversations())
 
 
@@ -67,7 +67,7 @@ def keys(store: hansard.Store) -> list[str]:
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_header_binds_a_call_and_never_leaves_the_machine(
-    store: hansard.Store,
+    store: onrecord.Store,
     clients: Clients,
     server: OpenAIServer,
     kind: type[openai.OpenAI],
@@ -84,7 +84,7 @@ def test_the_header_binds_a_call_and_never_leaves_the_machine(
 
 
 def test_the_header_is_not_stored(
-    store: hansard.Store, clients: Clients, client: openai.OpenAI, tmp_path: Path
+    store: onrecord.Store, clients: Clients, client: openai.OpenAI, tmp_path: Path
 ) -> None:
     talk = store.conversation("one")
     clients.ask(client, extra_headers=talk.headers)
@@ -96,14 +96,14 @@ def test_the_header_is_not_stored(
 
 
 def test_the_header_is_taken_out_of_calls_that_are_no_turn(
-    store: hansard.Store, client: openai.OpenAI, server: OpenAIServer
+    store: onrecord.Store, client: openai.OpenAI, server: OpenAIServer
 ) -> None:
     with pytest.raises(openai.NotFoundError):
         client.models.list(extra_headers=store.conversation("one").headers)
     assert HEADER not in server.received[0].headers
 
 
-def test_the_header_binds_all_attempts_of_a_call(store: hansard.Store, clients: Clients) -> None:
+def test_the_header_binds_all_attempts_of_a_call(store: onrecord.Store, clients: Clients) -> None:
     talk = store.conversation("one")
     with OpenAIServer([Fails(500), GREETING]) as server:
         client = store.record(clients.of(openai.OpenAI, server, max_retries=1), unbound="refuse")
@@ -113,7 +113,7 @@ def test_the_header_binds_all_attempts_of_a_call(store: hansard.Store, clients: 
 
 
 def test_the_header_goes_on_to_no_place_that_a_call_is_sent_on_to(
-    store: hansard.Store, clients: Clients, server: OpenAIServer
+    store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
     talk = store.conversation("one")
     with OpenAIServer([Redirects(f"{server.url}/chat/completions")]) as gate:
@@ -126,7 +126,7 @@ def test_the_header_goes_on_to_no_place_that_a_call_is_sent_on_to(
 
 @pytest.mark.parametrize("how", ["forged", "altered", "cut", "empty", "of another store"])
 def test_a_header_that_this_store_did_not_give_is_refused(
-    store: hansard.Store,
+    store: onrecord.Store,
     clients: Clients,
     client: openai.OpenAI,
     server: OpenAIServer,
@@ -136,7 +136,7 @@ def test_a_header_that_this_store_did_not_give_is_refused(
     given = store.conversation("one").headers[HEADER]
     name, _, proof = given.partition(".")
     other = store.conversation("other").headers[HEADER].partition(".")[0]
-    with hansard.connect(f"sqlite:///{tmp_path / 'other.db'}") as elsewhere:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'other.db'}") as elsewhere:
         values = {
             "forged": f"{name}.{'0' * len(proof)}",
             "altered": f"{other}.{proof}",
@@ -144,7 +144,7 @@ def test_a_header_that_this_store_did_not_give_is_refused(
             "empty": "",
             "of another store": elsewhere.conversation("one").headers[HEADER],
         }
-    with pytest.raises(hansard.NotRecorded, match="not one of this store") as refused:
+    with pytest.raises(onrecord.NotRecorded, match="not one of this store") as refused:
         clients.ask(client, extra_headers={HEADER: values[how]})
     assert isinstance(refused.value, openai.OpenAIError)
     assert server.received == []
@@ -152,22 +152,22 @@ def test_a_header_that_this_store_did_not_give_is_refused(
 
 
 def test_a_header_of_another_tenant_is_refused(
-    store: hansard.Store, url: str, clients: Clients, client: openai.OpenAI, server: OpenAIServer
+    store: onrecord.Store, url: str, clients: Clients, client: openai.OpenAI, server: OpenAIServer
 ) -> None:
-    with hansard.connect(url, tenant=TENANT) as theirs:
+    with onrecord.connect(url, tenant=TENANT) as theirs:
         headers = theirs.conversation("one").headers
-    with pytest.raises(hansard.NotRecorded, match="not one of this store"):
+    with pytest.raises(onrecord.NotRecorded, match="not one of this store"):
         clients.ask(client, extra_headers=headers)
     assert server.received == []
 
 
 def test_another_process_may_have_given_the_header(
-    store: hansard.Store, url: str, clients: Clients, client: openai.OpenAI
+    store: onrecord.Store, url: str, clients: Clients, client: openai.OpenAI
 ) -> None:
-    with hansard.connect(url) as elsewhere:
+    with onrecord.connect(url) as elsewhere:
         talk = elsewhere.conversation("one")
         headers = talk.headers
-        with pytest.raises(hansard.NotRecorded, match="nothing was said in the conversation"):
+        with pytest.raises(onrecord.NotRecorded, match="nothing was said in the conversation"):
             clients.ask(client, extra_headers=headers)
         talk.user("Hello")
         clients.ask(client, said=talk.request("openai-chat")["messages"], extra_headers=headers)
@@ -175,7 +175,7 @@ def test_another_process_may_have_given_the_header(
 
 
 def test_a_request_that_was_rendered_is_known_by_whichever_client_sends_it(
-    store: hansard.Store, clients: Clients, client: openai.OpenAI
+    store: onrecord.Store, clients: Clients, client: openai.OpenAI
 ) -> None:
     talk = store.conversation("one")
     talk.user("Hello")
@@ -190,7 +190,7 @@ def test_a_request_that_was_rendered_is_known_by_whichever_client_sends_it(
 
 
 def test_the_header_comes_before_the_client_and_the_client_before_the_scope(
-    store: hansard.Store, clients: Clients, server: OpenAIServer
+    store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
     header, client, scope = (store.conversation(key) for key in ("header", "client", "scope"))
     plain = clients.of(openai.OpenAI, server)
@@ -209,7 +209,7 @@ def test_the_header_comes_before_the_client_and_the_client_before_the_scope(
 
 
 def test_a_client_of_the_store_may_be_taken_over_by_a_conversation(
-    store: hansard.Store, clients: Clients, client: openai.OpenAI
+    store: onrecord.Store, clients: Clients, client: openai.OpenAI
 ) -> None:
     talk = store.conversation("one")
     clients.ask(talk.record(client))
@@ -217,7 +217,7 @@ def test_a_client_of_the_store_may_be_taken_over_by_a_conversation(
 
 
 def test_a_client_is_wrapped_once_for_a_store(
-    store: hansard.Store, clients: Clients, server: OpenAIServer
+    store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
     once = store.record(clients.of(openai.OpenAI, server))
     assert store.record(once) is once
@@ -228,13 +228,13 @@ def test_a_client_is_wrapped_once_for_a_store(
 
 
 def test_a_call_that_nothing_binds_has_a_conversation_of_its_own(
-    store: hansard.Store,
+    store: onrecord.Store,
     clients: Clients,
     server: OpenAIServer,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     client = store.record(clients.of(openai.OpenAI, server))
-    with caplog.at_level(logging.WARNING, "hansard"):
+    with caplog.at_level(logging.WARNING, "onrecord"):
         clients.ask(client)
         clients.ask(client)
     found = keys(store)
@@ -246,7 +246,7 @@ def test_a_call_that_nothing_binds_has_a_conversation_of_its_own(
 
 
 def test_attempts_of_an_unbound_call_share_its_conversation(
-    store: hansard.Store, clients: Clients
+    store: onrecord.Store, clients: Clients
 ) -> None:
     with OpenAIServer([Fails(500), Fails(503), GREETING]) as server:
         clients.ask(store.record(clients.of(openai.OpenAI, server, max_retries=2)))
@@ -256,10 +256,10 @@ def test_attempts_of_an_unbound_call_share_its_conversation(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_call_that_nothing_binds_is_refused_where_that_is_wanted(
-    store: hansard.Store, clients: Clients, server: OpenAIServer, kind: type[openai.OpenAI]
+    store: onrecord.Store, clients: Clients, server: OpenAIServer, kind: type[openai.OpenAI]
 ) -> None:
     client = store.record(clients.of(kind, server, max_retries=3), unbound="refuse")
-    with pytest.raises(hansard.NotRecorded, match=r"extra_headers=talk\.headers") as refused:
+    with pytest.raises(onrecord.NotRecorded, match=r"extra_headers=talk\.headers") as refused:
         clients.ask(client)
     assert isinstance(refused.value, openai.OpenAIError)
     assert server.received == []
@@ -270,7 +270,7 @@ def test_a_call_that_nothing_binds_is_refused_where_that_is_wanted(
 
 
 def test_threads_share_a_client_and_each_call_is_where_it_belongs(
-    store: hansard.Store, clients: Clients
+    store: onrecord.Store, clients: Clients
 ) -> None:
     def echo(request: JsonObject) -> Says:
         return Says(f"You said {request['messages'][-1]['content']}")
@@ -296,7 +296,7 @@ def test_threads_share_a_client_and_each_call_is_where_it_belongs(
         assert all(f"{number}: " in text for text in texts)
 
 
-def test_the_header_says_nothing_of_the_conversations_key(store: hansard.Store) -> None:
+def test_the_header_says_nothing_of_the_conversations_key(store: onrecord.Store) -> None:
     talk = store.conversation("patient/Erika Mustermann")
     assert "Erika" not in str(talk.headers)
     assert talk.headers == talk.headers
@@ -306,7 +306,7 @@ def test_the_header_says_nothing_of_the_conversations_key(store: hansard.Store) 
 
 
 def test_the_first_request_of_a_client_goes_on_from_where_it_is_told_to(
-    store: hansard.Store, clients: Clients, server: OpenAIServer
+    store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
     talk = store.conversation("one")
     plain = clients.of(openai.OpenAI, server)
@@ -324,18 +324,18 @@ def test_the_first_request_of_a_client_goes_on_from_where_it_is_told_to(
     assert contents(talk)[4:] == ["And now?", GREETING.text]
 
 
-def contents(talk: hansard.Talk) -> list[str]:
+def contents(talk: onrecord.Talk) -> list[str]:
     """The texts of the conversation's history."""
     return [message["content"] for message in talk.request("openai-chat")["messages"]]
 
 
 @pytest.mark.parametrize("after", [0, 99, "1"])
 def test_a_version_that_is_not_there_is_refused(
-    store: hansard.Store, clients: Clients, server: OpenAIServer, after: int
+    store: onrecord.Store, clients: Clients, server: OpenAIServer, after: int
 ) -> None:
     talk = store.conversation("one")
     talk.user("Hello")
-    with pytest.raises(hansard.InvalidInput):
+    with pytest.raises(onrecord.InvalidInput):
         talk.record(clients.of(openai.OpenAI, server), after=after)
 
 
@@ -343,15 +343,15 @@ def test_a_version_that_is_not_there_is_refused(
 
 
 def test_only_what_is_known_may_become_of_unbound_calls(
-    store: hansard.Store, clients: Clients, server: OpenAIServer
+    store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
     wrong: Any = "drop"
-    with pytest.raises(hansard.InvalidInput, match='unbound is "record" or "refuse"'):
+    with pytest.raises(onrecord.InvalidInput, match='unbound is "record" or "refuse"'):
         store.record(clients.of(openai.OpenAI, server), unbound=wrong)
 
 
 def test_recording_a_client_writes_nothing(
-    store: hansard.Store, clients: Clients, server: OpenAIServer
+    store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
     talk = store.conversation("one")
     talk.record(clients.of(openai.OpenAI, server))

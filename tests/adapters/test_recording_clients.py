@@ -9,9 +9,9 @@ import httpx2
 import openai
 import pytest
 
-import hansard
-from hansard.adapters.capture.request_headers import account_in
-from hansard.domain.events import AttemptFailed
+import onrecord
+from onrecord.adapters.capture.request_headers import account_in
+from onrecord.domain.events import AttemptFailed
 from tests.adapters.openai_clients import (
     ANSWERED,
     APIS,
@@ -42,13 +42,13 @@ def clients() -> Iterator[Clients]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[hansard.Store]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
+def store(tmp_path: Path) -> Iterator[onrecord.Store]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
         yield opened
 
 
 @pytest.fixture
-def talk(store: hansard.Store) -> hansard.Talk:
+def talk(store: onrecord.Store) -> onrecord.Talk:
     return store.conversation("support/4711")
 
 
@@ -58,7 +58,7 @@ class Support(openai.OpenAI):
 
 @pytest.mark.parametrize("kind", [*KINDS, Support])
 def test_the_same_type_comes_back(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer, kind: type[Any]
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer, kind: type[Any]
 ) -> None:
     client = clients.of(
         kind,
@@ -80,7 +80,7 @@ def test_the_same_type_comes_back(
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_call_of_any_client_is_recorded(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer, kind: type[Any], api: Api
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer, kind: type[Any], api: Api
 ) -> None:
     clients.ask(talk.record(clients.of(kind, server)), api)
     assert types(talk) == ANSWERED
@@ -94,7 +94,7 @@ def test_a_call_of_any_client_is_recorded(
 @pytest.mark.parametrize("streamed", ["create", "stream"])
 @pytest.mark.parametrize("api", APIS)
 def test_a_streamed_answer_is_recorded_once_it_was_read(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer, api: Api, streamed: str
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer, api: Api, streamed: str
 ) -> None:
     client = talk.record(clients.of(openai.OpenAI, server))
     if streamed == "create":
@@ -112,19 +112,19 @@ def test_a_streamed_answer_is_recorded_once_it_was_read(
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_call_that_cannot_be_recorded_is_refused_and_not_tried_again(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer, kind: type[Any], api: Api
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer, kind: type[Any], api: Api
 ) -> None:
     talk.user("Hello")
     talk.close()
     client = talk.record(clients.of(kind, server, max_retries=3))
-    with pytest.raises(hansard.NotRecorded, match="the conversation is closed") as refused:
+    with pytest.raises(onrecord.NotRecorded, match="the conversation is closed") as refused:
         clients.ask(client, api)
     assert isinstance(refused.value, openai.OpenAIError)
     assert not isinstance(refused.value, openai.APIConnectionError)
     assert server.received == []
 
 
-def test_retries_are_attempts_of_one_request(talk: hansard.Talk, clients: Clients) -> None:
+def test_retries_are_attempts_of_one_request(talk: onrecord.Talk, clients: Clients) -> None:
     with OpenAIServer([Fails(500), GREETING]) as server:
         clients.ask(talk.record(clients.of(openai.OpenAI, server, max_retries=1)))
         assert len(server.received) == 2
@@ -132,7 +132,7 @@ def test_retries_are_attempts_of_one_request(talk: hansard.Talk, clients: Client
 
 
 def test_a_redirected_request_is_one_request(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer
 ) -> None:
     with OpenAIServer([Redirects(f"{server.url}/chat/completions")]) as gate:
         clients.ask(talk.record(clients.of(openai.OpenAI, gate)))
@@ -140,7 +140,7 @@ def test_a_redirected_request_is_one_request(
 
 
 def test_a_request_that_is_redirected_to_an_unknown_place_goes_there(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer
 ) -> None:
     with (
         OpenAIServer([Redirects(f"{server.origin}/maintenance")]) as gate,
@@ -153,7 +153,7 @@ def test_a_request_that_is_redirected_to_an_unknown_place_goes_there(
 
 
 def test_other_endpoints_pass_through(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer
 ) -> None:
     client = talk.record(clients.of(openai.OpenAI, server))
     with pytest.raises(openai.NotFoundError):
@@ -165,7 +165,7 @@ def test_other_endpoints_pass_through(
 
 
 def test_connections_hooks_and_timeouts_are_the_callers(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer
 ) -> None:
     seen: list[str] = []
 
@@ -190,7 +190,7 @@ def test_connections_hooks_and_timeouts_are_the_callers(
 
 
 def test_proxies_are_kept_and_recorded(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer
 ) -> None:
     through = httpx2.Client(proxy=server.origin)
     with openai.OpenAI(
@@ -202,7 +202,7 @@ def test_proxies_are_kept_and_recorded(
 
 
 def test_what_changes_the_meaning_of_a_request_is_kept_and_no_other_header(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer
 ) -> None:
     client = talk.record(clients.of(openai.OpenAI, server, organization="org-1"))
     clients.ask(client, extra_headers={"OpenAI-Beta": "responses=v1", "x-team": "support"})
@@ -211,7 +211,7 @@ def test_what_changes_the_meaning_of_a_request_is_kept_and_no_other_header(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_key_is_nowhere_in_the_files(
-    tmp_path: Path, talk: hansard.Talk, clients: Clients, server: OpenAIServer, kind: type[Any]
+    tmp_path: Path, talk: onrecord.Talk, clients: Clients, server: OpenAIServer, kind: type[Any]
 ) -> None:
     clients.ask(talk.record(clients.of(kind, server)))
     assert KEY in str(server.received[0].headers)
@@ -220,7 +220,7 @@ def test_the_key_is_nowhere_in_the_files(
 
 
 def test_each_organization_and_project_of_a_key_is_an_account_of_its_own(
-    store: hansard.Store, clients: Clients, server: OpenAIServer
+    store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
     accounts = set[str | None]()
     for number, options in enumerate(
@@ -238,7 +238,7 @@ def test_each_organization_and_project_of_a_key_is_an_account_of_its_own(
 
 @pytest.mark.parametrize("kind", [openai.AzureOpenAI, openai.AsyncAzureOpenAI])
 def test_azures_key_is_the_account(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer, kind: type[Any]
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer, kind: type[Any]
 ) -> None:
     client = talk.record(clients.of(kind, server))
     before = account_known(talk)
@@ -248,7 +248,7 @@ def test_azures_key_is_the_account(
     assert requests_of(talk)[0].account == before
 
 
-def account_known(talk: hansard.Talk) -> str | None:
+def account_known(talk: onrecord.Talk) -> str | None:
     """The account that a request would be made for now."""
     talk.annotate({"topic": "parcels"})
     talk.user("Hello")
@@ -261,10 +261,10 @@ def test_a_token_that_is_renewed_by_the_hour_tells_no_account() -> None:
 
 
 def test_a_websocket_of_a_recorded_client_warns_once(
-    talk: hansard.Talk, clients: Clients, server: OpenAIServer
+    talk: onrecord.Talk, clients: Clients, server: OpenAIServer
 ) -> None:
     client = talk.record(clients.of(openai.OpenAI, server))
-    with pytest.warns(hansard.RecordingWarning, match="websocket is not recorded"):
+    with pytest.warns(onrecord.RecordingWarning, match="websocket is not recorded"):
         connect_in_vain(client)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

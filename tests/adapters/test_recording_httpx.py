@@ -10,8 +10,8 @@ import httpx
 import openai
 import pytest
 
-import hansard
-from hansard.domain.events import ResponseInterrupted
+import onrecord
+from onrecord.domain.events import ResponseInterrupted
 from tests.adapters.openai_clients import ANSWERED, HELLO, KEY, MODEL, types
 from tests.adapters.openai_server import OpenAIServer, Says
 from tests.adapters.recorded_calls import known
@@ -26,8 +26,8 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[hansard.Talk]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         yield store.conversation("talk")
 
 
@@ -44,7 +44,7 @@ def async_client(server: OpenAIServer) -> openai.AsyncOpenAI:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_call_is_recorded(
-    talk: hansard.Talk, server: OpenAIServer, way: str, streamed: bool
+    talk: onrecord.Talk, server: OpenAIServer, way: str, streamed: bool
 ) -> None:
     with sync_client(server) as plain, ExitStack() as stack:
         client = talk.record(plain) if way == "client" else plain
@@ -61,7 +61,7 @@ def test_a_call_is_recorded(
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("streamed", [True, False])
 def test_an_async_call_is_recorded(
-    talk: hansard.Talk, server: OpenAIServer, way: str, streamed: bool
+    talk: onrecord.Talk, server: OpenAIServer, way: str, streamed: bool
 ) -> None:
     async def ask() -> None:
         async with async_client(server) as plain:
@@ -79,7 +79,7 @@ def test_an_async_call_is_recorded(
     assert len(server.received) == 1
 
 
-def test_a_client_is_wrapped_once(talk: hansard.Talk, server: OpenAIServer) -> None:
+def test_a_client_is_wrapped_once(talk: onrecord.Talk, server: OpenAIServer) -> None:
     with sync_client(server) as plain:
         once = talk.record(plain)
         assert talk.record(once) is once
@@ -89,7 +89,7 @@ def test_a_client_is_wrapped_once(talk: hansard.Talk, server: OpenAIServer) -> N
 
 
 def test_a_stream_that_is_not_read_on_is_abandoned(
-    talk: hansard.Talk, server: OpenAIServer
+    talk: onrecord.Talk, server: OpenAIServer
 ) -> None:
     with sync_client(server) as plain:
         client = talk.record(plain)
@@ -100,7 +100,7 @@ def test_a_stream_that_is_not_read_on_is_abandoned(
     assert last.reason == "abandoned"
 
 
-def test_an_answer_that_a_transport_has_whole_is_recorded(talk: hansard.Talk) -> None:
+def test_an_answer_that_a_transport_has_whole_is_recorded(talk: onrecord.Talk) -> None:
     choice = {
         "index": 0,
         "finish_reason": "stop",

@@ -9,12 +9,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from hansard.adapters.replaying import replays
-from hansard.adapters.standing import Begun
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.errors import NothingToSend
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Request
+from onrecord.adapters.replaying import replays
+from onrecord.adapters.standing import Begun
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.errors import NothingToSend
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Request
 from tests.adapters.tabs import API, Tab, flat, told, words
 from tests.projections.happenings import tool_use
 

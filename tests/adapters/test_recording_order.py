@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.capture.spool import RecordingWarning
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import events
-from hansard.domain.errors import StorageError
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Verdict
+from onrecord.adapters.capture.spool import RecordingWarning
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import events
+from onrecord.domain.errors import StorageError
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Verdict
 from tests.adapters.recorded_calls import GREETING, Recorded, calling, requests_of
 from tests.adapters.tabs import Tab, told, words
 from tests.projections.happenings import tool_use

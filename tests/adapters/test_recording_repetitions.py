@@ -10,10 +10,10 @@ import anthropic
 import httpx2
 import pytest
 
-import hansard
-from hansard.adapters.demo.scenes import Scene, invalid_request, overloaded
-from hansard.domain.errors import StorageUnavailable
-from hansard.domain.events import ResponseInterrupted
+import onrecord
+from onrecord.adapters.demo.scenes import Scene, invalid_request, overloaded
+from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.events import ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, KEY, Recorded, calling
 
 REPLY = "Hello! What can I do for you?"
@@ -24,7 +24,7 @@ def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path)
 
 
-def last_message(talk: hansard.Talk) -> dict[str, Any]:
+def last_message(talk: onrecord.Talk) -> dict[str, Any]:
     message: dict[str, Any] = talk.request("anthropic-messages")["messages"][-1]
     return message
 
@@ -56,7 +56,7 @@ def test_a_request_that_was_recorded_but_never_sent_is_repeated_on_the_main_line
         client = talk.record(calls.plain)
         request = talk.request("anthropic-messages")
         monkeypatch.setattr(store, "append", append_and_lose_the_reply)
-        with pytest.raises(hansard.NotRecorded):
+        with pytest.raises(onrecord.NotRecorded):
             client.messages.create(model="m", max_tokens=9, **request)
         client.messages.create(model="m", max_tokens=9, **request)
         assert len(calls.server.requests) == 1

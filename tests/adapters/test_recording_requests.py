@@ -7,15 +7,15 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.asking import ask
-from hansard.adapters.demo.scenes import HttpError, JsonObject, internal_error
-from hansard.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
-from hansard.domain.prefix import prefix_of
-from hansard.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, LiteralSpan
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.requests.rendering import renderer_digest
-from hansard.projections.requests.request import Options, Request
-from hansard.projections.template import Stored, join
+from onrecord.adapters.asking import ask
+from onrecord.adapters.demo.scenes import HttpError, JsonObject, internal_error
+from onrecord.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
+from onrecord.domain.prefix import prefix_of
+from onrecord.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, LiteralSpan
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.requests.rendering import renderer_digest
+from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.template import Stored, join
 from tests.adapters.recorded_calls import (
     CALLING,
     GREETING,

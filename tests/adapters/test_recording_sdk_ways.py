@@ -13,11 +13,11 @@ import httpx2
 import pytest
 from google import genai
 
-import hansard
-from hansard.adapters.demo.connection import Reply
-from hansard.adapters.demo.scenes import Cut
-from hansard.domain.errors import UnsupportedClient
-from hansard.domain.events import RequestSent, ResponseCompleted, ResponseInterrupted
+import onrecord
+from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.scenes import Cut
+from onrecord.domain.errors import UnsupportedClient
+from onrecord.domain.events import RequestSent, ResponseCompleted, ResponseInterrupted
 from tests import bedrock_wire
 from tests.adapters.recorded_calls import known, requests_of
 from tests.adapters.replaying_server import replaying, whole
@@ -46,13 +46,13 @@ INVOKED = json.dumps(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[hansard.Store]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
+def store(tmp_path: Path) -> Iterator[onrecord.Store]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
         yield opened
 
 
 @pytest.fixture
-def talk(store: hansard.Store) -> hansard.Talk:
+def talk(store: onrecord.Store) -> onrecord.Talk:
     return store.conversation("talk")
 
 
@@ -62,7 +62,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield running
 
 
-def types(talk: hansard.Talk) -> list[str]:
+def types(talk: onrecord.Talk) -> list[str]:
     return [recorded.type for recorded in talk.since(1)]
 
 
@@ -71,7 +71,7 @@ def types(talk: hansard.Talk) -> list[str]:
 
 @pytest.mark.parametrize("mode", ["legacy", "standard", "adaptive"])
 def test_each_way_of_retrying_makes_attempts_of_one_request(
-    talk: hansard.Talk, runner: asyncio.Runner, mode: str
+    talk: onrecord.Talk, runner: asyncio.Runner, mode: str
 ) -> None:
     with replaying(BUSY, BOTO.whole) as server:
         plain = boto_client(server.url.removesuffix("/v1"), mode)
@@ -85,7 +85,7 @@ def test_each_way_of_retrying_makes_attempts_of_one_request(
 @pytest.mark.parametrize("sizes", [[None], [7], [1000, None]], ids=["all", "pieces", "both"])
 @pytest.mark.parametrize("as_file", [False, True], ids=["bytes", "file"])
 def test_a_model_that_is_invoked_is_recorded_as_its_body_is_read(
-    talk: hansard.Talk, sizes: list[int | None], as_file: bool
+    talk: onrecord.Talk, sizes: list[int | None], as_file: bool
 ) -> None:
     with replaying(whole(MESSAGE)) as server:
         client = talk.record(boto_client(server.url.removesuffix("/v1")))
@@ -102,7 +102,7 @@ def test_a_model_that_is_invoked_is_recorded_as_its_body_is_read(
 
 
 def test_hooks_of_the_client_that_was_given_are_those_of_the_recorded_one(
-    talk: hansard.Talk, runner: asyncio.Runner
+    talk: onrecord.Talk, runner: asyncio.Runner
 ) -> None:
     def name(params: Any, **_: Any) -> None:
         params["headers"]["x-team"] = "support"
@@ -119,7 +119,7 @@ def test_hooks_of_the_client_that_was_given_are_those_of_the_recorded_one(
 
 
 def test_the_key_of_a_client_with_a_bearer_token_is_not_taken_for_its_account(
-    talk: hansard.Talk, monkeypatch: pytest.MonkeyPatch
+    talk: onrecord.Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Botocore prefers the token: what was made under that would be left out under the key."""
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "ABSK-canary")
@@ -128,14 +128,14 @@ def test_the_key_of_a_client_with_a_bearer_token_is_not_taken_for_its_account(
     assert wire.account("bedrock-converse") is None
 
 
-def test_a_client_of_another_service_is_refused(talk: hansard.Talk) -> None:
+def test_a_client_of_another_service_is_refused(talk: onrecord.Talk) -> None:
     other = cast("Any", boto3).client("sqs", region_name="us-east-1")
     with pytest.raises(UnsupportedClient, match="a client of sqs holds no conversations"):
         talk.record(other)
 
 
 def test_a_caller_who_leaves_at_the_stop_of_a_message_has_all_of_it_recorded(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     """Loops over a Converse stream are often left there; what counts the tokens comes behind it."""
     with replaying(BOTO.streamed) as server:
@@ -151,7 +151,7 @@ def test_a_caller_who_leaves_at_the_stop_of_a_message_has_all_of_it_recorded(
 
 
 def test_the_stop_of_a_message_reaches_its_caller_though_nothing_counts_its_tokens(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     body = BOTO.streamed.body
     counts = bedrock_wire.events({"metadata": {**COUNTED, "metrics": bedrock_wire.METRICS}})
@@ -169,7 +169,7 @@ def test_the_stop_of_a_message_reaches_its_caller_though_nothing_counts_its_toke
 
 
 def test_a_stream_of_frames_that_breaks_off_is_cut(
-    talk: hansard.Talk, runner: asyncio.Runner
+    talk: onrecord.Talk, runner: asyncio.Runner
 ) -> None:
     body = BOTO.streamed
     broken = Reply(200, body.headers, body.body, chunked=True, faults=(Cut(len(body.body) // 2),))
@@ -187,7 +187,7 @@ def test_a_stream_of_frames_that_breaks_off_is_cut(
 
 
 def test_a_client_is_recorded_on_each_event_loop(
-    talk: hansard.Talk, monkeypatch: pytest.MonkeyPatch
+    talk: onrecord.Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without aiohttp, google-genai has an HTTP client for each loop, made when it is asked."""
     monkeypatch.setattr("google.genai._api_client.has_aiohttp", False)
@@ -204,7 +204,7 @@ def test_a_client_is_recorded_on_each_event_loop(
 
 
 def test_the_coroutines_of_a_client_can_be_recorded_alone(
-    talk: hansard.Talk, runner: asyncio.Runner
+    talk: onrecord.Talk, runner: asyncio.Runner
 ) -> None:
     with replaying(GENAI[2].whole) as server:
         plain = genai_client(server.url.removesuffix("/v1"))
@@ -221,7 +221,7 @@ def test_the_coroutines_of_a_client_can_be_recorded_alone(
     assert types(talk) == ANSWERED
 
 
-def test_a_chat_of_the_sdk_is_one_conversation(talk: hansard.Talk) -> None:
+def test_a_chat_of_the_sdk_is_one_conversation(talk: onrecord.Talk) -> None:
     with replaying(*[GENAI[0].whole] * 2) as server:
         client = talk.record(genai_client(server.url.removesuffix("/v1")))
         chat: Any = client.chats.create(model=MODEL)
@@ -233,7 +233,7 @@ def test_a_chat_of_the_sdk_is_one_conversation(talk: hansard.Talk) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"project": "p", "location": "r"}])
-def test_a_client_for_vertex_is_recorded(talk: hansard.Talk, options: dict[str, str]) -> None:
+def test_a_client_for_vertex_is_recorded(talk: onrecord.Talk, options: dict[str, str]) -> None:
     with replaying(GENAI[0].whole) as server:
         http: Any = {"base_url": server.url.removesuffix("/v1")}
         if options:
@@ -259,7 +259,7 @@ class _Token:
 
 
 def test_a_client_that_goes_live_says_once_that_this_is_not_recorded(
-    talk: hansard.Talk, runner: asyncio.Runner
+    talk: onrecord.Talk, runner: asyncio.Runner
 ) -> None:
     client = talk.record(genai_client("http://127.0.0.1:9"))
 
@@ -268,10 +268,10 @@ def test_a_client_that_goes_live_says_once_that_this_is_not_recorded(
             async with client.aio.live.connect(model=MODEL):
                 pass
 
-    with pytest.warns(hansard.RecordingWarning, match="websocket") as said:
+    with pytest.warns(onrecord.RecordingWarning, match="websocket") as said:
         runner.run(go())
     runner.run(go())
-    assert len([one for one in said if one.category is hansard.RecordingWarning]) == 1
+    assert len([one for one in said if one.category is onrecord.RecordingWarning]) == 1
     client.close()
 
 
@@ -279,7 +279,7 @@ def test_a_client_that_goes_live_says_once_that_this_is_not_recorded(
 
 
 def test_a_line_that_says_what_went_wrong_reaches_the_caller(
-    talk: hansard.Talk, runner: asyncio.Runner
+    talk: onrecord.Talk, runner: asyncio.Runner
 ) -> None:
     sdk = OLLAMA[0]
     kind = {"content-type": "application/x-ndjson"}

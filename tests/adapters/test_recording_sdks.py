@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.adapters.demo.connection import Reply
-from hansard.adapters.demo.scenes import Stall
-from hansard.adapters.journals import HEADER
-from hansard.domain.events import AttemptFailed, ResponseCompleted, ResponseInterrupted
+import onrecord
+from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.scenes import Stall
+from onrecord.adapters.journals import HEADER
+from onrecord.domain.events import AttemptFailed, ResponseCompleted, ResponseInterrupted
 from tests.adapters.recorded_calls import known, requests_of
 from tests.adapters.replaying_server import Replaying, replaying
 from tests.adapters.sdk_calls import BUSY, KEY, OLLAMA, SDKS, Asked, Sdk
@@ -33,13 +33,13 @@ RETRYING = [sdk for sdk in SDKS if sdk not in OLLAMA]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[hansard.Store]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
+def store(tmp_path: Path) -> Iterator[onrecord.Store]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
         yield opened
 
 
 @pytest.fixture
-def talk(store: hansard.Store) -> hansard.Talk:
+def talk(store: onrecord.Store) -> onrecord.Talk:
     return store.conversation("talk")
 
 
@@ -66,7 +66,7 @@ def serving(sdk: Sdk, runner: asyncio.Runner, *replies: Reply) -> Generator[tupl
             sdk.closes(client, runner)
 
 
-def types(talk: hansard.Talk) -> list[str]:
+def types(talk: onrecord.Talk) -> list[str]:
     return [recorded.type for recorded in talk.since(1)]
 
 
@@ -76,7 +76,7 @@ def types(talk: hansard.Talk) -> list[str]:
 @pytest.mark.parametrize("way", ["client", "scope"])
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 def test_a_call_is_recorded(
-    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk, way: str, streams: bool
+    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk, way: str, streams: bool
 ) -> None:
     answer = sdk.streamed if streams else sdk.whole
     with serving(sdk, runner, answer) as (server, plain):
@@ -92,7 +92,7 @@ def test_a_call_is_recorded(
 
 
 def test_a_recorded_client_within_a_scope_is_recorded_once(
-    store: hansard.Store, talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    store: onrecord.Store, talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with serving(sdk, runner, sdk.whole) as (_, plain):
         client = talk.record(plain)
@@ -103,7 +103,7 @@ def test_a_recorded_client_within_a_scope_is_recorded_once(
 
 
 def test_the_client_that_was_given_stays_unrecorded(
-    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with serving(sdk, runner, sdk.whole, sdk.whole) as (_, plain):
         recorded = talk.record(plain)
@@ -115,7 +115,7 @@ def test_the_client_that_was_given_stays_unrecorded(
 
 
 def test_the_one_client_that_is_recorded_may_be_all_that_is_kept(
-    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with replaying(sdk.whole, sdk.streamed) as server:
         client = talk.record(sdk.made(server.url.removesuffix("/v1")))
@@ -127,7 +127,7 @@ def test_the_one_client_that_is_recorded_may_be_all_that_is_kept(
 
 
 def test_a_client_is_wrapped_once_for_a_conversation(
-    store: hansard.Store, talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    store: onrecord.Store, talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     other = store.conversation("other")
     with serving(sdk, runner, sdk.whole) as (_, plain):
@@ -139,7 +139,7 @@ def test_a_client_is_wrapped_once_for_a_conversation(
 
 
 def test_streamed_and_whole_answers_are_recorded_alike(
-    store: hansard.Store, runner: asyncio.Runner, sdk: Sdk
+    store: onrecord.Store, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     said: list[Any] = []
     for streams, answer in ((False, sdk.whole), (True, sdk.streamed)):
@@ -158,7 +158,7 @@ def test_streamed_and_whole_answers_are_recorded_alike(
 @pytest.mark.parametrize("sdk", ASKED_WITH_HEADERS, ids=str)
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 def test_the_header_binds_a_call_and_is_neither_signed_nor_sent(
-    store: hansard.Store, talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk, streams: bool
+    store: onrecord.Store, talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk, streams: bool
 ) -> None:
     answer = sdk.streamed if streams else sdk.whole
     with serving(sdk, runner, answer) as (server, plain):
@@ -171,7 +171,7 @@ def test_the_header_binds_a_call_and_is_neither_signed_nor_sent(
 
 @pytest.mark.parametrize("sdk", [sdk for sdk in SDKS if re.match("bedrock|boto|aws", sdk.name)])
 def test_all_that_is_signed_is_sent(
-    store: hansard.Store, talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    store: onrecord.Store, talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with serving(sdk, runner, sdk.whole) as (server, plain):
         sdk.asks(store.record(plain), runner, Asked(False, talk.headers))
@@ -182,7 +182,7 @@ def test_all_that_is_signed_is_sent(
 
 
 def test_the_key_of_a_client_is_known_before_it_calls(
-    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     """What is bound to another account than this one is left out of what is rendered for it."""
     with serving(sdk, runner, sdk.whole) as (_, plain):
@@ -200,11 +200,11 @@ def test_the_key_of_a_client_is_known_before_it_calls(
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 def test_a_call_that_cannot_be_recorded_is_refused_in_the_sdks_own_family(
-    store: hansard.Store, runner: asyncio.Runner, sdk: Sdk, streams: bool
+    store: onrecord.Store, runner: asyncio.Runner, sdk: Sdk, streams: bool
 ) -> None:
     with serving(sdk, runner) as (server, plain):
         client = store.record(plain, unbound="refuse")
-        with pytest.raises(hansard.NotRecorded, match="bound to no conversation") as refused:
+        with pytest.raises(onrecord.NotRecorded, match="bound to no conversation") as refused:
             sdk.asks(client, runner, Asked(streams))
     assert isinstance(refused.value, sdk.family)
     assert server.requests == []
@@ -212,7 +212,7 @@ def test_a_call_that_cannot_be_recorded_is_refused_in_the_sdks_own_family(
 
 @pytest.mark.parametrize("sdk", RETRYING, ids=str)
 def test_what_the_sdk_tries_again_is_an_attempt_of_one_request(
-    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with serving(sdk, runner, BUSY, sdk.whole) as (server, plain):
         assert sdk.asks(talk.record(plain), runner, Asked()) == ["Hello!"]
@@ -224,17 +224,17 @@ def test_what_the_sdk_tries_again_is_an_attempt_of_one_request(
 
 
 def test_an_error_is_recorded_and_reaches_the_caller(
-    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     wrong = Reply(400, {"content-type": "application/json"}, b'{"error":{"message":"Wrong."}}')
     with serving(sdk, runner, wrong) as (_, plain), pytest.raises(Exception) as error:
         sdk.asks(talk.record(plain), runner, Asked())
-    assert not isinstance(error.value, hansard.NotRecorded)
+    assert not isinstance(error.value, onrecord.NotRecorded)
     assert types(talk) == [*SAID, "attempt.failed"]
 
 
 def test_a_service_that_is_not_there_is_a_failed_attempt(
-    talk: hansard.Talk, runner: asyncio.Runner
+    talk: onrecord.Talk, runner: asyncio.Runner
 ) -> None:
     sdk = OLLAMA[0]
     with serving(sdk, runner) as (server, _):
@@ -250,7 +250,7 @@ def test_a_service_that_is_not_there_is_a_failed_attempt(
     "sdk", [sdk for sdk in SDKS if sdk not in (*OLLAMA, *WITH_TOKENS)], ids=str
 )
 def test_no_key_is_stored(
-    store: hansard.Store, runner: asyncio.Runner, tmp_path: Path, sdk: Sdk
+    store: onrecord.Store, runner: asyncio.Runner, tmp_path: Path, sdk: Sdk
 ) -> None:
     leaks = Reply(400, {"content-type": "application/json"}, f'{{"error":"{KEY}"}}'.encode())
     with serving(sdk, runner, leaks, sdk.whole) as (_, plain):
@@ -271,7 +271,7 @@ def stalled(reply: Reply, release: Event) -> Reply:
 
 
 def test_the_end_of_a_stream_is_handed_on_when_it_is_durable(
-    talk: hansard.Talk, runner: asyncio.Runner, sdk: Sdk
+    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     seen: list[list[str]] = []
     release = Event()
@@ -286,7 +286,9 @@ def test_the_end_of_a_stream_is_handed_on_when_it_is_durable(
     assert seen[-1] == ANSWERED
 
 
-def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(talk: hansard.Talk, sdk: Sdk) -> None:
+def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(
+    talk: onrecord.Talk, sdk: Sdk
+) -> None:
     class Left(Exception):
         pass
 
@@ -308,7 +310,7 @@ def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(talk: hansard.Talk
     "sdk", [sdk for sdk in SDKS if re.search("async|aiohttp", sdk.name)], ids=str
 )
 def test_a_task_that_is_cancelled_amid_a_stream_leaves_it_interrupted(
-    talk: hansard.Talk, sdk: Sdk
+    talk: onrecord.Talk, sdk: Sdk
 ) -> None:
     def cancel() -> None:
         task = asyncio.current_task()

@@ -7,12 +7,12 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from hansard.adapters import journal
-from hansard.adapters.asking import Asked
-from hansard.adapters.recording import Outgoing
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import jsontext
-from hansard.projections.requests.request import Request
+from onrecord.adapters import journal
+from onrecord.adapters.asking import Asked
+from onrecord.adapters.recording import Outgoing
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import jsontext
+from onrecord.projections.requests.request import Request
 from tests.adapters.recorded_calls import GREETING, HELLO, MODEL, Recorded, calling
 from tests.adapters.tabs import API, Tab
 

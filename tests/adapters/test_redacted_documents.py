@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.domain.content import ToolResult
+import onrecord
+from onrecord.domain.content import ToolResult
 from tests.adapters.found_results import call
 
 PDF = b"%PDF-1.7 the report"
@@ -19,25 +19,25 @@ APIS = (
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> hansard.Talk:
+def talk(tmp_path: Path) -> onrecord.Talk:
     (tmp_path / "Ada.pdf").write_bytes(PDF)
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     call(talk)
     talk.tool_result("call_1", {"hits": [tmp_path / "Ada.pdf", tmp_path / "Ada.pdf"], "map": PNG})
     return talk
 
 
-def versions(talk: hansard.Talk, name: str) -> list[int]:
+def versions(talk: onrecord.Talk, name: str) -> list[int]:
     return [event.version for event in talk.read() if event.type == name]
 
 
-def sent(talk: hansard.Talk, api: str) -> str:
+def sent(talk: onrecord.Talk, api: str) -> str:
     """The request as it is told, bytes and all."""
     return repr(dict(talk.request(api)))
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_redacting_a_document_takes_it_out_of_the_result(talk: hansard.Talk, api: str) -> None:
+def test_redacting_a_document_takes_it_out_of_the_result(talk: onrecord.Talk, api: str) -> None:
     first, _ = versions(talk, "document.extracted")
     assert "Ada.pdf" in sent(talk, api)
     talk.redact(first)
@@ -48,7 +48,7 @@ def test_redacting_a_document_takes_it_out_of_the_result(talk: hansard.Talk, api
     assert note.version == first
 
 
-def test_the_other_documents_of_the_result_stay(talk: hansard.Talk) -> None:
+def test_the_other_documents_of_the_result_stay(talk: onrecord.Talk) -> None:
     first, _ = versions(talk, "document.extracted")
     talk.redact(first)
     (turn,) = [turn for turn in talk.turns() if turn.blocks[0].call_id and turn.role == "user"]
@@ -60,7 +60,7 @@ def test_the_other_documents_of_the_result_stay(talk: hansard.Talk) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_redacting_a_result_hides_its_documents(talk: hansard.Talk, api: str) -> None:
+def test_redacting_a_result_hides_its_documents(talk: onrecord.Talk, api: str) -> None:
     (result,) = versions(talk, "tool_result.recorded")
     talk.redact(result)
     told = sent(talk, api)
@@ -68,7 +68,7 @@ def test_redacting_a_result_hides_its_documents(talk: hansard.Talk, api: str) ->
     assert "image/png" not in told
 
 
-def test_redacting_a_document_in_a_fork_leaves_its_origin_as_it_was(talk: hansard.Talk) -> None:
+def test_redacting_a_document_in_a_fork_leaves_its_origin_as_it_was(talk: onrecord.Talk) -> None:
     before = sent(talk, "anthropic-messages")
     fork = talk.fork("support/4711/otherwise")
     fork.tool_result("call_2", {"map": PNG})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import hansard
-from hansard.domain.jsontext import JsonObject
+import onrecord
+from onrecord.domain.jsontext import JsonObject
 
 GEMINI, BEDROCK, OLLAMA = "gemini", "bedrock-converse", "ollama"
 HELLO: JsonObject = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
@@ -14,7 +14,7 @@ SAID: JsonObject = {"role": "user", "content": "Hello"}
 
 def broken(api: str, request: JsonObject) -> list[tuple[str, str]]:
     """Where types are broken, and the provider's words."""
-    verdict = hansard.check_request(api, request)
+    verdict = onrecord.check_request(api, request)
     assert verdict.types is not None
     return [(each.where, each.said) for each in verdict.violations if each.rule == "types"]
 
@@ -159,9 +159,9 @@ def test_documents_and_further_fields_of_models_are_not_looked_into() -> None:
 def test_bytes_are_checked_as_the_base64_that_they_become() -> None:
     picture = {"image": {"format": "png", "source": {"bytes": b"png"}}}
     message = {"role": "user", "content": [picture]}
-    assert hansard.check_request(BEDROCK, {"messages": [message]}).violations == ()
+    assert onrecord.check_request(BEDROCK, {"messages": [message]}).violations == ()
     shown = {**SAID, "images": [b"png"]}
-    assert hansard.check_request(OLLAMA, {"messages": [shown]}).violations == ()
+    assert onrecord.check_request(OLLAMA, {"messages": [shown]}).violations == ()
 
 
 def test_what_ollama_cannot_read_is_told_in_its_words() -> None:
@@ -193,4 +193,4 @@ def test_a_call_of_bedrock_goes_back_with_the_type_that_the_service_gave() -> No
         ],
         "toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {}}}}]},
     }
-    assert hansard.check_request("bedrock-converse", request).violations == ()
+    assert onrecord.check_request("bedrock-converse", request).violations == ()

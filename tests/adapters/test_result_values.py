@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, Field, SecretStr, computed_field, field_serializer
 
-import hansard
+import onrecord
 from tests.adapters.found_results import extracted, short, text
 
 PDF = b"%PDF-1.7 the report"
@@ -22,8 +22,8 @@ PNG = b"\x89PNG\r\n\x1a\n a picture"
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 class Colour(Enum):
@@ -59,7 +59,7 @@ class Masked(BaseModel):
         return "*" * len(name)
 
 
-def test_values_that_json_has_a_usual_form_of_take_it(talk: hansard.Talk) -> None:
+def test_values_that_json_has_a_usual_form_of_take_it(talk: onrecord.Talk) -> None:
     given: Mapping[Any, Any] = {
         "when": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
         "day": date(2026, 1, 2),
@@ -88,7 +88,7 @@ def test_values_that_json_has_a_usual_form_of_take_it(talk: hansard.Talk) -> Non
 
 
 def test_dataclasses_and_models_are_mappings_of_their_members(
-    talk: hansard.Talk, tmp_path: Path
+    talk: onrecord.Talk, tmp_path: Path
 ) -> None:
     (tmp_path / "a.pdf").write_bytes(PDF)
     talk.tool_result("call_1", [Hit("one", PNG), Page(title="two", file=tmp_path / "a.pdf")])
@@ -107,6 +107,6 @@ def test_dataclasses_and_models_are_mappings_of_their_members(
     }
 
 
-def test_a_model_that_spells_itself_is_told_as_it_does(talk: hansard.Talk) -> None:
+def test_a_model_that_spells_itself_is_told_as_it_does(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", {"who": Masked(name="Ada")})
     assert text(talk) == {"who": {"name": "***"}}

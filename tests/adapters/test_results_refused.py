@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, RootModel
 
-import hansard
+import onrecord
 from tests.adapters.found_results import call, text
 
 PDF = b"%PDF-1.7 the report"
@@ -17,8 +17,8 @@ PNG = b"\x89PNG\r\n\x1a\n a picture"
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 class Unheard:
@@ -45,9 +45,9 @@ class Unheard:
 def test_what_has_no_json_form_is_refused_by_place_and_type_and_nothing_is_stored(
     given: object, path: str, kind: str
 ) -> None:
-    store = hansard.connect("memory://")
+    store = onrecord.connect("memory://")
     with pytest.raises(
-        hansard.InvalidContent, match=rf"at {path} .*{kind}.*no JSON form"
+        onrecord.InvalidContent, match=rf"at {path} .*{kind}.*no JSON form"
     ) as caught:
         store.conversation("support/4711").tool_result("call_1", given)
     assert "Ada" not in str(caught.value)
@@ -59,8 +59,8 @@ def test_what_has_no_json_form_is_refused_by_place_and_type_and_nothing_is_store
 def test_a_file_that_cannot_be_read_leaves_no_other_document_behind(
     tmp_path: Path, missing: str
 ) -> None:
-    store = hansard.connect("memory://")
-    with pytest.raises(hansard.InvalidContent, match="cannot be read") as caught:
+    store = onrecord.connect("memory://")
+    with pytest.raises(onrecord.InvalidContent, match="cannot be read") as caught:
         store.conversation("support/4711").tool_result("call_1", [PDF, tmp_path / missing])
     assert repr((tmp_path / missing).name) in str(caught.value)
     assert str(tmp_path.parent) not in str(caught.value)
@@ -68,11 +68,11 @@ def test_a_file_that_cannot_be_read_leaves_no_other_document_behind(
 
 
 def test_a_closed_conversation_takes_no_document() -> None:
-    store = hansard.connect("memory://")
+    store = onrecord.connect("memory://")
     talk = store.conversation("support/4711")
     talk.user("Hello")
     talk.close()
-    with pytest.raises(hansard.ConversationClosed):
+    with pytest.raises(onrecord.ConversationClosed):
         talk.tool_result("call_1", PDF)
     assert store.backend.sweep_blobs(2**62) == 0
 
@@ -93,14 +93,14 @@ def in_mappings(depth: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("given", [in_lists(10_000), in_mappings(10_000)], ids=["lists", "maps"])
 def test_a_result_that_is_nested_10_000_deep_is_refused_and_says_so(
-    talk: hansard.Talk, given: object
+    talk: onrecord.Talk, given: object
 ) -> None:
-    with pytest.raises(hansard.InvalidContent, match="nested more than 200 deep"):
+    with pytest.raises(onrecord.InvalidContent, match="nested more than 200 deep"):
         talk.tool_result("call_1", {"file": PDF, "rest": given})
     assert talk.head().version == 0
 
 
-def test_a_result_that_is_nested_as_deep_as_may_be_goes_to_every_api(talk: hansard.Talk) -> None:
+def test_a_result_that_is_nested_as_deep_as_may_be_goes_to_every_api(talk: onrecord.Talk) -> None:
     call(talk)
     talk.tool_result("call_1", in_mappings(199))
     for api in APIS:
@@ -147,35 +147,35 @@ def cyclic_root() -> Wrapped:
 
 @pytest.mark.parametrize("made", [cyclic_model, cyclic_root])
 def test_a_model_that_holds_itself_is_refused(
-    talk: hansard.Talk, made: Callable[[], BaseModel]
+    talk: onrecord.Talk, made: Callable[[], BaseModel]
 ) -> None:
-    with pytest.raises(hansard.InvalidContent, match="holds itself"):
+    with pytest.raises(onrecord.InvalidContent, match="holds itself"):
         talk.tool_result("call_1", made())
 
 
 @pytest.mark.parametrize("given", [cyclic_list(), cyclic_mapping()], ids=["list", "mapping"])
 def test_a_result_that_holds_itself_is_refused_and_says_where(
-    talk: hansard.Talk, given: object
+    talk: onrecord.Talk, given: object
 ) -> None:
-    with pytest.raises(hansard.InvalidContent, match=r"holds itself, at /(1/again|self/0)"):
+    with pytest.raises(onrecord.InvalidContent, match=r"holds itself, at /(1/again|self/0)"):
         talk.tool_result("call_1", given)
     assert talk.head().version == 0
 
 
-def test_what_stands_twice_in_a_result_does_not_hold_itself(talk: hansard.Talk) -> None:
+def test_what_stands_twice_in_a_result_does_not_hold_itself(talk: onrecord.Talk) -> None:
     shared = {"a": [1]}
     talk.tool_result("call_1", [shared, shared, {"b": shared}])
     assert text(talk) == [{"a": [1]}, {"a": [1]}, {"b": {"a": [1]}}]
 
 
-def test_a_small_result_that_unfolds_to_millions_is_refused(talk: hansard.Talk) -> None:
+def test_a_small_result_that_unfolds_to_millions_is_refused(talk: onrecord.Talk) -> None:
     laughs: list[Any] = ["ha"]
     for _ in range(100):
         laughs = [laughs, laughs]
-    with pytest.raises(hansard.InvalidContent, match="more than 1,000,000 values"):
+    with pytest.raises(onrecord.InvalidContent, match="more than 1,000,000 values"):
         talk.tool_result("call_1", laughs)
 
 
-def test_a_range_without_end_is_refused_before_it_is_counted(talk: hansard.Talk) -> None:
-    with pytest.raises(hansard.InvalidContent, match="more than 1,000,000 values"):
+def test_a_range_without_end_is_refused_before_it_is_counted(talk: onrecord.Talk) -> None:
+    with pytest.raises(onrecord.InvalidContent, match="more than 1,000,000 values"):
         talk.tool_result("call_1", range(10**15))

@@ -7,17 +7,17 @@ import httpx2
 import openai
 import pytest
 
-import hansard
-from hansard.domain.events import ToolResultRecorded
-from hansard.domain.log import Duplicate, Recorded
+import onrecord
+from onrecord.domain.events import ToolResultRecorded
+from onrecord.domain.log import Duplicate, Recorded
 
 CALL = {"id": "call_0", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
 
 @pytest.fixture
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hansard.Store]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onrecord.Store]:
     path = tmp_path_factory.mktemp("store") / "talk.db"
-    with hansard.connect(f"sqlite:///{path}") as store:
+    with onrecord.connect(f"sqlite:///{path}") as store:
         yield store
 
 
@@ -30,19 +30,19 @@ def always_calls(request: httpx2.Request) -> httpx2.Response:
     return httpx2.Response(200, json=body)
 
 
-def client(talk: hansard.Talk) -> openai.OpenAI:
+def client(talk: onrecord.Talk) -> openai.OpenAI:
     http = httpx2.Client(transport=httpx2.MockTransport(always_calls))
     return talk.record(openai.OpenAI(api_key="k" * 20, http_client=http))
 
 
-def results(talk: hansard.Talk) -> list[ToolResultRecorded]:
+def results(talk: onrecord.Talk) -> list[ToolResultRecorded]:
     events = [recorded.event() for recorded in talk.read()]
     return [event for event in events if isinstance(event, ToolResultRecorded)]
 
 
 @pytest.mark.parametrize("given", [("one", "two"), ("same", "same")], ids=["other", "same"])
 def test_each_call_of_a_reused_id_has_a_result_of_its_own(
-    store: hansard.Store, given: tuple[str, str]
+    store: onrecord.Store, given: tuple[str, str]
 ) -> None:
     talk = store.conversation("reused")
     calling = client(talk)
@@ -56,7 +56,7 @@ def test_each_call_of_a_reused_id_has_a_result_of_its_own(
     assert [told["content"] for told in messages if told["role"] == "tool"] == list(given)
 
 
-def test_a_result_of_a_reused_id_given_twice_changes_nothing(store: hansard.Store) -> None:
+def test_a_result_of_a_reused_id_given_twice_changes_nothing(store: onrecord.Store) -> None:
     talk = store.conversation("reused")
     calling = client(talk)
     talk.user("Look twice.")
@@ -64,13 +64,13 @@ def test_a_result_of_a_reused_id_given_twice_changes_nothing(store: hansard.Stor
         calling.chat.completions.create(model="m", **talk.request("openai-chat"))
         talk.tool_result("call_0", text)
         assert isinstance(talk.tool_result("call_0", text), Duplicate)
-    assert isinstance(talk.tool_result("call_0", "three"), hansard.Rejected)
+    assert isinstance(talk.tool_result("call_0", "three"), onrecord.Rejected)
     assert len(results(talk)) == 2
 
 
 @pytest.mark.parametrize("given", [("one", "two"), ("same", "same")], ids=["other", "same"])
 def test_a_programs_own_list_may_reuse_ids_and_stays_on_the_main_line(
-    store: hansard.Store, given: tuple[str, str]
+    store: onrecord.Store, given: tuple[str, str]
 ) -> None:
     talk = store.conversation("reused")
     calling = client(talk)
@@ -87,7 +87,7 @@ def test_a_programs_own_list_may_reuse_ids_and_stays_on_the_main_line(
     assert len(results(talk)) == 2
 
 
-def test_only_a_result_of_an_id_used_again_says_which_call_it_is_of(store: hansard.Store) -> None:
+def test_only_a_result_of_an_id_used_again_says_which_call_it_is_of(store: onrecord.Store) -> None:
     talk = store.conversation("reused")
     calling = client(talk)
     talk.user("Look twice.")

@@ -7,15 +7,15 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from hansard.adapters.capture.secret_names import is_secret
-from hansard.adapters.capture.secrets import PLACEHOLDER, cut, cut_all, cut_url
-from hansard.adapters.demo.scenes import JsonObject
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.adapters.talk import Talk
-from hansard.adapters.tenancy import Tenancy
-from hansard.domain.errors import StorageFull
-from hansard.domain.prefix import prefix_of
-from hansard.projections.template import Stored, join
+from onrecord.adapters.capture.secret_names import is_secret
+from onrecord.adapters.capture.secrets import PLACEHOLDER, cut, cut_all, cut_url
+from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tenancy import Tenancy
+from onrecord.domain.errors import StorageFull
+from onrecord.domain.prefix import prefix_of
+from onrecord.projections.template import Stored, join
 from tests.adapters.recorded_calls import (
     GREETING,
     HELLO,

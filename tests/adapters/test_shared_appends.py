@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
-from hansard.domain.errors import InvalidInput, StorageBusy, StorageReadOnly, StorageUnavailable
-from hansard.domain.log import Append, Conflict, Duplicate, Mismatch, Recorded, Verdict
+from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.domain.errors import InvalidInput, StorageBusy, StorageReadOnly, StorageUnavailable
+from onrecord.domain.log import Append, Conflict, Duplicate, Mismatch, Recorded, Verdict
 from tests.factories import OTHER_TENANT, appending, raw_event
 from tests.ledger import verified_log
 from tests.mixed_appends import SEED, Script, answer_of, mixed, verify
@@ -29,7 +29,7 @@ from tests.postgres_sessions import (
 
 SOON = 60
 WRITERS = 16
-BRING_TENANT = "SELECT hansard.shard_of(%s)"
+BRING_TENANT = "SELECT onrecord.shard_of(%s)"
 WAITING_FOR_ANOTHER = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND wait_event = 'transactionid'

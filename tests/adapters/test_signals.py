@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.domain import events
-from hansard.domain.content import Document, Text, ToolCall, ToolResult
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.log import Duplicate
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.content import Document, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.log import Duplicate
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.projections.happenings import words
@@ -22,31 +22,31 @@ CANCELS = ToolResult(call_id="toolu_1", content=(), is_error=True)
 
 
 @pytest.fixture
-def store() -> hansard.Store:
-    return hansard.connect("memory://")
+def store() -> onrecord.Store:
+    return onrecord.connect("memory://")
 
 
 @pytest.fixture
-def talk(store: hansard.Store) -> hansard.Talk:
+def talk(store: onrecord.Store) -> onrecord.Talk:
     return store.conversation("support/4711")
 
 
-def asks(talk: hansard.Talk, *call_ids: str) -> None:
+def asks(talk: onrecord.Talk, *call_ids: str) -> None:
     talk.user("Look")
     calls(talk, *call_ids)
 
 
-def calls(talk: hansard.Talk, *call_ids: str) -> None:
+def calls(talk: onrecord.Talk, *call_ids: str) -> None:
     for call_id in call_ids:
         call = ToolCall(id=call_id, name="look", arguments={})
         talk.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
 
 
-def types(talk: hansard.Talk, since: int = 0) -> list[str]:
+def types(talk: onrecord.Talk, since: int = 0) -> list[str]:
     return [recorded.type for recorded in talk.since(since)]
 
 
-def received(talk: hansard.Talk) -> events.SignalReceived:
+def received(talk: onrecord.Talk) -> events.SignalReceived:
     [event] = [
         event
         for recorded in talk.since(0)
@@ -55,7 +55,7 @@ def received(talk: hansard.Talk) -> events.SignalReceived:
     return event
 
 
-def last_turn(talk: hansard.Talk) -> list[str]:
+def last_turn(talk: onrecord.Talk) -> list[str]:
     return [words(block) for block in talk.turns()[-1].blocks]
 
 
@@ -77,19 +77,19 @@ def last_turn(talk: hansard.Talk) -> list[str]:
     ],
 )
 def test_what_is_empty_is_no_content_and_zero_and_false_are(
-    talk: hansard.Talk, content: object, said: tuple[str, ...]
+    talk: onrecord.Talk, content: object, said: tuple[str, ...]
 ) -> None:
     talk.signal(content)
     assert received(talk).content == tuple(Text(text=each) for each in said)
 
 
-def test_no_words_for_an_empty_signal_are_stored(talk: hansard.Talk) -> None:
+def test_no_words_for_an_empty_signal_are_stored(talk: onrecord.Talk) -> None:
     talk.signal(interrupts=True)
     assert received(talk) == events.SignalReceived()
 
 
 def test_documents_stand_behind_the_text_wherever_they_are_given(
-    talk: hansard.Talk, tmp_path: Path
+    talk: onrecord.Talk, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(b"%PDF-1.7 the report")
@@ -104,7 +104,7 @@ def test_documents_stand_behind_the_text_wherever_they_are_given(
     assert received(talk).name == "mail"
 
 
-def test_a_document_that_a_signal_shows_twice_is_there_once(talk: hansard.Talk) -> None:
+def test_a_document_that_a_signal_shows_twice_is_there_once(talk: onrecord.Talk) -> None:
     talk.signal([b"%PDF-1.7 same"], documents=[b"%PDF-1.7 same", b"%PDF-1.7 same"])
     documents = [part for part in received(talk).content if isinstance(part, Document)]
     assert len(documents) == 1
@@ -112,20 +112,20 @@ def test_a_document_that_a_signal_shows_twice_is_there_once(talk: hansard.Talk) 
 
 @pytest.mark.parametrize("how", [{"name": 4}, {"message_id": 4}, {"documents": "report.pdf"}])
 def test_a_signal_that_is_none_is_refused_and_nothing_recorded(
-    talk: hansard.Talk, how: dict[str, Any]
+    talk: onrecord.Talk, how: dict[str, Any]
 ) -> None:
-    with pytest.raises(hansard.InvalidContent):
+    with pytest.raises(onrecord.InvalidContent):
         talk.signal("a bell rang", **how)
     assert talk.head().version == 0
 
 
-def test_a_signal_may_begin_a_conversation(talk: hansard.Talk) -> None:
+def test_a_signal_may_begin_a_conversation(talk: onrecord.Talk) -> None:
     talk.signal("a bell rang", interrupts=True)
     assert types(talk) == ["conversation.started", "signal.received"]
     assert talk.request("openai-chat")["messages"] == [{"role": "user", "content": "a bell rang"}]
 
 
-def test_a_signal_waits_for_the_round_and_is_durable_at_once(talk: hansard.Talk) -> None:
+def test_a_signal_waits_for_the_round_and_is_durable_at_once(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.signal("a bell rang")
     assert types(talk)[-1] == "signal.received"
@@ -135,7 +135,7 @@ def test_a_signal_waits_for_the_round_and_is_durable_at_once(talk: hansard.Talk)
 
 
 def test_a_signal_that_interrupts_gives_up_the_open_calls_in_their_order_in_one_commit(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     asks(talk, "toolu_1", "toolu_2", "toolu_3")
     talk.tool_result("toolu_2", "seen")
@@ -159,14 +159,14 @@ def test_a_signal_that_interrupts_gives_up_the_open_calls_in_their_order_in_one_
     ]
 
 
-def test_the_words_for_a_cancelled_result_are_not_stored(talk: hansard.Talk) -> None:
+def test_the_words_for_a_cancelled_result_are_not_stored(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.cancel("toolu_1")
     assert not any(CANCELLED.encode() in (recorded.body or b"") for recorded in talk.since(0))
     assert last_turn(talk) == [f"toolu_1: {CANCELLED}"]
 
 
-def test_a_signal_that_interrupts_nothing_is_one_that_waits(talk: hansard.Talk) -> None:
+def test_a_signal_that_interrupts_nothing_is_one_that_waits(talk: onrecord.Talk) -> None:
     """So it opens an exchange, as a prompt does."""
     talk.user("Hello")
     exchange = talk.head().exchange
@@ -175,17 +175,17 @@ def test_a_signal_that_interrupts_nothing_is_one_that_waits(talk: hansard.Talk) 
     assert talk.head().exchange == exchange + 1
 
 
-def test_a_signal_that_interrupts_stays_in_the_exchange_of_its_round(talk: hansard.Talk) -> None:
+def test_a_signal_that_interrupts_stays_in_the_exchange_of_its_round(talk: onrecord.Talk) -> None:
     """A window never drops the question whose calls were given up."""
     asks(talk, "toolu_1")
     exchange = talk.head().exchange
     talk.signal("a bell rang", interrupts=True)
     assert talk.head().exchange == exchange
-    request = talk.request("openai-chat", window=hansard.Window(exchanges=1, step=1))
+    request = talk.request("openai-chat", window=onrecord.Window(exchanges=1, step=1))
     assert request["messages"][0]["content"] == "Look"
 
 
-def test_calls_of_an_earlier_round_are_not_given_up_again(talk: hansard.Talk) -> None:
+def test_calls_of_an_earlier_round_are_not_given_up_again(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.signal(interrupts=True)
     calls(talk, "toolu_2")
@@ -194,7 +194,7 @@ def test_calls_of_an_earlier_round_are_not_given_up_again(talk: hansard.Talk) ->
     assert types(talk, before) == ["tool_result.recorded", "signal.received"]
 
 
-def test_an_id_that_is_used_again_is_given_up_again(talk: hansard.Talk) -> None:
+def test_an_id_that_is_used_again_is_given_up_again(talk: onrecord.Talk) -> None:
     """Servers exist that number the calls of each answer from 0."""
     asks(talk, "0")
     talk.signal("one", interrupts=True)
@@ -205,7 +205,7 @@ def test_an_id_that_is_used_again_is_given_up_again(talk: hansard.Talk) -> None:
 
 
 def test_a_fork_gives_up_the_calls_that_its_origin_left_open(
-    store: hansard.Store, talk: hansard.Talk
+    store: onrecord.Store, talk: onrecord.Talk
 ) -> None:
     asks(talk, "toolu_1")
     fork = talk.fork("support/4711-b")
@@ -215,7 +215,7 @@ def test_a_fork_gives_up_the_calls_that_its_origin_left_open(
 
 
 @pytest.mark.parametrize("interrupts", [False, True])
-def test_a_signal_with_an_id_is_recorded_once(talk: hansard.Talk, interrupts: bool) -> None:
+def test_a_signal_with_an_id_is_recorded_once(talk: onrecord.Talk, interrupts: bool) -> None:
     asks(talk, "toolu_1")
     talk.signal("a bell rang", interrupts=interrupts, message_id="s1")
     version = talk.head().version
@@ -226,7 +226,7 @@ def test_a_signal_with_an_id_is_recorded_once(talk: hansard.Talk, interrupts: bo
     assert talk.head().version == version + 1
 
 
-def test_a_signal_that_comes_again_gives_up_no_later_call(talk: hansard.Talk) -> None:
+def test_a_signal_that_comes_again_gives_up_no_later_call(talk: onrecord.Talk) -> None:
     talk.user("Look")
     talk.signal("a bell rang", interrupts=True, message_id="s1")
     calls(talk, "toolu_1")
@@ -234,20 +234,20 @@ def test_a_signal_that_comes_again_gives_up_no_later_call(talk: hansard.Talk) ->
     assert [call.id for call in talk.open_calls()] == ["toolu_1"]
 
 
-def test_the_same_id_with_another_message_is_an_error(talk: hansard.Talk) -> None:
+def test_the_same_id_with_another_message_is_an_error(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.signal("a bell rang", message_id="s1")
     for interrupts in (False, True):
-        with pytest.raises(hansard.IdempotencyMismatch, match="use a new id"):
+        with pytest.raises(onrecord.IdempotencyMismatch, match="use a new id"):
             talk.signal("two bells rang", interrupts=interrupts, message_id="s1")
     assert [call.id for call in talk.open_calls()] == ["toolu_1"]
 
 
-def test_a_closed_conversation_takes_no_signal(talk: hansard.Talk) -> None:
+def test_a_closed_conversation_takes_no_signal(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.close()
     for interrupts in (False, True):
-        with pytest.raises(hansard.ConversationClosed):
+        with pytest.raises(onrecord.ConversationClosed):
             talk.signal("a bell rang", interrupts=interrupts)
 
 
@@ -266,7 +266,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> None:
-    store = hansard.connect(where)
+    store = onrecord.connect(where)
     talk = store.conversation("race")
     call_ids = [f"toolu_{number}" for number in range(24)]
     asks(talk, *call_ids)

@@ -18,13 +18,13 @@ from botocore.credentials import Credentials  # type: ignore[import-untyped]  # 
 from hypothesis import given
 from hypothesis import strategies as st
 
-import hansard
-from hansard.adapters.capture import respelling
-from hansard.adapters.demo.connection import Reply
-from hansard.adapters.replaying import replays
-from hansard.domain import jsontext
-from hansard.domain.content import Native
-from hansard.projections.requests.request import Request
+import onrecord
+from onrecord.adapters.capture import respelling
+from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.replaying import replays
+from onrecord.domain import jsontext
+from onrecord.domain.content import Native
+from onrecord.projections.requests.request import Request
 from tests import bedrock_wire, gemini_wire, ollama_wire
 from tests.adapters.replaying_server import replaying
 from tests.adapters.sdk_calls import BUSY, JSON, KEY, MODEL, genai_client, genai_through_httpx
@@ -48,19 +48,19 @@ class Spelling:
     def __str__(self) -> str:
         return self.name
 
-    def ask(self, url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+    def ask(self, url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
         asks = {"genai": _genai, "genai-aiohttp": _genai_async, "genai-httpx": _genai_httpx}
         asks |= {"ollama": _ollama, "ollama-async": _ollama_async, "boto3": _boto}
         asks[self.name](url, talk, request, **options)
 
 
-def _genai(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+def _genai(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
     client: Any = talk.record(genai_client(url), **options)
     with client:
         client.models.generate_content(model=MODEL, **request)
 
 
-def _genai_httpx(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+def _genai_httpx(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
     plain = genai_through_httpx(url)
 
     async def ask() -> None:
@@ -73,7 +73,7 @@ def _genai_httpx(url: str, talk: hansard.Talk, request: Request, **options: Any)
     asyncio.run(ask())
 
 
-def _genai_async(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+def _genai_async(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
     async def ask() -> None:
         client: Any = talk.record(genai_client(url), **options).aio
         async with client:
@@ -82,13 +82,13 @@ def _genai_async(url: str, talk: hansard.Talk, request: Request, **options: Any)
     asyncio.run(ask())
 
 
-def _ollama(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+def _ollama(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
     client: Any = talk.record(ollama.Client(host=url), **options)
     with client:
         client.chat(model=MODEL, **request)
 
 
-def _ollama_async(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+def _ollama_async(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
     async def ask() -> None:
         client: Any = talk.record(ollama.AsyncClient(host=url), **options)
         await client.chat(model=MODEL, **request)
@@ -97,7 +97,7 @@ def _ollama_async(url: str, talk: hansard.Talk, request: Request, **options: Any
     asyncio.run(ask())
 
 
-def _boto(url: str, talk: hansard.Talk, request: Request, **options: Any) -> None:
+def _boto(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
     plain = cast("Any", boto3).client(
         "bedrock-runtime",
         region_name="us-east-1",
@@ -136,8 +136,8 @@ def spelling(request: pytest.FixtureRequest) -> Spelling:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[hansard.Talk]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         talk = store.conversation("talk")
         talk.instruct("Be brief.")
         talk.tools([LOOK])
@@ -149,7 +149,7 @@ def answered(body: JsonObject) -> Reply:
     return Reply(200, JSON, json.dumps(body).encode())
 
 
-def two_calls(spelling: Spelling, talk: hansard.Talk, **options: Any) -> tuple[bytes, Request]:
+def two_calls(spelling: Spelling, talk: onrecord.Talk, **options: Any) -> tuple[bytes, Request]:
     """Ask, give the result of the call, ask again; return what was sent then, and rendered."""
     with replaying(answered(spelling.first), answered(spelling.last)) as server:
         url = server.url.removesuffix("/v1")
@@ -161,7 +161,7 @@ def two_calls(spelling: Spelling, talk: hansard.Talk, **options: Any) -> tuple[b
     return server.requests[-1].body, request
 
 
-def test_what_was_rendered_is_sent_byte_for_byte(talk: hansard.Talk, spelling: Spelling) -> None:
+def test_what_was_rendered_is_sent_byte_for_byte(talk: onrecord.Talk, spelling: Spelling) -> None:
     body, request = two_calls(spelling, talk, splice=True)
     for name, part in request.body_parts().items():
         assert b'"%s":%s' % (name.encode(), part) in body
@@ -169,7 +169,7 @@ def test_what_was_rendered_is_sent_byte_for_byte(talk: hansard.Talk, spelling: S
 
 
 def test_what_is_spliced_is_recorded_and_rendered_again(
-    talk: hansard.Talk, spelling: Spelling
+    talk: onrecord.Talk, spelling: Spelling
 ) -> None:
     two_calls(spelling, talk, splice=True)
     outcomes = list(replays(talk))
@@ -178,7 +178,7 @@ def test_what_is_spliced_is_recorded_and_rendered_again(
 
 
 def test_without_it_the_replay_says_who_spelled_it_otherwise(
-    talk: hansard.Talk, spelling: Spelling
+    talk: onrecord.Talk, spelling: Spelling
 ) -> None:
     body, request = two_calls(spelling, talk)
     parts = request.body_parts().items()
@@ -189,7 +189,7 @@ def test_without_it_the_replay_says_who_spelled_it_otherwise(
     assert "SDK spelled it otherwise" in last.remark
 
 
-def test_either_way_nothing_is_recorded_twice(talk: hansard.Talk, spelling: Spelling) -> None:
+def test_either_way_nothing_is_recorded_twice(talk: onrecord.Talk, spelling: Spelling) -> None:
     for splice in (False, True):
         branch = talk.fork(f"fork-{splice}")
         two_calls(spelling, branch, splice=splice)
@@ -200,7 +200,7 @@ def test_either_way_nothing_is_recorded_twice(talk: hansard.Talk, spelling: Spel
         assert types == [*asked, "tool_result.recorded", *asked]
 
 
-def test_the_signature_is_of_what_was_spliced_in(talk: hansard.Talk) -> None:
+def test_the_signature_is_of_what_was_spliced_in(talk: onrecord.Talk) -> None:
     with replaying(answered(CONVERSED)) as server:
         _boto(server.url.removesuffix("/v1"), talk, talk.request("bedrock-converse"), splice=True)
     [received] = server.requests
@@ -219,7 +219,7 @@ def test_the_signature_is_of_what_was_spliced_in(talk: hansard.Talk) -> None:
 
 
 @pytest.mark.parametrize("spelling", [SPELLINGS[0], SPELLINGS[1], SPELLINGS[2], SPELLINGS[5]])
-def test_what_is_tried_again_is_spliced_again(talk: hansard.Talk, spelling: Spelling) -> None:
+def test_what_is_tried_again_is_spliced_again(talk: onrecord.Talk, spelling: Spelling) -> None:
     with replaying(BUSY, answered(spelling.first)) as server:
         url = server.url.removesuffix("/v1")
         spelling.ask(url, talk, talk.request(spelling.api), splice=True)
@@ -228,7 +228,7 @@ def test_what_is_tried_again_is_spliced_again(talk: hansard.Talk, spelling: Spel
     assert all(outcome.is_rendered for outcome in replays(talk))
 
 
-def test_what_was_not_rendered_goes_as_it_is(talk: hansard.Talk) -> None:
+def test_what_was_not_rendered_goes_as_it_is(talk: onrecord.Talk) -> None:
     spelling = SPELLINGS[0]
     request = talk.request("gemini")
     searching: list[JsonObject] = [{"google_search": {}}]
@@ -243,7 +243,7 @@ def test_what_was_not_rendered_goes_as_it_is(talk: hansard.Talk) -> None:
     )
 
 
-def test_what_a_caller_puts_beside_the_tools_stays(talk: hansard.Talk) -> None:
+def test_what_a_caller_puts_beside_the_tools_stays(talk: onrecord.Talk) -> None:
     request = talk.request("bedrock-converse")
     choice: JsonObject = {"auto": {}}
     asked: Any = {**request, "toolConfig": {**request["toolConfig"], "toolChoice": choice}}
@@ -255,7 +255,7 @@ def test_what_a_caller_puts_beside_the_tools_stays(talk: hansard.Talk) -> None:
     assert outcome.is_proven
 
 
-def test_tools_are_spliced_whatever_order_the_sdk_sends_them_in(talk: hansard.Talk) -> None:
+def test_tools_are_spliced_whatever_order_the_sdk_sends_them_in(talk: onrecord.Talk) -> None:
     tool: JsonObject = {"googleSearch": {}}
     talk.tools([LOOK, Native(api="gemini", value=tool)])
     request = talk.request("gemini")
@@ -270,7 +270,7 @@ def test_tools_are_spliced_whatever_order_the_sdk_sends_them_in(talk: hansard.Ta
 
 @pytest.mark.parametrize("splice", [True, False])
 def test_tools_that_could_not_travel_stay_in_force(
-    talk: hansard.Talk, spelling: Spelling, splice: bool
+    talk: onrecord.Talk, spelling: Spelling, splice: bool
 ) -> None:
     search: JsonObject = {"type": "web_search_20250305", "name": "web_search"}
     talk.tools([LOOK, Native(api="anthropic-messages", value=search)])

@@ -9,18 +9,18 @@ from typing import Any
 import anthropic
 import pytest
 
-from hansard.adapters import app
-from hansard.adapters.app import connect
-from hansard.adapters.capture.spool import RecordingWarning, Spool, spool_folder
-from hansard.adapters.capture.unstored import Unstored
-from hansard.adapters.demo.scenes import Answer, JsonObject, overloaded
-from hansard.adapters.settings import NO_TENANT
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.adapters.store import Store
-from hansard.domain.errors import NotRecorded, StorageUnavailable
-from hansard.domain.log import Append, Verdict
-from hansard.domain.log import Recorded as LogRecorded
+from onrecord.adapters import app
+from onrecord.adapters.app import connect
+from onrecord.adapters.capture.spool import RecordingWarning, Spool, spool_folder
+from onrecord.adapters.capture.unstored import Unstored
+from onrecord.adapters.demo.scenes import Answer, JsonObject, overloaded
+from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import NotRecorded, StorageUnavailable
+from onrecord.domain.log import Append, Verdict
+from onrecord.domain.log import Recorded as LogRecorded
 from tests.adapters.recorded_calls import (
     CALLING,
     GREETING,
@@ -55,7 +55,7 @@ def test_a_store_that_fails_after_the_prompt_does_not_disturb_the_call(
     with calling(recorded, script) as calls:
         message = calls.stream() if streamed else calls.ask()
     assert message.stop_reason == "tool_use"
-    assert [record.levelno for record in caplog.records if record.name == "hansard"] == [
+    assert [record.levelno for record in caplog.records if record.name == "onrecord"] == [
         logging.ERROR
     ]
     assert len(files(recorded, tmp_path)) == 1
@@ -235,16 +235,16 @@ def test_where_it_waits_depends_on_the_log_and_the_tenant() -> None:
         "postgresql://u:secret@h1:5432,h2:5432/app",
         "memory://",
     ):
-        chosen = spool_folder(url, "1f", TENANT, {"HANSARD_SPOOL": "/spool"})
+        chosen = spool_folder(url, "1f", TENANT, {"ONRECORD_SPOOL": "/spool"})
         assert chosen == Path(f"/spool/1f/{TENANT}")
     server = spool_folder("postgresql:///app?host=db1", "1f", TENANT, {"XDG_STATE_HOME": "/state"})
-    assert server == Path(f"/state/hansard/spool/1f/{TENANT}")
+    assert server == Path(f"/state/onrecord/spool/1f/{TENANT}")
 
 
 def test_stores_that_share_a_folder_do_not_take_each_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HANSARD_SPOOL", str(tmp_path / "spool"))
+    monkeypatch.setenv("ONRECORD_SPOOL", str(tmp_path / "spool"))
     opened: list[Store] = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -271,7 +271,7 @@ def test_stores_that_share_a_folder_do_not_take_each_others(
 def test_a_servers_url_is_not_taken_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
-    monkeypatch.setenv("HANSARD_SPOOL", str(tmp_path))
+    monkeypatch.setenv("ONRECORD_SPOOL", str(tmp_path))
     log = Memory()
 
     def opened(*_: object) -> Memory:

@@ -9,17 +9,17 @@ from uuid import uuid4
 import anthropic
 import pytest
 
-from hansard.adapters.app import connect
-from hansard.adapters.capture.spool import RecordingWarning, Spool
-from hansard.adapters.capture.unstored import Unstored
-from hansard.adapters.cli import forgetting
-from hansard.adapters.demo.scenes import Answer, JsonObject, Playback
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.domain import jsontext
-from hansard.domain.errors import StorageError
-from hansard.domain.log import Verdict
+from onrecord.adapters.app import connect
+from onrecord.adapters.capture.spool import RecordingWarning, Spool
+from onrecord.adapters.capture.unstored import Unstored
+from onrecord.adapters.cli import forgetting
+from onrecord.adapters.demo.scenes import Answer, JsonObject, Playback
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.domain import jsontext
+from onrecord.domain.errors import StorageError
+from onrecord.domain.log import Verdict
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
 from tests.adapters.spooled_events import FULL, Refusing, begin, unstored
 

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import apsw
 import pytest
 
-from hansard.adapters.storage.queries import load_migrations, load_queries, parse_queries
-from hansard.adapters.storage.sqlite import Sqlite, open_sqlite
-from hansard.domain.errors import StorageBusy
+from onrecord.adapters.storage.queries import load_migrations, load_queries, parse_queries
+from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
+from onrecord.domain.errors import StorageBusy
 from tests.factories import TENANT, answer, appending, attachment, prompt, raw_event, started
 from tests.ledger import verified_log
 from tests.sqlite_by_hand import ByHand
@@ -93,7 +93,7 @@ def test_what_is_forgotten_is_in_none_of_the_files(path: Path) -> None:
 
 def test_what_is_erased_while_another_program_reads_is_finished_later(path: Path) -> None:
     store, conversation, reader = erased_while_read(path)
-    with pytest.raises(StorageBusy, match=f"`hansard forget {conversation}`"):
+    with pytest.raises(StorageBusy, match=f"`onrecord forget {conversation}`"):
         store.forget(conversation)
     assert [event.body for event in store.read(conversation)] == [None]
     assert holds_the_canary(path)

@@ -13,10 +13,10 @@ from uuid import uuid4
 import apsw
 import pytest
 
-from hansard.adapters.storage import sqlite_file
-from hansard.adapters.storage.queries import Migration, load_migrations
-from hansard.adapters.storage.sqlite import migrate_sqlite, open_sqlite
-from hansard.domain.errors import (
+from onrecord.adapters.storage import sqlite_file
+from onrecord.adapters.storage.queries import Migration, load_migrations
+from onrecord.adapters.storage.sqlite import migrate_sqlite, open_sqlite
+from onrecord.domain.errors import (
     ForeignDatabase,
     InvalidInput,
     SchemaNewer,
@@ -77,7 +77,7 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_another_kind_is_refused_untouched(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "report.txt"
     path.write_bytes(content)
-    refused(path, ForeignDatabase, "not a Hansard log")
+    refused(path, ForeignDatabase, "not a Onrecord log")
     assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
 
@@ -103,9 +103,9 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     recorded(path)
     with_schema(path, 99)
-    refused(path, SchemaNewer, "upgrade Hansard")
+    refused(path, SchemaNewer, "upgrade Onrecord")
     migrate_sqlite(path)
-    refused(path, SchemaNewer, "upgrade Hansard")
+    refused(path, SchemaNewer, "upgrade Onrecord")
 
 
 def test_an_older_schema_asks_to_be_migrated_and_keeps_its_events(
@@ -118,11 +118,11 @@ def test_an_older_schema_asks_to_be_migrated_and_keeps_its_events(
     steps = (*load_migrations("sqlite"), Migration(newest, sql))
     monkeypatch.setattr(sqlite_file, "load_migrations", {"sqlite": steps}.get)
     monkeypatch.setattr(sqlite_file, "_SCHEMA", newest)
-    refused(path, SchemaOlder, "run hansard migrate")
+    refused(path, SchemaOlder, "run onrecord migrate")
     migrate_sqlite(path)
     assert read_after(path, replace(cursor, position=0)) == 1
     monkeypatch.undo()
-    refused(path, SchemaNewer, "upgrade Hansard")
+    refused(path, SchemaNewer, "upgrade Onrecord")
 
 
 def test_a_file_made_by_migrating_is_as_one_made_by_opening(tmp_path: Path) -> None:
@@ -167,8 +167,8 @@ def test_a_damaged_file_says_so(tmp_path: Path) -> None:
 READ_ONLY = """
 import os, sys
 from pathlib import Path
-from hansard.adapters.storage.queries import Migration, load_migrations
-from hansard.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.queries import Migration, load_migrations
+from onrecord.adapters.storage.sqlite import open_sqlite
 if os.geteuid() == 0:
     os.setuid(65534)
 try:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.storage.sqlite_header import application_id
-from hansard.domain.errors import StorageUnavailable
+import onrecord
+from onrecord.adapters.storage.sqlite_header import application_id
+from onrecord.domain.errors import StorageUnavailable
 from tests.sqlite_by_hand import ByHand
 
 _SHARED: int = 0x4000_0000 + 2
@@ -36,11 +36,11 @@ def test_a_second_store_of_a_process_leaves_the_locks_of_the_first(
     tmp_path: Path, name: str
 ) -> None:
     url = f"sqlite:///{tmp_path / 'talks.db'}"
-    with hansard.connect(url) as first:
+    with onrecord.connect(url) as first:
         first.conversation("support/4711").user("Hello")
         first.views.audit()
         assert is_locked(tmp_path / name)
-        with hansard.connect(url) as second:
+        with onrecord.connect(url) as second:
             second.views.audit()
             assert is_locked(tmp_path / name)
         assert is_locked(tmp_path / name)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.domain.errors import StaleCursor
+from onrecord.domain.errors import StaleCursor
 from tests.adapters.sqlite_cursors import read_after, recorded
 
 

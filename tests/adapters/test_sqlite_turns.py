@@ -12,9 +12,9 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.adapters.storage.sqlite import Sqlite, open_sqlite
-from hansard.adapters.storage.sqlite_lock import lock_file
-from hansard.domain.errors import StorageBusy
+from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
+from onrecord.adapters.storage.sqlite_lock import lock_file
+from onrecord.domain.errors import StorageBusy
 from tests.factories import appending, raw_event, started
 from tests.ledger import verified_log
 from tests.sqlite_by_hand import ByHand
@@ -38,7 +38,7 @@ from pathlib import Path
 from threading import Barrier
 from uuid import uuid4
 sys.path.insert(0, sys.argv[2])
-from hansard.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite import open_sqlite
 from tests.factories import appending, answer, started
 from tests.ledger import verified_log
 from tests.sqlite_by_hand import ByHand

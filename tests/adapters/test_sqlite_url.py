@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from eventsourcing.utils import Environment
 
-import hansard
-from hansard.adapters.app import is_there
-from hansard.adapters.storage.eventsourcing_sqlite import SqliteFactory
-from hansard.adapters.storage.sqlite_url import path_of
+import onrecord
+from onrecord.adapters.app import is_there
+from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from onrecord.adapters.storage.sqlite_url import path_of
 
 
 @pytest.mark.parametrize(
@@ -31,15 +31,15 @@ def test_a_url_names_a_file(
 
 @pytest.mark.parametrize("url", ["sqlite://talks.db", "sqlite://host/talks.db", "sqlite:///"])
 def test_a_url_that_names_no_file_is_refused_by_all(url: str) -> None:
-    with pytest.raises(hansard.InvalidInput, match="sqlite:///"):
-        hansard.connect(url)
-    with pytest.raises(hansard.InvalidInput, match="sqlite:///"):
+    with pytest.raises(onrecord.InvalidInput, match="sqlite:///"):
+        onrecord.connect(url)
+    with pytest.raises(onrecord.InvalidInput, match="sqlite:///"):
         is_there(url)
-    with pytest.raises(hansard.InvalidInput, match="sqlite:///"):
-        SqliteFactory(Environment(name="talks", env={"HANSARD_URL": url}))
+    with pytest.raises(onrecord.InvalidInput, match="sqlite:///"):
+        SqliteFactory(Environment(name="talks", env={"ONRECORD_URL": url}))
 
 
 @pytest.mark.parametrize("url", [5, Path("talks.db"), b"sqlite:///talks.db"])
 def test_a_url_is_a_text(url: Any) -> None:
-    with pytest.raises(hansard.InvalidContent, match=r"URL is a text"):
-        hansard.connect(url)
+    with pytest.raises(onrecord.InvalidContent, match=r"URL is a text"):
+        onrecord.connect(url)

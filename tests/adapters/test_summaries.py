@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from uuid_utils.compat import uuid7
 
-import hansard
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import events
-from hansard.domain.errors import InvalidContent, NothingToSend
-from hansard.domain.log import RecordedEvent, Told
-from hansard.projections.apis import known_api
+import onrecord
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import events
+from onrecord.domain.errors import InvalidContent, NothingToSend
+from onrecord.domain.log import RecordedEvent, Told
+from onrecord.projections.apis import known_api
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Spelling
 from tests.adapters.retold import Retold
@@ -211,12 +211,12 @@ def test_a_window_counts_the_exchanges_behind_a_summary_and_keeps_it(told: Retol
     told.talk.compact("In short.")
     for number in range(3, 7):
         told.exchange(f"u{number}", f"a{number}")
-    said = told.words(window=hansard.Window(exchanges=1, step=1))
+    said = told.words(window=onrecord.Window(exchanges=1, step=1))
     assert "In short." in said
     assert [word for word in ("u1", "u2", "u3", "u4", "u5", "u6") if word in said] == ["u5", "u6"]
-    pinned = told.words(window=hansard.Window(exchanges=1, step=1, pinned=1))
+    pinned = told.words(window=onrecord.Window(exchanges=1, step=1, pinned=1))
     assert [word for word in ("u2", "u3", "u4", "u5") if word in pinned] == ["u3", "u5"]
-    notes = told.talk.request(told.api, window=hansard.Window(exchanges=1, step=1)).report
+    notes = told.talk.request(told.api, window=onrecord.Window(exchanges=1, step=1)).report
     assert {"compacted", "window"} <= {note.rule for note in notes}
 
 
@@ -245,7 +245,7 @@ def test_what_a_tool_of_the_providers_did_is_told_though_a_summary_stands_for_it
         index=0,
         call_id="srvtoolu_1",
         name="web_search",
-        content=hansard.Native(api=told.api, value=call),
+        content=onrecord.Native(api=told.api, value=call),
     )
     told.talk.append(searched)
     told.talk.compact("In short.")
@@ -260,7 +260,7 @@ def test_what_a_summary_stands_for_is_not_read(tmp_path: Path) -> None:
         told.exchange(f"u{number}", f"a{number}")
     told.talk.compact("In short.")
     told.exchange("u20", "a20")
-    for window in (None, hansard.Window(exchanges=5, step=1)):
+    for window in (None, onrecord.Window(exchanges=5, step=1)):
         log.read_versions.clear()
         assert "In short." in told.words(window=window)
         # The instructions, where the summary ends, it itself, and what came behind it.

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.errors import InvalidContent, NothingToSend, VersionConflict
-from hansard.domain.log import Append, Verdict
+import onrecord
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.errors import InvalidContent, NothingToSend, VersionConflict
+from onrecord.domain.log import Append, Verdict
 from tests.adapters.own_history import SPELLINGS, Spelling
 from tests.adapters.retold import Retold
 
@@ -202,7 +202,7 @@ def test_an_edit_is_edited_and_so_is_what_was_said_before_it(told: Retold) -> No
 
 def test_an_edit_may_bring_documents(told: Retold) -> None:
     told.talk.edit(
-        6, "see", documents=[hansard.Document(media_type="image/png", url="https://x/y")]
+        6, "see", documents=[onrecord.Document(media_type="image/png", url="https://x/y")]
     )
     assert "https://x/y" in told.words()
 
@@ -236,11 +236,11 @@ def test_instructions_that_were_set_later_are_given_up_with_what_followed(told: 
 
 def test_a_closed_conversation_takes_no_surgery(told: Retold) -> None:
     told.talk.close()
-    with pytest.raises(hansard.ConversationClosed):
+    with pytest.raises(onrecord.ConversationClosed):
         told.talk.regenerate()
-    with pytest.raises(hansard.ConversationClosed):
+    with pytest.raises(onrecord.ConversationClosed):
         told.talk.edit(2, "x")
-    with pytest.raises(hansard.ConversationClosed):
+    with pytest.raises(onrecord.ConversationClosed):
         told.talk.compact("In short.")
 
 
@@ -303,7 +303,7 @@ def test_a_redaction_before_a_window_holds_for_what_the_window_keeps(tmp_path: P
     told.talk.redact(4)
     for number in range(2, 6):
         told.exchange(f"u{number}", f"a{number}")
-    window = hansard.Window(exchanges=1, step=1, pinned=1)
+    window = onrecord.Window(exchanges=1, step=1, pinned=1)
     said = told.words(window=window)
     assert "secret" not in said
     assert "1234" not in said

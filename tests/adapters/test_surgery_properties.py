@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.amendments import amendments
-from hansard.adapters.reading import read_through
-from hansard.adapters.request_check import check_request
-from hansard.adapters.talk import Talk
-from hansard.adapters.verifying import verify_conversation
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidContent, NothingToSend
-from hansard.domain.log import RecordedEvent
-from hansard.projections.apis import MODULES, known_api
-from hansard.projections.referee.rules import RULES
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options
+from onrecord.adapters.amendments import amendments
+from onrecord.adapters.reading import read_through
+from onrecord.adapters.request_check import check_request
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.verifying import verify_conversation
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent, NothingToSend
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.apis import MODULES, known_api
+from onrecord.projections.referee.rules import RULES
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Spelling
 from tests.adapters.retold import Retold

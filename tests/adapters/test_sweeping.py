@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.command import Command, in_process, url_of
 
 KEY = "support/4711"
@@ -22,28 +22,28 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def url(tmp_path: Path) -> str:
     """A store with a document that was said, and one whose event was refused."""
     place = url_of(tmp_path)
-    with hansard.connect(place) as store:
+    with onrecord.connect(place) as store:
         talk = store.conversation(KEY)
         talk.user("Keep this.", documents=[b"said"])
-        with pytest.raises(hansard.VersionConflict):
+        with pytest.raises(onrecord.VersionConflict):
             talk.user("And this?", documents=[b"not said"], expected_version=7)
     return place
 
 
 def test_what_no_event_refers_to_goes_once(url: str) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         assert store.sweep(timedelta(0)) == 1
         assert store.sweep(timedelta(0)) == 0
         assert store.verify().is_whole
 
 
 def test_what_may_yet_be_said_is_spared(url: str) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         assert store.sweep() == 0
 
 
 def test_a_time_to_come_is_refused(url: str) -> None:
-    with hansard.connect(url) as store, pytest.raises(hansard.InvalidInput, match="0 or more"):
+    with onrecord.connect(url) as store, pytest.raises(onrecord.InvalidInput, match="0 or more"):
         store.sweep(timedelta(hours=-1))
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.asking import ask
-from hansard.adapters.capture import tail, wires
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.recording import Outgoing
-from hansard.domain import jsontext
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import Prefix
-from hansard.projections.continuation import digest_of
-from hansard.projections.requests.request import Options
+from onrecord.adapters.asking import ask
+from onrecord.adapters.capture import tail, wires
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.recording import Outgoing
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import Prefix
+from onrecord.projections.continuation import digest_of
+from onrecord.projections.requests.request import Options
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded

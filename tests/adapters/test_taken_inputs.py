@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import pytest
 
-import hansard
-from hansard.domain import events
-from hansard.domain.content import Text
-from hansard.domain.conversation import CANCELLED
-from hansard.projections.turn_input import NextInput, next_input
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.content import Text
+from onrecord.domain.conversation import CANCELLED
+from onrecord.projections.turn_input import NextInput, next_input
 from tests.adapters.handed_over import (
     PDF,
     bell,
@@ -31,16 +31,16 @@ BOTH: list[Behaviour] = ["wait", "interrupt"]
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("process/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("process/4711")
 
 
 @pytest.fixture
-def round_of_two(talk: hansard.Talk) -> hansard.Talk:
+def round_of_two(talk: onrecord.Talk) -> onrecord.Talk:
     return with_open_calls(talk)
 
 
-def answered(talk: hansard.Talk) -> hansard.Talk:
+def answered(talk: onrecord.Talk) -> onrecord.Talk:
     talk.user("Hello")
     talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
     return talk
@@ -49,8 +49,8 @@ def answered(talk: hansard.Talk) -> hansard.Talk:
 # Nothing was said before.
 
 
-def test_results_on_an_empty_conversation_are_an_error_with_its_code(talk: hansard.Talk) -> None:
-    with pytest.raises(hansard.ResultsWithoutConversation) as caught:
+def test_results_on_an_empty_conversation_are_an_error_with_its_code(talk: onrecord.Talk) -> None:
+    with pytest.raises(onrecord.ResultsWithoutConversation) as caught:
         talk.take([bell(), result("a")])
     assert caught.value.code == "TOOL_CALL_RESULTS_ON_EMPTY_CONTEXT"
     assert str(caught.value) == (
@@ -60,12 +60,12 @@ def test_results_on_an_empty_conversation_are_an_error_with_its_code(talk: hansa
     assert talk.head().version == 0
 
 
-def test_signals_may_begin_a_conversation(talk: hansard.Talk) -> None:
+def test_signals_may_begin_a_conversation(talk: onrecord.Talk) -> None:
     assert talk.take([bell()]) == "ready"
     assert last_turn(talk) == ["a bell rang"]
 
 
-def test_nothing_at_all_is_no_input(talk: hansard.Talk) -> None:
+def test_nothing_at_all_is_no_input(talk: onrecord.Talk) -> None:
     assert talk.take([]) == "nothing"
     assert talk.head().version == 0
 
@@ -73,31 +73,31 @@ def test_nothing_at_all_is_no_input(talk: hansard.Talk) -> None:
 # No call is open: a prompt, and what stands beside it.
 
 
-def test_a_prompt_after_nothing_goes_alone(talk: hansard.Talk) -> None:
+def test_a_prompt_after_nothing_goes_alone(talk: onrecord.Talk) -> None:
     talk.user("Hello")
     assert talk.take([]) == "ready"
     assert last_turn(talk) == ["Hello"]
 
 
-def test_a_prompt_after_the_instructions_goes_alone(talk: hansard.Talk) -> None:
+def test_a_prompt_after_the_instructions_goes_alone(talk: onrecord.Talk) -> None:
     talk.instruct("Be kind.")
     talk.user("Hello")
     assert talk.take([]) == "ready"
 
 
-def test_a_prompt_after_an_answer_goes(talk: hansard.Talk) -> None:
+def test_a_prompt_after_an_answer_goes(talk: onrecord.Talk) -> None:
     answered(talk).user("And?")
     assert talk.take([]) == "ready"
     assert last_turn(talk) == ["And?"]
 
 
-def test_an_answer_alone_is_no_input(talk: hansard.Talk) -> None:
+def test_an_answer_alone_is_no_input(talk: onrecord.Talk) -> None:
     assert answered(talk).take([]) == "nothing"
 
 
 @pytest.mark.parametrize("before", ["prompt", "answer"])
 def test_stray_results_beside_a_prompt_are_recorded_and_are_no_results_of_a_round(
-    talk: hansard.Talk, before: str
+    talk: onrecord.Talk, before: str
 ) -> None:
     """Where Camunda drops them silently: they are told as the words they are."""
     talk.user("Hello") if before == "prompt" else answered(talk)
@@ -107,25 +107,25 @@ def test_stray_results_beside_a_prompt_are_recorded_and_are_no_results_of_a_roun
     assert {block.mark for block in talk.turns()[-1].blocks} <= {"", "late"}
 
 
-def test_documents_alone_are_a_prompt(talk: hansard.Talk) -> None:
+def test_documents_alone_are_a_prompt(talk: onrecord.Talk) -> None:
     talk.user(documents=[PDF])
     assert talk.take([]) == "ready"
 
 
-def test_a_prompt_and_its_documents_go_as_one(talk: hansard.Talk) -> None:
+def test_a_prompt_and_its_documents_go_as_one(talk: onrecord.Talk) -> None:
     talk.user("Read", documents=[PDF])
     talk.take([])
     assert len(talk.turns()[-1].blocks) == 2
 
 
 @pytest.mark.parametrize("said", ["", " ", "\n"])
-def test_a_blank_prompt_is_none(talk: hansard.Talk, said: str) -> None:
-    with pytest.raises(hansard.InvalidContent, match="blank"):
+def test_a_blank_prompt_is_none(talk: onrecord.Talk, said: str) -> None:
+    with pytest.raises(onrecord.InvalidContent, match="blank"):
         talk.user(said)
     assert talk.take([]) == "nothing"
 
 
-def test_signals_stand_behind_the_prompt_in_their_order(talk: hansard.Talk) -> None:
+def test_signals_stand_behind_the_prompt_in_their_order(talk: onrecord.Talk) -> None:
     talk.user("Hello")
     assert talk.take([bell("one"), bell({"two": 2})]) == "ready"
     assert last_turn(talk) == ["Hello", "one", '{"two":2}']
@@ -133,7 +133,7 @@ def test_signals_stand_behind_the_prompt_in_their_order(talk: hansard.Talk) -> N
 
 @pytest.mark.parametrize("content", [None, "", " ", [], {}])
 def test_a_signal_without_content_says_that_the_calls_were_waited_for(
-    talk: hansard.Talk, content: object
+    talk: onrecord.Talk, content: object
 ) -> None:
     talk.user("Hello")
     talk.take([bell(content)])
@@ -142,7 +142,7 @@ def test_a_signal_without_content_says_that_the_calls_were_waited_for(
 
 @pytest.mark.parametrize("content", [None, "", " ", [], {}])
 def test_a_signal_without_content_says_that_calls_were_cancelled_where_it_interrupts(
-    round_of_two: hansard.Talk, content: object
+    round_of_two: onrecord.Talk, content: object
 ) -> None:
     round_of_two.take([bell(content)], behaviour="interrupt")
     assert last_turn(round_of_two)[-1] == INTERRUPTED
@@ -153,7 +153,7 @@ def test_a_signal_without_content_says_that_calls_were_cancelled_where_it_interr
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
 def test_all_results_stand_in_the_order_of_the_calls(
-    round_of_two: hansard.Talk, order: tuple[str, ...]
+    round_of_two: onrecord.Talk, order: tuple[str, ...]
 ) -> None:
     assert round_of_two.take([result(call_id) for call_id in order]) == "ready"
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
@@ -162,19 +162,19 @@ def test_all_results_stand_in_the_order_of_the_calls(
 @pytest.mark.parametrize("behaviour", BOTH)
 @pytest.mark.parametrize("given", [[], ["b"]])
 def test_nothing_goes_while_results_are_missing(
-    round_of_two: hansard.Talk, behaviour: Behaviour, given: list[str]
+    round_of_two: onrecord.Talk, behaviour: Behaviour, given: list[str]
 ) -> None:
     """An interruption without a signal still waits."""
     taken = round_of_two.take([result(call_id) for call_id in given], behaviour=behaviour)
     assert taken == "deferred"
-    with pytest.raises(hansard.RoundOpen):
+    with pytest.raises(onrecord.RoundOpen):
         round_of_two.request("openai-chat", missing="refuse")
 
 
 @pytest.mark.parametrize("behaviour", [*BOTH, None])
 @pytest.mark.parametrize("order", list(permutations("abs")))
 def test_signals_stand_behind_all_results_however_they_are_mixed(
-    round_of_two: hansard.Talk, order: tuple[str, ...], behaviour: Behaviour | None
+    round_of_two: onrecord.Talk, order: tuple[str, ...], behaviour: Behaviour | None
 ) -> None:
     inputs = [bell() if each == "s" else result(each) for each in order]
     version = round_of_two.head().version
@@ -189,20 +189,20 @@ def test_signals_stand_behind_all_results_however_they_are_mixed(
     assert signal.interrupts is False
 
 
-def test_a_signal_waits_while_results_are_missing(round_of_two: hansard.Talk) -> None:
+def test_a_signal_waits_while_results_are_missing(round_of_two: onrecord.Talk) -> None:
     assert round_of_two.take([bell(), result("b")], behaviour="wait") == "deferred"
     assert round_of_two.take([result("a")]) == "ready"
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave", "a bell rang"]
 
 
 def test_a_signal_that_interrupts_gives_up_what_is_missing_in_the_order_of_the_calls(
-    round_of_two: hansard.Talk,
+    round_of_two: onrecord.Talk,
 ) -> None:
     assert round_of_two.take([bell(), result("b")], behaviour="interrupt") == "ready"
     assert last_turn(round_of_two) == [f"a: {CANCELLED}", "b: b gave", "a bell rang"]
 
 
-def test_several_signals_interrupt_once(round_of_two: hansard.Talk) -> None:
+def test_several_signals_interrupt_once(round_of_two: onrecord.Talk) -> None:
     round_of_two.take([bell(), bell(None)], behaviour="interrupt")
     assert last_turn(round_of_two) == [
         f"a: {CANCELLED}",
@@ -212,7 +212,7 @@ def test_several_signals_interrupt_once(round_of_two: hansard.Talk) -> None:
     ]
 
 
-def test_a_round_and_its_signals_are_one_commit(round_of_two: hansard.Talk) -> None:
+def test_a_round_and_its_signals_are_one_commit(round_of_two: onrecord.Talk) -> None:
     version = round_of_two.head().version
     round_of_two.take([result("b"), bell()], behaviour="interrupt")
     recorded = round_of_two.since(version)
@@ -226,7 +226,7 @@ def test_a_round_and_its_signals_are_one_commit(round_of_two: hansard.Talk) -> N
 
 @pytest.mark.parametrize("flag", ["interrupted", "properties"])
 def test_a_result_that_says_it_was_interrupted_is_a_cancelled_one(
-    round_of_two: hansard.Talk, flag: str
+    round_of_two: onrecord.Talk, flag: str
 ) -> None:
     said = True if flag == "interrupted" else {"interrupted": True}
     given = result("a", CANCELLED, **{flag: said})
@@ -240,13 +240,13 @@ def test_a_result_that_says_it_was_interrupted_is_a_cancelled_one(
 
 @pytest.mark.parametrize("flag", ["true", 1, "yes", False, None])
 def test_only_true_says_that_a_result_was_interrupted(
-    round_of_two: hansard.Talk, flag: object
+    round_of_two: onrecord.Talk, flag: object
 ) -> None:
     round_of_two.take([result("a", interrupted=flag), result("b")])
     assert last_turn(round_of_two)[0] == "a: a gave"
 
 
-def test_what_an_interrupted_call_gave_so_far_is_kept(round_of_two: hansard.Talk) -> None:
+def test_what_an_interrupted_call_gave_so_far_is_kept(round_of_two: onrecord.Talk) -> None:
     round_of_two.take([result("a", "half of it", interrupted=True), result("b")])
     assert last_turn(round_of_two)[0] == "a: half of it"
     assert result_of(round_of_two, "a").cancelled

@@ -8,43 +8,43 @@ from uuid import UUID
 
 import pytest
 
-import hansard
-from hansard.domain import events
-from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
-from hansard.domain.errors import UnknownApi
-from hansard.domain.log import Duplicate, Recorded
-from hansard.domain.tools import tools_digest
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.errors import UnknownApi
+from onrecord.domain.log import Duplicate, Recorded
+from onrecord.domain.tools import tools_digest
 
 KEY = "support/4711"
 HALF = "half of a pair: \ud800"
 
 
 @pytest.fixture
-def store() -> hansard.Store:
-    return hansard.connect("memory://")
+def store() -> onrecord.Store:
+    return onrecord.connect("memory://")
 
 
 @pytest.fixture
-def talk(store: hansard.Store) -> hansard.Talk:
+def talk(store: onrecord.Store) -> onrecord.Talk:
     return store.conversation(KEY)
 
 
-def types(talk: hansard.Talk) -> list[str]:
+def types(talk: onrecord.Talk) -> list[str]:
     return [recorded.type for recorded in talk.since(0)]
 
 
-def said(talk: hansard.Talk) -> list[object]:
+def said(talk: onrecord.Talk) -> list[object]:
     return [recorded.event() for recorded in talk.since(1)]
 
 
-def test_a_conversation_starts_with_its_first_event(talk: hansard.Talk) -> None:
+def test_a_conversation_starts_with_its_first_event(talk: onrecord.Talk) -> None:
     assert talk.head().version == 0
     assert talk.user("Hello") == Recorded(first=1, last=2, position=2)
     assert types(talk) == ["conversation.started", "message.recorded"]
 
 
 def test_another_holder_of_the_key_goes_on_with_the_same_conversation(
-    store: hansard.Store, talk: hansard.Talk
+    store: onrecord.Store, talk: onrecord.Talk
 ) -> None:
     talk.user("Hello")
     other = store.conversation(KEY)
@@ -52,7 +52,7 @@ def test_another_holder_of_the_key_goes_on_with_the_same_conversation(
     assert types(talk) == ["conversation.started", "message.recorded", "message.recorded"]
 
 
-def test_two_who_begin_at_once_begin_one_conversation(store: hansard.Store) -> None:
+def test_two_who_begin_at_once_begin_one_conversation(store: onrecord.Store) -> None:
     barrier = threading.Barrier(8)
 
     def begin(number: int) -> None:
@@ -68,7 +68,7 @@ def test_two_who_begin_at_once_begin_one_conversation(store: hansard.Store) -> N
     assert types(store.conversation(KEY)) == ["conversation.started"] + ["message.recorded"] * 8
 
 
-def test_only_what_is_new_is_read(talk: hansard.Talk) -> None:
+def test_only_what_is_new_is_read(talk: onrecord.Talk) -> None:
     talk.user("one")
     version = talk.head().version
     talk.user("two")
@@ -76,29 +76,29 @@ def test_only_what_is_new_is_read(talk: hansard.Talk) -> None:
     assert new.event() == events.MessageRecorded(role="user", content=(Text(text="two"),))
 
 
-def test_a_message_with_an_id_is_recorded_once(talk: hansard.Talk) -> None:
+def test_a_message_with_an_id_is_recorded_once(talk: onrecord.Talk) -> None:
     talk.user("Hello", message_id="m1")
     assert talk.user("Hello", message_id="m1") == Duplicate(first=2, last=2)
     assert talk.head().version == 2
 
 
-def test_the_same_message_id_with_other_content_is_an_error(talk: hansard.Talk) -> None:
+def test_the_same_message_id_with_other_content_is_an_error(talk: onrecord.Talk) -> None:
     talk.user("Hello", message_id="m1")
-    with pytest.raises(hansard.IdempotencyMismatch, match="use a new id"):
+    with pytest.raises(onrecord.IdempotencyMismatch, match="use a new id"):
         talk.user("Goodbye", message_id="m1")
     assert talk.head().version == 2
 
 
-def test_a_writer_who_names_a_version_is_told_when_someone_was_first(talk: hansard.Talk) -> None:
+def test_a_writer_who_names_a_version_is_told_when_someone_was_first(talk: onrecord.Talk) -> None:
     talk.user("Hello", expected_version=0)
     talk.user("and?", expected_version=2)
-    with pytest.raises(hansard.VersionConflict) as caught:
+    with pytest.raises(onrecord.VersionConflict) as caught:
         talk.user("late", expected_version=2)
     assert (caught.value.expected, caught.value.current) == (2, 3)
 
 
 def test_a_document_is_stored_once_and_named_by_its_bytes(
-    talk: hansard.Talk, tmp_path: Path
+    talk: onrecord.Talk, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(b"%PDF-1.7 the report")
@@ -117,9 +117,9 @@ def test_a_document_is_stored_once_and_named_by_its_bytes(
 
 
 def test_a_document_that_is_not_there_is_refused_and_nothing_is_said(
-    talk: hansard.Talk, tmp_path: Path
+    talk: onrecord.Talk, tmp_path: Path
 ) -> None:
-    with pytest.raises(hansard.InvalidInput, match="cannot be read"):
+    with pytest.raises(onrecord.InvalidInput, match="cannot be read"):
         talk.user("this", documents=[tmp_path / "missing.pdf"])
     assert talk.head().version == 0
 
@@ -137,7 +137,7 @@ def test_a_document_that_is_not_there_is_refused_and_nothing_is_said(
     ],
 )
 def test_what_a_tool_gave_is_recorded_as_blocks(
-    talk: hansard.Talk, given: object, content: tuple[Text, ...]
+    talk: onrecord.Talk, given: object, content: tuple[Text, ...]
 ) -> None:
     talk.tool_result("toolu_1", given)
     assert said(talk) == [
@@ -147,13 +147,13 @@ def test_what_a_tool_gave_is_recorded_as_blocks(
     ]
 
 
-def test_a_result_recorded_twice_changes_nothing(talk: hansard.Talk) -> None:
+def test_a_result_recorded_twice_changes_nothing(talk: onrecord.Talk) -> None:
     talk.tool_result("toolu_1", "42")
     assert isinstance(talk.tool_result("toolu_1", "42"), Duplicate)
     assert len(said(talk)) == 1
 
 
-def test_open_calls_tell_what_to_run(talk: hansard.Talk) -> None:
+def test_open_calls_tell_what_to_run(talk: onrecord.Talk) -> None:
     talk.user("Look twice")
     for call_id in ("toolu_1", "toolu_2"):
         call = ToolCall(id=call_id, name="look", arguments={"at": call_id})
@@ -162,7 +162,7 @@ def test_open_calls_tell_what_to_run(talk: hansard.Talk) -> None:
     assert talk.open_calls() == [ToolCall(id="toolu_2", name="look", arguments={"at": "toolu_2"})]
 
 
-def test_an_open_call_of_an_api_that_is_not_known_is_an_error(talk: hansard.Talk) -> None:
+def test_an_open_call_of_an_api_that_is_not_known_is_an_error(talk: onrecord.Talk) -> None:
     talk.user("Look")
     call = Native(api="morse", value={"type": "dash"})
     talk.append(events.ToolCallRecorded(call_id="toolu_1", name="look", content=call))
@@ -170,18 +170,18 @@ def test_an_open_call_of_an_api_that_is_not_known_is_an_error(talk: hansard.Talk
         talk.open_calls()
 
 
-def test_a_closed_conversation_says_so(talk: hansard.Talk) -> None:
+def test_a_closed_conversation_says_so(talk: onrecord.Talk) -> None:
     talk.user("Hello")
     talk.close("done")
-    with pytest.raises(hansard.ConversationClosed, match="fork it"):
+    with pytest.raises(onrecord.ConversationClosed, match="fork it"):
         talk.user("one more thing")
     assert talk.close() is None
 
 
-def test_tools_are_given_as_plain_mappings(talk: hansard.Talk) -> None:
+def test_tools_are_given_as_plain_mappings(talk: onrecord.Talk) -> None:
     schema = {"type": "object"}
     talk.tools([{"name": "look", "description": "Looks.", "input_schema": schema}])
-    tool = hansard.ToolDefinition(name="look", description="Looks.", input_schema=schema)
+    tool = onrecord.ToolDefinition(name="look", description="Looks.", input_schema=schema)
     assert said(talk) == [events.ToolsDeclared(tools=(tool,), sha256=tools_digest((tool,)))]
 
 
@@ -194,21 +194,21 @@ def test_tools_are_given_as_plain_mappings(talk: hansard.Talk) -> None:
     ],
 )
 def test_a_tool_that_would_lose_something_is_refused(
-    talk: hansard.Talk, given: dict[str, object]
+    talk: onrecord.Talk, given: dict[str, object]
 ) -> None:
-    with pytest.raises(hansard.InvalidInput, match=r"hansard\.Native"):
+    with pytest.raises(onrecord.InvalidInput, match=r"onrecord\.Native"):
         talk.tools([given])
 
 
-def test_a_tool_that_one_api_knows_is_given_in_its_spelling(talk: hansard.Talk) -> None:
-    native = hansard.Native(
+def test_a_tool_that_one_api_knows_is_given_in_its_spelling(talk: onrecord.Talk) -> None:
+    native = onrecord.Native(
         api="anthropic-messages", value={"type": "web_search_20260209", "name": "web_search"}
     )
     talk.tools([native])
     assert said(talk) == [events.ToolsDeclared(tools=(native,), sha256=tools_digest((native,)))]
 
 
-def test_conversations_are_listed_by_when_they_moved_last(store: hansard.Store) -> None:
+def test_conversations_are_listed_by_when_they_moved_last(store: onrecord.Store) -> None:
     store.conversation("a").user("one")
     store.conversation("b").user("two")
     store.conversation("a").user("three")
@@ -219,13 +219,13 @@ def test_conversations_are_listed_by_when_they_moved_last(store: hansard.Store) 
 
 
 def test_a_forgotten_conversation_leaves_its_key_free(
-    store: hansard.Store, talk: hansard.Talk
+    store: onrecord.Store, talk: onrecord.Talk
 ) -> None:
     talk.user("my name is Ada")
     assert store.forget(KEY) == 2
     assert [recorded.body for recorded in talk.since(0)] == [None, None]
     assert store.conversation(KEY).head().version == 0
-    with pytest.raises(hansard.ConversationNotFound):
+    with pytest.raises(onrecord.ConversationNotFound):
         store.forget(KEY)
     assert [listed.key for listed in store.conversations()] == [None]
 
@@ -233,8 +233,8 @@ def test_a_forgotten_conversation_leaves_its_key_free(
 def test_who_acted_is_a_keyed_digest_in_the_header(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("HANSARD_ACTOR", "ada@example.org")
-    store = hansard.connect("memory://")
+    monkeypatch.setenv("ONRECORD_ACTOR", "ada@example.org")
+    store = onrecord.connect("memory://")
     talk = store.conversation(KEY)
     talk.user("Hello")
     header = talk.since(1)[0].client_header()
@@ -245,34 +245,34 @@ def test_who_acted_is_a_keyed_digest_in_the_header(
 
 @pytest.mark.parametrize("url", ["mysql://db", "talks.db", "sqlite://", "sqlite:///"])
 def test_an_url_of_no_store_is_refused_with_advice(url: str) -> None:
-    with pytest.raises(hansard.InvalidInput, match="sqlite:///"):
-        hansard.connect(url)
+    with pytest.raises(onrecord.InvalidInput, match="sqlite:///"):
+        onrecord.connect(url)
 
 
 def test_a_tenant_of_the_environment_sees_its_own_conversations_only(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path}/talks.db"
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation(KEY).user("Hello")
-    monkeypatch.setenv("HANSARD_TENANT", "018f0000-0000-7000-8000-000000000001")
-    with hansard.connect(url) as store:
+    monkeypatch.setenv("ONRECORD_TENANT", "018f0000-0000-7000-8000-000000000001")
+    with onrecord.connect(url) as store:
         assert list(store.conversations()) == []
-    monkeypatch.setenv("HANSARD_TENANT", "me")
-    with pytest.raises(hansard.InvalidInput, match="no UUID"):
-        hansard.connect(url)
+    monkeypatch.setenv("ONRECORD_TENANT", "me")
+    with pytest.raises(onrecord.InvalidInput, match="no UUID"):
+        onrecord.connect(url)
 
 
 def test_a_store_says_where_it_writes_without_a_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with hansard.connect("sqlite:///talks.db") as store:
+    with onrecord.connect("sqlite:///talks.db") as store:
         assert repr(store) == f"Store('sqlite:///{tmp_path}/talks.db')"
 
 
 def test_a_holder_made_before_the_beginning_sees_what_another_began(
-    store: hansard.Store, talk: hansard.Talk
+    store: onrecord.Store, talk: onrecord.Talk
 ) -> None:
     store.conversation(KEY).user("Hello")
     assert talk.head().version == 2
@@ -280,30 +280,30 @@ def test_a_holder_made_before_the_beginning_sees_what_another_began(
 
 
 @pytest.mark.parametrize("verb", ["user", "instruct", "tool_result"])
-def test_what_no_request_could_carry_is_refused_at_once(talk: hansard.Talk, verb: str) -> None:
+def test_what_no_request_could_carry_is_refused_at_once(talk: onrecord.Talk, verb: str) -> None:
     given = ("toolu_1", HALF) if verb == "tool_result" else (HALF,)
-    with pytest.raises(hansard.InvalidInput, match="surrogate"):
+    with pytest.raises(onrecord.InvalidInput, match="surrogate"):
         getattr(talk, verb)(*given)
     assert talk.head().version == 0
 
 
-def test_a_version_is_a_number(talk: hansard.Talk) -> None:
+def test_a_version_is_a_number(talk: onrecord.Talk) -> None:
     text: Any = "12"
-    with pytest.raises(hansard.InvalidInput, match="integer"):
+    with pytest.raises(onrecord.InvalidInput, match="integer"):
         talk.since(text)
 
 
 def test_a_blank_url_names_no_store() -> None:
-    with pytest.raises(hansard.InvalidInput, match="sqlite:///"):
-        hansard.connect("")
+    with pytest.raises(onrecord.InvalidInput, match="sqlite:///"):
+        onrecord.connect("")
 
 
 def test_a_server_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for name in [
-        name for name in sys.modules if name.startswith("hansard.adapters.storage.postgres")
+        name for name in sys.modules if name.startswith("onrecord.adapters.storage.postgres")
     ]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("hansard.adapters.storage.postgres", raising=False)
-    with pytest.raises(hansard.StorageError, match=r"hansard\[postgres\]"):
-        hansard.connect("postgresql://localhost/x")
+    monkeypatch.delattr("onrecord.adapters.storage.postgres", raising=False)
+    with pytest.raises(onrecord.StorageError, match=r"onrecord\[postgres\]"):
+        onrecord.connect("postgresql://localhost/x")

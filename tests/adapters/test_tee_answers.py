@@ -11,8 +11,8 @@ import anthropic
 import httpx2
 import pytest
 
-from hansard.adapters.capture.tee import record
-from hansard.adapters.demo.scenes import (
+from onrecord.adapters.capture.tee import record
+from onrecord.adapters.demo.scenes import (
     Answer,
     Cut,
     ErrorEvent,
@@ -21,7 +21,7 @@ from hansard.adapters.demo.scenes import (
     Splice,
     Stall,
 )
-from hansard.domain.events import (
+from onrecord.domain.events import (
     ResponseCompleted,
     ResponseInterrupted,
 )
@@ -318,7 +318,7 @@ def test_a_fault_of_the_recorder_is_not_the_callers(
     def broken(*_: object) -> bool:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(f"hansard.adapters.capture.anthropic_stream.MessageStream.{fault}", broken)
+    monkeypatch.setattr(f"onrecord.adapters.capture.anthropic_stream.MessageStream.{fault}", broken)
     with calling(recorded, [GREETING]) as calls:
         assert calls.stream().stop_reason == "end_turn"
     raw = interrupted(recorded).raw

@@ -15,11 +15,11 @@ import anyio.to_thread
 import httpx2
 import pytest
 
-from hansard.adapters.capture.tee import record
-from hansard.adapters.demo.scenes import Answer, Cut, Script, Stall, overloaded
-from hansard.adapters.demo.server import DemoServer
-from hansard.domain.errors import NotRecorded, StorageFull
-from hansard.domain.events import ResponseCompleted, ResponseInterrupted
+from onrecord.adapters.capture.tee import record
+from onrecord.adapters.demo.scenes import Answer, Cut, Script, Stall, overloaded
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.domain.errors import NotRecorded, StorageFull
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, WAITING, Recorded
 
 MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)

@@ -13,10 +13,10 @@ import anthropic
 import httpx2
 import pytest
 
-from hansard.adapters.capture.tee import record
-from hansard.adapters.demo.server import DemoServer
-from hansard.domain.errors import UnsupportedClient
-from hansard.domain.events import AttemptFailed, ResponseCompleted
+from onrecord.adapters.capture.tee import record
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.domain.errors import UnsupportedClient
+from onrecord.domain.events import AttemptFailed, ResponseCompleted
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
 
 MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
@@ -68,8 +68,8 @@ def test_what_is_no_client_of_the_sdk_is_refused(recorded: Recorded, thing: obje
 def test_no_sdk_is_imported_for_what_is_none_of_its_clients() -> None:
     program = """
 import sys
-from hansard.adapters.capture.tee import record
-from hansard.domain.errors import UnsupportedClient
+from onrecord.adapters.capture.tee import record
+from onrecord.domain.errors import UnsupportedClient
 try:
     record(object(), None)
 except UnsupportedClient:

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.demo.server import DemoServer
-from hansard.domain.events import ResponseInterrupted
+import onrecord
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.domain.events import ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, known
 
 ROOT = Path(__file__).parents[2]
 CALLER = """
 import asyncio, os, sys
 import anthropic
-import hansard
+import onrecord
 
 url, file, how = sys.argv[1:]
-talk = hansard.connect(f"sqlite:///{file}").conversation("talk")
+talk = onrecord.connect(f"sqlite:///{file}").conversation("talk")
 talk.user("Hello")
 request = {"model": "m", "max_tokens": 9, "stream": True, **talk.request("anthropic-messages")}
 
@@ -45,7 +45,7 @@ if how == "forked":
 """
 
 
-def run(file: Path, how: str) -> hansard.Store:
+def run(file: Path, how: str) -> onrecord.Store:
     with DemoServer(lambda _: GREETING) as server:
         subprocess.run(
             [sys.executable, "-c", CALLER, server.url, str(file), how],
@@ -53,7 +53,7 @@ def run(file: Path, how: str) -> hansard.Store:
             check=True,
             timeout=60,
         )
-    return hansard.connect(f"sqlite:///{file}")
+    return onrecord.connect(f"sqlite:///{file}")
 
 
 @pytest.mark.parametrize("how", ["begun", "untouched", "async"])

@@ -16,16 +16,16 @@ from typing import Any
 import anthropic
 import pytest
 
-import hansard
-from hansard.adapters.demo.scenes import Answer
-from hansard.adapters.demo.server import DemoServer
-from hansard.domain.events import (
+import onrecord
+from onrecord.adapters.demo.scenes import Answer
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.domain.events import (
     MessageRecorded,
     RequestSent,
     ResponseCompleted,
     ResponseInterrupted,
 )
-from hansard.domain.log import Cursor
+from onrecord.domain.log import Cursor
 from tests.adapters.recorded_calls import known
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,7 @@ def callers(url: str, file: Path) -> Generator[Callers]:
 def kill_and_look(folder: Path, times: int) -> None:
     file = folder / "talks.db"
     chance = random.Random(4711)
-    hansard.connect(f"sqlite:///{file}").close()
+    onrecord.connect(f"sqlite:///{file}").close()
     with DemoServer(lambda _: THINKING) as server:
         with callers(server.url, file) as started:
             acknowledged = {
@@ -106,7 +106,7 @@ def kill_and_look(folder: Path, times: int) -> None:
             for request in server.requests
             if len(request.body) == int(request.headers["content-length"])
         }
-        with hansard.connect(f"sqlite:///{file}") as store:
+        with onrecord.connect(f"sqlite:///{file}") as store:
             positions = [
                 event.position for event in store.backend.read_log(start_of(store), 1_000_000)
             ]
@@ -120,12 +120,12 @@ def kill_and_look(folder: Path, times: int) -> None:
     assert any(relied_on.answered for relied_on in acknowledged.values())
 
 
-def start_of(store: hansard.Store) -> Cursor:
+def start_of(store: onrecord.Store) -> Cursor:
     (end,) = store.cursors()
     return Cursor(end.incarnation, end.shard, 0)
 
 
-def look(talk: hansard.Talk, relied_on: Acknowledged) -> set[str]:
+def look(talk: onrecord.Talk, relied_on: Acknowledged) -> set[str]:
     """Check what a caller relied on; return the digests of the requests that are recorded."""
     events = [known(event) for event in talk.since(0)]
     said = [
@@ -143,7 +143,7 @@ def look(talk: hansard.Talk, relied_on: Acknowledged) -> set[str]:
     return {event.template.sha256 for event in events if isinstance(event, RequestSent)}
 
 
-def go_on(talk: hansard.Talk, url: str) -> None:
+def go_on(talk: onrecord.Talk, url: str) -> None:
     """Say one thing more: the model takes the history, and the answer is history too."""
     talk.user("And now?")
     with anthropic.Anthropic(api_key="demo", base_url=url, max_retries=0) as client:

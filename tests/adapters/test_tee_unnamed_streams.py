@@ -8,9 +8,9 @@ import httpx2
 import openai
 import pytest
 
-import hansard
-from hansard.adapters.capture.sse import begins_a_stream
-from hansard.domain.events import ResponseCompleted, ResponseInterrupted
+import onrecord
+from onrecord.adapters.capture.sse import begins_a_stream
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from tests.adapters.attempts import attempted
 from tests.adapters.openai_clients import ANSWERED, HELLO, KEY, MODEL, types
 
@@ -62,7 +62,7 @@ def test_a_stream_is_read_as_one_whatever_it_is_said_to_be(content_type: str, si
 
 @pytest.mark.parametrize("content_type", TYPES)
 def test_a_stream_passes_on_whatever_it_is_said_to_be(content_type: str) -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     with openai.OpenAI(
         api_key=KEY, http_client=httpx2.Client(transport=answer(content_type))
     ) as client:
@@ -76,7 +76,7 @@ def test_a_stream_passes_on_whatever_it_is_said_to_be(content_type: str) -> None
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("content_type", TYPES)
 async def test_a_stream_passes_on_to_async_clients(content_type: str) -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     async with openai.AsyncOpenAI(
         api_key=KEY, http_client=httpx2.AsyncClient(transport=answer(content_type))
     ) as client:

@@ -8,22 +8,22 @@ from uuid import uuid4
 
 import pytest
 
-import hansard
-from hansard.adapters.app import connect
-from hansard.adapters.capture.spool import RecordingWarning
-from hansard.adapters.capture.unstored import Unstored
-from hansard.adapters.cli.naming import named
-from hansard.adapters.settings import NO_TENANT
-from hansard.adapters.store import Store
-from hansard.domain.errors import (
+import onrecord
+from onrecord.adapters.app import connect
+from onrecord.adapters.capture.spool import RecordingWarning
+from onrecord.adapters.capture.unstored import Unstored
+from onrecord.adapters.cli.naming import named
+from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import (
     ConversationNotFound,
     InvalidContent,
     InvalidExport,
     InvalidInput,
     StorageReadOnly,
 )
-from hansard.domain.events import ConversationForked, ConversationStarted
-from hansard.domain.log import Append
+from onrecord.domain.events import ConversationForked, ConversationStarted
+from onrecord.domain.log import Append
 from tests.adapters.exports import taken_in, written
 from tests.adapters.spooled_events import FULL
 from tests.factories import OTHER_TENANT, TENANT, drafted, prompt, started
@@ -118,7 +118,7 @@ def test_a_file_that_goes_on_from_another_tenants_conversation_is_refused(tmp_pa
 
 
 def test_a_store_is_of_no_tenant_unless_it_is_told() -> None:
-    assert hansard.connect("memory://").tenant == NO_TENANT
+    assert onrecord.connect("memory://").tenant == NO_TENANT
     tenant: Any = "acme"
     with pytest.raises(InvalidContent, match="UUID"):
-        hansard.connect("memory://", tenant=tenant)
+        onrecord.connect("memory://", tenant=tenant)

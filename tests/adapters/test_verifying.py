@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.verifying import Verified
-from hansard.domain.content import Blob, Document, ToolCall
-from hansard.domain.draft import blobs_of
-from hansard.domain.events import MessageRecorded, RequestSent, ResponseCompleted, ToolCallRecorded
-from hansard.domain.header import header_bytes, parse_header
-from hansard.domain.request_template import EncodedSpan, Template
+import onrecord
+from onrecord.adapters.verifying import Verified
+from onrecord.domain.content import Blob, Document, ToolCall
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.events import MessageRecorded, RequestSent, ResponseCompleted, ToolCallRecorded
+from onrecord.domain.header import header_bytes, parse_header
+from onrecord.domain.request_template import EncodedSpan, Template
 from tests.adapters.command import Command, in_process, url_of
 from tests.adapters.recorded_calls import known
 from tests.factories import prompt
@@ -27,7 +27,7 @@ KEY = "support/4711"
 def url(tmp_path: Path) -> str:
     """A store of two conversations; closed, so that all of it is in its file."""
     place = url_of(tmp_path)
-    with hansard.connect(place) as store:
+    with onrecord.connect(place) as store:
         speak(store)
     return place
 
@@ -42,7 +42,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return in_process(monkeypatch, capsys)
 
 
-def speak(store: hansard.Store) -> None:
+def speak(store: onrecord.Store) -> None:
     talk = store.conversation(KEY)
     talk.user("Where is parcel NW-20931?", documents=[b"%PDF the waybill"])
     call = ToolCall(id="toolu_1", name="track", arguments={})
@@ -53,7 +53,7 @@ def speak(store: hansard.Store) -> None:
     talk.user("Thank you.")
 
 
-def repeating(store: hansard.Store) -> Blob:
+def repeating(store: onrecord.Store) -> Blob:
     """A document, a fork of a fork, and a request there that repeats the document."""
     origin = store.conversation(KEY)
     origin.user("Read this.", documents=[b"%PDF the waybill"])
@@ -67,7 +67,7 @@ def repeating(store: hansard.Store) -> Blob:
 
 
 def verified(url: str, which: str | None = None) -> Verified:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         return store.verify(which)
 
 
@@ -91,19 +91,19 @@ def test_what_was_not_touched_holds(url: str) -> None:
 
 
 def test_a_fork_holds(url: str) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation(KEY).fork("support/4711/again", at=4).user("And now?")
     assert verified(url).faults == ()
 
 
 def test_a_fork_whose_request_repeats_a_document_of_its_origin_holds(tmp_path: Path) -> None:
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         repeating(store)
         assert store.verify().faults == store.verify("again").faults == ()
 
 
 def test_a_fork_whose_origin_was_forgotten_holds(tmp_path: Path) -> None:
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         repeating(store)
         store.forget("twice")
         assert store.verify("again").faults == ()
@@ -112,7 +112,7 @@ def test_a_fork_whose_origin_was_forgotten_holds(tmp_path: Path) -> None:
 
 
 def test_a_document_of_a_fork_is_missed_though_its_origin_was_forgotten(tmp_path: Path) -> None:
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         blob = repeating(store)
         fork = store.existing("again")
         fork.append(MessageRecorded(role="user", content=(Document(media_type="x", blob=blob),)))
@@ -122,7 +122,7 @@ def test_a_document_of_a_fork_is_missed_though_its_origin_was_forgotten(tmp_path
 
 
 def test_a_document_of_an_origin_is_missed_in_its_forks_too(tmp_path: Path) -> None:
-    with hansard.connect(url_of(tmp_path)) as store:
+    with onrecord.connect(url_of(tmp_path)) as store:
         repeating(store)
         by_hand = ByHand.open(tmp_path / "talks.db")
         by_hand.run("DELETE FROM blob")
@@ -132,13 +132,13 @@ def test_a_document_of_an_origin_is_missed_in_its_forks_too(tmp_path: Path) -> N
 
 
 def test_what_was_forgotten_still_holds(url: str) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.forget(KEY)
     assert verified(url) == Verified(events=8, erased=6, conversations=2, faults=())
 
 
 def test_events_of_a_newer_release_hold(url: str) -> None:
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         talk = store.conversation(KEY)
         known = talk.stream.draft(prompt())
         header = parse_header(known.header)._replace(type="message.superseded")
@@ -254,6 +254,6 @@ def test_the_command_fails_where_something_does_not_hold(
     assert done.code == 1
     ((_, version, why),) = done.columns
     assert (version, why) == ("", "its head is not what its events come to: closed")
-    assert done.err == "hansard: 8 events of 2 conversations: 1 fault\n"
+    assert done.err == "onrecord: 8 events of 2 conversations: 1 fault\n"
     told = command("verify", KEY, "--url", url, "--json")
     assert (told.code, told.document["whole"]) == (1, False)

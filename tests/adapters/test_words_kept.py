@@ -7,38 +7,38 @@ from typing import Any
 
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.tools.conversations import asked
 
 PDF = b"%PDF-1.7"
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
-def messages(talk: hansard.Talk, **options: Any) -> list[dict[str, Any]]:
+def messages(talk: onrecord.Talk, **options: Any) -> list[dict[str, Any]]:
     sent: list[dict[str, Any]] = talk.request("openai-chat", model="gpt-4.1", **options)["messages"]
     return sent
 
 
 @pytest.mark.parametrize("given", [None, "", " \n"])
 def test_a_result_of_nothing_says_that_the_tool_succeeded(
-    talk: hansard.Talk, given: str | None
+    talk: onrecord.Talk, given: str | None
 ) -> None:
     asked(talk, ("look", {}))
     talk.tool_result("call_1", given)
     assert messages(talk)[-1]["content"] == "Tool execution succeeded, but returned no result."
 
 
-def test_a_call_that_was_given_up_says_that_it_was_canceled(talk: hansard.Talk) -> None:
+def test_a_call_that_was_given_up_says_that_it_was_canceled(talk: onrecord.Talk) -> None:
     asked(talk, ("look", {}))
     talk.cancel("call_1")
     assert messages(talk)[-1]["content"] == "Tool execution was canceled."
 
 
-def test_a_signal_of_nothing_says_that_the_calls_were_waited_for(talk: hansard.Talk) -> None:
+def test_a_signal_of_nothing_says_that_the_calls_were_waited_for(talk: onrecord.Talk) -> None:
     talk.signal()
     assert messages(talk)[-1]["content"] == (
         "An event was triggered but no content was returned. Execution waited for all in-flight "
@@ -47,7 +47,7 @@ def test_a_signal_of_nothing_says_that_the_calls_were_waited_for(talk: hansard.T
 
 
 def test_a_signal_of_nothing_that_interrupts_says_that_calls_were_canceled(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     asked(talk, ("look", {}))
     talk.signal(interrupts=True)
@@ -73,7 +73,7 @@ def test_a_signal_of_nothing_that_interrupts_says_that_calls_were_canceled(
     ],
 )
 def test_the_documents_of_results_have_their_preamble_and_tags(
-    talk: hansard.Talk, tags: str, words: str, tag: str
+    talk: onrecord.Talk, tags: str, words: str, tag: str
 ) -> None:
     asked(talk, ("look", {}))
     talk.tool_result("call_1", {"file": PDF})
@@ -92,7 +92,7 @@ def test_the_documents_of_results_have_their_preamble_and_tags(
     ],
 )
 def test_the_documents_of_signals_have_a_preamble_in_one_form(
-    talk: hansard.Talk, tags: str, words: list[str]
+    talk: onrecord.Talk, tags: str, words: list[str]
 ) -> None:
     talk.signal({"file": PDF, "kind": "report"})
     content, *more = messages(talk, tags=tags)[-1]["content"]

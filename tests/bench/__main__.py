@@ -1,4 +1,4 @@
-"""`make bench`: what Hansard costs, beside the stores that people use today.
+"""`make bench`: what Onrecord costs, beside the stores that people use today.
 
 Prints a JSON line a measure on stdout (medians, quartiles as the spread); progress, and a table
 with the aims, on stderr. `make bench BENCH_ARGS="append.sqlite import --quick"` runs a part.

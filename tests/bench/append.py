@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hansard.domain.log import Append
+from onrecord.domain.log import Append
 from tests.bench.measure import Aim, Contender, Figures, Measure, Work, take_turns
 from tests.bench.pairings import GUARANTEES, Pairing
 from tests.bench.payload import answer, prompt, text

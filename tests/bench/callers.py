@@ -23,16 +23,16 @@ from uuid import uuid4
 import psycopg
 from psycopg import RawCursor
 
-import hansard
-from hansard.adapters.storage.postgres import open_postgres
-from hansard.adapters.storage.postgres_batch import (
+import onrecord
+from onrecord.adapters.storage.postgres import open_postgres
+from onrecord.adapters.storage.postgres_batch import (
     Requests,
     RequestsDumper,
     packed,
     parameters_of,
 )
-from hansard.adapters.storage.postgres_connections import QUERIES
-from hansard.domain.log import Append
+from onrecord.adapters.storage.postgres_connections import QUERIES
+from onrecord.domain.log import Append
 from tests.bench import peers
 from tests.bench.measure import Aim, Figures, Measure
 from tests.bench.pairings import GUARANTEES
@@ -100,7 +100,7 @@ def _shared(workspace: Workspace, processes: int) -> Iterator[Measure]:
     by_coroutines = (f"{crowd} coroutines, Talk.append_async of one message a call", awaited)
     by_threads = (f"{crowd} threads, Talk.append of one message a call", threads)
     by_stock = (f"{crowd} threads, the library's recorder, one StoredEvent a call", stock)
-    by_bare = (f"{processes} processes, psycopg, hansard.append of {each} packed events", [bare])
+    by_bare = (f"{processes} processes, psycopg, onrecord.append of {each} packed events", [bare])
     name = f"callers.postgres.{processes}x{each}"
     yield _measure(f"{name}.async", by_coroutines, by_stock, Aim(8, "at least"))
     yield _measure(f"{name}.threads", by_threads, by_stock, Aim(5, "at least"))
@@ -182,7 +182,7 @@ class Threads:
     """Threads that append to a conversation each."""
 
     def __init__(self, url: str, count: int) -> None:
-        store = hansard.connect(url)
+        store = onrecord.connect(url)
         talks = [store.conversation(str(uuid4())) for _ in range(count)]
         self._calls: list[Call] = [partial(_say, talk.append) for talk in talks]
 
@@ -211,7 +211,7 @@ class Coroutines:
     """Coroutines of one event loop that append to a conversation each."""
 
     def __init__(self, url: str, count: int) -> None:
-        store = hansard.connect(url)
+        store = onrecord.connect(url)
         self._talks = [store.conversation(str(uuid4())) for _ in range(count)]
         self._loop = asyncio.Runner()
 
@@ -228,7 +228,7 @@ class Coroutines:
         )
         return sum(counts) / (perf_counter() - began)
 
-    async def _append(self, talk: hansard.Talk, until: float) -> int:
+    async def _append(self, talk: onrecord.Talk, until: float) -> int:
         calls = 0
         while perf_counter() < until:
             await talk.append_async(prompt())
@@ -305,7 +305,7 @@ def _stock_caller(recorder: peers.StockRecorder) -> Call:
 
 def _new_store(workspace: Workspace) -> str:
     url = workspace.database()
-    hansard.connect(url).close()
+    onrecord.connect(url).close()
     return url
 
 

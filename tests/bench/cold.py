@@ -23,12 +23,12 @@ def main(arguments: list[str]) -> None:
 
 
 def _ours(arguments: list[str]) -> object:
-    import hansard
+    import onrecord
 
     url, key, redis = arguments
     from tests.bench.request import LAST
 
-    with hansard.connect(url, redis=redis or None) as store:
+    with onrecord.connect(url, redis=redis or None) as store:
         return store.conversation(key).request("anthropic-messages", window=LAST)
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-import hansard
-from hansard import Talk
-from hansard.domain.events import Event
+import onrecord
+from onrecord import Talk
+from onrecord.domain.events import Event
 from tests.bench import peers
 from tests.bench.payload import Exchange, as_items, batches, exchanges, text
 from tests.bench.workspace import Workspace
@@ -31,7 +31,7 @@ def talks(
 ) -> list[Talk]:
     """Return conversations of ours with so many messages, in a new store at an URL."""
     workspace.say(f"filling {url.split(':')[0]} with {size:,} messages ({shape.__name__})")
-    store = workspace.closing.enter_context(hansard.connect(url))
+    store = workspace.closing.enter_context(onrecord.connect(url))
     filled = [store.conversation(f"{size}/{n}") for n in range(copies(workspace, size))]
     for talk in filled:
         happened = (event for exchange in exchanges(size) for event in shape(exchange))

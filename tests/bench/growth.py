@@ -14,9 +14,9 @@ from uuid import uuid4
 
 import psycopg
 
-from hansard.adapters.storage.postgres import open_postgres
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.domain.log import Append, Log
+from onrecord.adapters.storage.postgres import open_postgres
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.domain.log import Append, Log
 from tests.bench.measure import Figures, Measure
 from tests.bench.payload import batches, prompt
 from tests.bench.workspace import Workspace
@@ -28,14 +28,14 @@ _MOST_OF_A_GROUP: Final = 10_000
 
 _ONE_EVENT: Final = "a prompt of 1 KB, after {count:,} of them"
 _PARTS: Final = {
-    "table": "SELECT pg_table_size('hansard.event')",
-    "indexes": "SELECT pg_indexes_size('hansard.event')",
+    "table": "SELECT pg_table_size('onrecord.event')",
+    "indexes": "SELECT pg_indexes_size('onrecord.event')",
     "all": "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class "
-    "WHERE relnamespace = 'hansard'::regnamespace AND relkind = 'r'",
+    "WHERE relnamespace = 'onrecord'::regnamespace AND relkind = 'r'",
 }
 _LEAVE_ALONE: Final = (
     "SELECT format('ALTER TABLE %s SET (autovacuum_enabled = off)', oid::regclass) FROM pg_class "
-    "WHERE relnamespace = 'hansard'::regnamespace AND relkind = 'r'"
+    "WHERE relnamespace = 'onrecord'::regnamespace AND relkind = 'r'"
 )
 _WRITTEN: Final = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
 
@@ -63,7 +63,7 @@ def _wal(url: str, group: int, count: int) -> Iterator[Measure]:
         fill(log, count, group=group)
         appended = wal_written(connection) - start
         start = checkpointed(connection)
-        connection.execute("VACUUM hansard.event")
+        connection.execute("VACUUM onrecord.event")
         vacuumed = wal_written(connection) - start
     log.close()
     yield measured(f"growth.postgres.wal.{group}", appended / count, count)

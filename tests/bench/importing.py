@@ -1,4 +1,4 @@
-"""How long `import hansard` takes in a fresh process, and what it brings along."""
+"""How long `import onrecord` takes in a fresh process, and what it brings along."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from tests.bench.measure import Aim, Contender, Measure, Pace, Work, take_turns
 from tests.bench.workspace import Workspace
 
-_OURS: Final = "import hansard"
+_OURS: Final = "import onrecord"
 _PEER: Final = "from agents import SQLiteSession"
 _SDKS: Final = {
     *("agents", "anthropic", "boto3", "google", "httpx", "httpx2", "langchain_core", "ollama"),
@@ -21,7 +21,7 @@ _AIM: Final = Aim(150, "below")
 
 def measures(workspace: Workspace) -> Iterator[Measure]:
     """Yield the time of the import alone; the interpreter's own start is left out."""
-    workspace.say("import hansard, in fresh processes")
+    workspace.say("import onrecord, in fresh processes")
     statements = (_OURS, _PEER) if workspace.peers else (_OURS,)
     sides = [Contender(statement, "", _prepare(statement), _printed) for statement in statements]
     ours, *others = take_turns(sides, Pace(3, workspace.scale.starts))
@@ -32,8 +32,8 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
 
 
 def loaded_sdks() -> list[str]:
-    """Return the SDKs and drivers that are loaded once hansard is."""
-    program = "import sys, hansard; print(*{name.split('.')[0] for name in sys.modules})"
+    """Return the SDKs and drivers that are loaded once onrecord is."""
+    program = "import sys, onrecord; print(*{name.split('.')[0] for name in sys.modules})"
     return sorted(set(_run(program).split()) & _SDKS)
 
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import psycopg
 
-import hansard
-from hansard.domain.log import Append
+import onrecord
+from onrecord.domain.log import Append
 from tests.bench.measure import Aim, Contender, Measure, Work, take_turns
 from tests.bench.pairings import GUARANTEES
 from tests.bench.payload import prompt, text
@@ -23,7 +23,7 @@ _AIM: Final = Aim(2)
 
 def measures(workspace: Workspace) -> Iterator[Measure]:
     """Yield one message appended beside one row inserted: through Talk, and through Backend."""
-    store = workspace.closing.enter_context(hansard.connect(workspace.database()))
+    store = workspace.closing.enter_context(onrecord.connect(workspace.database()))
     talk = store.conversation("one caller")
 
     def through_talk(_: int) -> Work:

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from hansard.adapters.app import connect
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.binding import Binding
-from hansard.adapters.capture.sending import Sending
-from hansard.adapters.capture.turns import Turns
-from hansard.adapters.store import Store
-from hansard.adapters.talk_wire import TalkWire
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options
+from onrecord.adapters.app import connect
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.binding import Binding
+from onrecord.adapters.capture.sending import Sending
+from onrecord.adapters.capture.turns import Turns
+from onrecord.adapters.store import Store
+from onrecord.adapters.talk_wire import TalkWire
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options
 from tests.bench.answers import answered
 from tests.bench.history import history
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, computing, take_turns

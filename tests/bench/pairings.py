@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from hansard import Talk
+from onrecord import Talk
 from tests.bench import conversations, payload, peers
 from tests.bench.conversations import Sessions
 from tests.bench.workspace import Workspace

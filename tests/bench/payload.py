@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import Native, Text, ToolCall, ToolResult
-from hansard.domain.events import Event
-from hansard.domain.request_template import ContentSpan, LiteralSpan, Recipe, Template
+from onrecord.domain import events
+from onrecord.domain.content import Native, Text, ToolCall, ToolResult
+from onrecord.domain.events import Event
+from onrecord.domain.request_template import ContentSpan, LiteralSpan, Recipe, Template
 
 API = "anthropic-messages"
 WINDOW = 20

@@ -1,6 +1,6 @@
 """Views: catching up beside the library's ProjectionRunner, append to visible, and a rebuild.
 
-All on PostgreSQL, workers as they are started by `hansard worker`, with one thread.
+All on PostgreSQL, workers as they are started by `onrecord worker`, with one thread.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from uuid import uuid4
 
 import psycopg
 
-from hansard.adapters.storage.postgres import Postgres, open_postgres
-from hansard.adapters.storage.postgres_connections import Connections, conninfo
-from hansard.adapters.views.postgres_keeper import PostgresKeeper
-from hansard.adapters.views.worker import Worker
-from hansard.domain.events import ResponseCompleted
-from hansard.projections.views.registry import VIEWS
-from hansard.projections.views.view import View
+from onrecord.adapters.storage.postgres import Postgres, open_postgres
+from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.views.postgres_keeper import PostgresKeeper
+from onrecord.adapters.views.worker import Worker
+from onrecord.domain.events import ResponseCompleted
+from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.view import View
 from tests.bench import growth, stock_projection
 from tests.bench.measure import Aim, Figures, Measure, Rounds
 from tests.bench.payload import batches, prompt, text
@@ -97,8 +97,8 @@ def _answered() -> ResponseCompleted:
 
 def _rate(url: str, count: int) -> float:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("UPDATE hansard.checkpoint SET position = 0")
-        connection.execute("TRUNCATE hansard.view_usage")
+        connection.execute("UPDATE onrecord.checkpoint SET position = 0")
+        connection.execute("TRUNCATE onrecord.view_usage")
     began = perf_counter()
     with _working(url, {"usage": VIEWS["usage"]}) as worker:
         ends = worker.ends()
@@ -147,7 +147,7 @@ def _seeing(workspace: Workspace) -> Iterator[Measure]:
 def _probes(log: Postgres, url: str, seconds: float) -> Iterator[float]:
     """Yield how many seconds it took until each of some events was seen."""
     seen = (
-        "SELECT 1 FROM hansard.view_search AS v JOIN hansard.generation AS g "
+        "SELECT 1 FROM onrecord.view_search AS v JOIN onrecord.generation AS g "
         "ON g.view = 'search' AND g.number = v.generation AND g.status = 'live' "
         "WHERE v.conversation_id = %s"
     )

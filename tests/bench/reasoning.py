@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain import events, jsontext
-from hansard.domain.content import Native
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Told
-from hansard.domain.prefix import Prefix, encoded
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain import events, jsontext
+from onrecord.domain.content import Native
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Told
+from onrecord.domain.prefix import Prefix, encoded
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options
 from tests.bench.history import as_told, happened
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.payload import text

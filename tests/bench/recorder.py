@@ -17,10 +17,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from hansard.adapters.app import connect
-from hansard.adapters.store import Store
-from hansard.adapters.talk import Talk
-from hansard.domain.log import Append, Verdict
+from onrecord.adapters.app import connect
+from onrecord.adapters.store import Store
+from onrecord.adapters.talk import Talk
+from onrecord.domain.log import Append, Verdict
 from tests.bench.canned import List, Service, services
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, take_turns
 from tests.bench.payload import text

@@ -16,10 +16,10 @@ import sys
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from hansard.domain import jsontext
-from hansard.domain.log import Told
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options
+from onrecord.domain import jsontext
+from onrecord.domain.log import Told
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options
 from tests.bench.history import history
 from tests.bench.measure import Aim, Contender, Measure, Pace, computing, take_turns
 from tests.bench.payload import API as ANTHROPIC

@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
 from tests.bench.growth import fill
 from tests.bench.measure import Figures, Measure
 from tests.bench.pairings import GUARANTEES

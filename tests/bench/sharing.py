@@ -17,9 +17,9 @@ from time import perf_counter, sleep
 from typing import Final
 from uuid import uuid4
 
-from hansard.adapters.storage.postgres import migrate, open_postgres
-from hansard.adapters.views.worker import Worker
-from hansard.projections.views.registry import VIEWS
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.views.worker import Worker
+from onrecord.projections.views.registry import VIEWS
 from tests.bench.measure import Figures, Measure
 from tests.bench.payload import batches, prompt
 from tests.bench.workspace import Workspace

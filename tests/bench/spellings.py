@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain import events
+from onrecord.domain.content import Native
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
 
 CHAT: Final = "openai-chat"
 RESPONSES: Final = "openai-responses"

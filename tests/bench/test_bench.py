@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hansard.projections.views.registry import VIEWS
+from onrecord.projections.views.registry import VIEWS
 from tests.bench import sharing
 from tests.bench.__main__ import main
 from tests.bench.growth import GROUPS

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.domain import jsontext
-from hansard.domain.events import RequestSent
-from hansard.domain.request_template import SharedSpan
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options
+import onrecord
+from onrecord.domain import jsontext
+from onrecord.domain.events import RequestSent
+from onrecord.domain.request_template import SharedSpan
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options
 from tests.bench import capturing, own_lists, rendering
 from tests.bench.history import history
 from tests.bench.own_lists import Program
@@ -59,7 +59,7 @@ def test_a_measured_stream_is_captured_whole(api: str) -> None:
 
 @pytest.mark.parametrize("api", LISTED)
 def test_a_measured_request_extends_what_its_program_said_before(api: str, tmp_path: Path) -> None:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         program = Program(api, store, 10)
         for _ in range(2):
             program.go_on()

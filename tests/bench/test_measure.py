@@ -26,6 +26,6 @@ def test_a_ratio_is_of_medians_and_an_aim_is_held_against_it() -> None:
 
 
 def test_without_a_peer_an_aim_is_held_against_the_figure_in_its_unit() -> None:
-    figures = Figures("import hansard", "", [[0.1, 0.1, 0.1]])
+    figures = Figures("import onrecord", "", [[0.1, 0.1, 0.1]])
     assert Measure("m", "ms", figures, aim=Aim(150, "below")).line()["met"] is True
     assert Measure("m", "ms", figures, aim=Aim(99, "below")).line()["met"] is False

@@ -15,10 +15,10 @@ from uuid import uuid4
 
 import psycopg
 
-from hansard.adapters.storage.postgres import open_postgres
-from hansard.domain.events import Event
-from hansard.domain.log import Log
-from hansard.projections.views.registry import VIEWS
+from onrecord.adapters.storage.postgres import open_postgres
+from onrecord.domain.events import Event
+from onrecord.domain.log import Log
+from onrecord.projections.views.registry import VIEWS
 from tests.bench.growth import checkpointed, leave_alone, measured, number, wal_written
 from tests.bench.measure import Measure
 from tests.bench.payload import Exchange, as_recorded
@@ -32,7 +32,7 @@ _WORDS: Final = 150
 """Of a text; a word has five and a half letters and a blank."""
 
 _ONE_EVENT: Final = "an event of recorded exchanges, after {count:,} of them"
-_TAKEN: Final = "SELECT pg_total_relation_size('hansard.view_{}')"
+_TAKEN: Final = "SELECT pg_total_relation_size('onrecord.view_{}')"
 
 
 def measures(workspace: Workspace) -> Iterator[Measure]:
@@ -45,7 +45,7 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
     with psycopg.connect(url, autocommit=True) as connection:
         leave_alone(connection)
         # The first who reads a page marks its rows as committed, and that is written too.
-        connection.execute("VACUUM hansard.event")
+        connection.execute("VACUUM onrecord.event")
         for name in sorted(VIEWS):
             workspace.say(f"growth: the view {name}")
             start = checkpointed(connection)

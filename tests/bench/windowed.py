@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import hansard
+import onrecord
 from tests.bench.measure import Contender, Measure, Pace, Work, take_turns
 from tests.bench.pairings import Pairing
 from tests.bench.payload import API
@@ -39,7 +39,7 @@ def _cold(pairing: Pairing, size: int) -> Iterator[Measure]:
     sides = [_program("ours", url, key, "", what=f"a new process's request of {size:,} messages")]
     if pairing.database == "postgres":
         redis = _redis()
-        with hansard.connect(url, redis=redis) as store:
+        with onrecord.connect(url, redis=redis) as store:
             store.conversation(key).request(API, window=LAST)
         what = f"the same of {size:,} messages, kept hot in Redis"
         sides.append(_program("ours", url, key, redis, what=what))
@@ -55,7 +55,7 @@ def _cold(pairing: Pairing, size: int) -> Iterator[Measure]:
 def _with_redis(pairing: Pairing, size: int) -> Iterator[Measure]:
     talk = pairing.talks(size, "recorded")[0]
     store = pairing.workspace.closing.enter_context(
-        hansard.connect(pairing.url_of(size, "recorded"), redis=_redis())
+        onrecord.connect(pairing.url_of(size, "recorded"), redis=_redis())
     )
     hot = store.conversation(talk.key)
     sides = (

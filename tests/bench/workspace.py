@@ -76,7 +76,7 @@ class Workspace:
 
     def database(self) -> str:
         """Return the URL of a new, empty PostgreSQL database."""
-        name = f"hansard_bench_{os.getpid()}_{next(self._numbers)}"
+        name = f"onrecord_bench_{os.getpid()}_{next(self._numbers)}"
         self.server.execute("CREATE DATABASE {}", name)
         self.closing.callback(self.server.execute, "DROP DATABASE {} WITH (FORCE)", name)
         return self.server.url_of(name)
@@ -117,7 +117,7 @@ def workspace(
     """Yield a workspace in a folder of its own, on a disk; it is gone afterwards."""
     place = folder or _on_disk()
     with (
-        tempfile.TemporaryDirectory(prefix="hansard-bench-", dir=place) as made,
+        tempfile.TemporaryDirectory(prefix="onrecord-bench-", dir=place) as made,
         ExitStack() as closing,
     ):
         yield Workspace(scale, peers, Path(made), closing, say, tell)

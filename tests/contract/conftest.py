@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.domain.log import Backend
+from onrecord.domain.log import Backend
 from tests.contract.places import DURABLE, PLACES, Place
 
 

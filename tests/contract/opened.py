@@ -2,7 +2,7 @@
 
 from uuid import UUID, uuid4
 
-from hansard.domain.log import Append, Backend
+from onrecord.domain.log import Append, Backend
 from tests.contract.places import MemoryPlace, Place
 from tests.factories import raw_event
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.domain.log import Backend
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.domain.log import Backend
 from tests.postgres_places import POSTGRES_PLACES
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from hansard.domain.content import Blob
-from hansard.domain.head import Effect, Head, advance
-from hansard.domain.log import (
+from onrecord.domain.content import Blob
+from onrecord.domain.head import Effect, Head, advance
+from onrecord.domain.log import (
     Append,
     Conflict,
     Duplicate,

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from hansard.adapters.talk import Talk
-from hansard.adapters.tenancy import Tenancy
-from hansard.adapters.verifying import verify_conversation
-from hansard.domain.log import Backend
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.verifying import verify_conversation
+from onrecord.domain.log import Backend
 from tests.adapters.own_history import Anthropic, Program
 from tests.adapters.recorded_calls import Recorded
 

@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from hansard.domain.errors import StorageUnavailable
-from hansard.domain.head import MOST_TOKENS, Effect, Head, advance
-from hansard.domain.log import Backend, Conflict, Duplicate, Forgotten, Mismatch, Recorded
+from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.head import MOST_TOKENS, Effect, Head, advance
+from onrecord.domain.log import Backend, Conflict, Duplicate, Forgotten, Mismatch, Recorded
 from tests.factories import answer, appending, drafted, prompt, raw_event, started, tool_result
 from tests.ledger import verified_log
 

@@ -5,10 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.adapters.capture.spool import Spool
-from hansard.adapters.store import Store
-from hansard.domain.errors import IdempotencyMismatch, StorageError, VersionConflict
-from hansard.domain.log import Backend, Recorded, Verdict
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import IdempotencyMismatch, StorageError, VersionConflict
+from onrecord.domain.log import Backend, Recorded, Verdict
 from tests.contract.places import Place
 from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, raw_event
 from tests.mixed_appends import SEED, Script, answer_of, mixed, verify

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.storage.pieces import PIECE_SIZE
-from hansard.domain.blobs import blob_of
-from hansard.domain.content import Blob
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.log import Backend
+from onrecord.adapters.storage.pieces import PIECE_SIZE
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.log import Backend
 from tests.contract.places import Place
 from tests.factories import TENANT, appending, attachment
 

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.domain.log import Backend
+from onrecord.domain.log import Backend
 from tests.contract.places import Place
 from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, started
 

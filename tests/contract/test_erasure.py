@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from hansard.domain.errors import ConversationForgotten, CorruptRecord, HansardError
-from hansard.domain.log import Backend, Duplicate, Forgotten, Mismatch, Recorded, Verdict
-from hansard.domain.registry import Erased
+from onrecord.domain.errors import ConversationForgotten, CorruptRecord, OnrecordError
+from onrecord.domain.log import Backend, Duplicate, Forgotten, Mismatch, Recorded, Verdict
+from onrecord.domain.registry import Erased
 from tests.contract.places import Place
 from tests.factories import (
     TENANT,
@@ -136,7 +136,7 @@ def test_a_document_that_is_arriving_does_not_outlive_the_forgetting(backend: Ba
         backend.forget(conversation)
         yield bytes(2 * 1024 * 1024)
 
-    with pytest.raises(HansardError):
+    with pytest.raises(OnrecordError):
         backend.put_blob(TENANT, conversation, arriving())
     assert backend.sweep_blobs(2**62) == 0
 

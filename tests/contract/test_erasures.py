@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
-from hansard.domain.log import Backend
+from onrecord.domain.log import Backend
 from tests.factories import appending, prompt, started
 
 

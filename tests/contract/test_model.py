@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from uuid_utils.compat import uuid7
 
-from hansard.domain.blobs import blob_of
-from hansard.domain.errors import (
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.errors import (
     ConversationForgotten,
     CorruptRecord,
     StaleCursor,
     StorageReadOnly,
 )
-from hansard.domain.head import Pointer
-from hansard.domain.log import Append, Backend, Cursor, Verdict
+from onrecord.domain.head import Pointer
+from onrecord.domain.log import Append, Backend, Cursor, Verdict
 from tests.contract.opened import TENANTS, Opened
 from tests.contract.places import Place
 from tests.contract.rules import Refused, Rules, Told, first_of, remembered, seen

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.domain.errors import StaleCursor
-from hansard.domain.head import Effect, Head
-from hansard.domain.log import Backend, Cursor
+from onrecord.domain.errors import StaleCursor
+from onrecord.domain.head import Effect, Head
+from onrecord.domain.log import Backend, Cursor
 from tests.factories import (
     answer,
     appending,

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from tests.contract.places import Place
 from tests.factories import answer, appending, raw_event, started
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from hansard.adapters.verifying import verify_conversation
-from hansard.domain.events import ContentRedacted
-from hansard.domain.log import Backend
-from hansard.projections.window import Window
+from onrecord.adapters.verifying import verify_conversation
+from onrecord.domain.events import ContentRedacted
+from onrecord.domain.log import Backend
+from onrecord.projections.window import Window
 from tests.adapters.retold import Retold
 
 

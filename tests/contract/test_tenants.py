@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.domain.errors import StorageReadOnly
-from hansard.domain.log import Backend, Recorded
+from onrecord.domain.errors import StorageReadOnly
+from onrecord.domain.log import Backend, Recorded
 from tests.contract.opened import TENANTS
 from tests.factories import (
     OTHER_TENANT,

@@ -4,12 +4,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.adapters.verifying import Verified, verify_conversation, verify_log
-from hansard.domain import events
-from hansard.domain.content import Blob
-from hansard.domain.events import Event
-from hansard.domain.log import Backend, Recorded
-from hansard.domain.request_template import Template
+from onrecord.adapters.verifying import Verified, verify_conversation, verify_log
+from onrecord.domain import events
+from onrecord.domain.content import Blob
+from onrecord.domain.events import Event
+from onrecord.domain.log import Backend, Recorded
+from onrecord.domain.request_template import Template
 from tests.factories import (
     TENANT,
     answer,

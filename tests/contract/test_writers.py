@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from uuid import UUID, uuid4
 
-from hansard.domain.log import Append, Backend, Conflict, Duplicate, Recorded, Verdict
+from onrecord.domain.log import Append, Backend, Conflict, Duplicate, Recorded, Verdict
 from tests.contract.places import Place
 from tests.factories import answer, appending, drafted, raw_event, started
 from tests.ledger import by_conversation, verified_log

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from hansard.domain.head import MOST_TOKENS, Effect, Pointer
+from onrecord.domain.head import MOST_TOKENS, Effect, Pointer
 
 CONVERSATIONS = 4
 IDS = 30

@@ -17,7 +17,7 @@ _MIXED = b"generativelanguage.googleapis.com"
 _TEXT = ({"text"}, {"text", "thought"})
 
 INTERACTIONS = "interactions-"
-"""Files of the Interactions API: another API of the same service, which Hansard does not speak."""
+"""Files of the Interactions API: another API of the same service, which Onrecord does not speak."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Request
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Request
 
 # Members that another API is not told of: the note on a text names them.
 _BESIDE: Final = ("annotations", "citations", "executed_tools", "thinking")

@@ -3,10 +3,10 @@
 import json
 from typing import Any, cast
 
-from hansard.domain.content import Native, Text
-from hansard.domain.encoding import decode, encode
-from hansard.domain.events import Event, InstructionsSet, ToolsDeclared
-from hansard.domain.registry import VERSIONS, name_of
+from onrecord.domain.content import Native, Text
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.events import Event, InstructionsSet, ToolsDeclared
+from onrecord.domain.registry import VERSIONS, name_of
 from tests.corpus.wire import JsonObject
 
 

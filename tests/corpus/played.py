@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote
 
-from hansard.adapters.capture.attempt import Attempt
-from hansard.adapters.capture.sending import Sending
-from hansard.adapters.capture.sent import Sent
-from hansard.adapters.capture.turns import Turns
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.reading import events_in
-from hansard.adapters.talk import Talk
-from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, InstructionsSet, RequestSent
-from hansard.domain.log import Backend, RecordedEvent
+from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.sending import Sending
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.capture.turns import Turns
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.reading import events_in
+from onrecord.adapters.talk import Talk
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import Event, InstructionsSet, RequestSent
+from onrecord.domain.log import Backend, RecordedEvent
 from tests.adapters.recorded_calls import Recorded, known
 from tests.corpus.interactions import Call
 from tests.corpus.wire import JsonObject

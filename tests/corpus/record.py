@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from itertools import count
 from uuid import UUID
 
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.anthropic_body import read_body
-from hansard.adapters.capture.anthropic_envelope import API
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.adapters.capture.place import Recording
-from hansard.domain.blobs import restore
-from hansard.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded
-from hansard.domain.prefix import prefix_of
-from hansard.domain.request_template import Template
-from hansard.projections.requests.request import Request
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.anthropic_body import read_body
+from onrecord.adapters.capture.anthropic_envelope import API
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.blobs import restore
+from onrecord.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded
+from onrecord.domain.prefix import prefix_of
+from onrecord.domain.request_template import Template
+from onrecord.projections.requests.request import Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.wire import Exchange, JsonObject
 

@@ -8,14 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.anthropic_body import read_body
-from hansard.adapters.capture.anthropic_requests import read_request
-from hansard.adapters.capture.anthropic_stream import MessageStream
-from hansard.adapters.capture.failures import attempt_failed
-from hansard.domain.blobs import restore
-from hansard.domain.events import OpaqueRecorded
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.anthropic_body import read_body
+from onrecord.adapters.capture.anthropic_requests import read_request
+from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.domain.blobs import restore
+from onrecord.domain.events import OpaqueRecorded
 from tests.anthropic_wire import chunks
 from tests.corpus.fold import blocks_said
 from tests.corpus.kept import as_text, blocks_of, stored

@@ -12,10 +12,10 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.place import Recording
-from hansard.domain.events import ToolCallRecorded
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options, Request
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.events import ToolCallRecorded
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options, Request
 from tests.corpus.record import Record, answered, sent, sent_back
 from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there

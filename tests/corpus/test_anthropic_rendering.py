@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain.content import Text
-from hansard.domain.events import (
+from onrecord.domain.content import Text
+from onrecord.domain.events import (
     MessageRecorded,
     OpaqueRecorded,
 )
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options, Request
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options, Request
 from tests.corpus.kept import as_text
 from tests.corpus.record import Record, answered, sent, sent_back
 from tests.corpus.table import RecordProperty, folder, report

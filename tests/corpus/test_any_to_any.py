@@ -12,10 +12,10 @@ from typing import Any, Final, cast
 
 import pytest
 
-import hansard
-from hansard.adapters.request_check import Verdict
-from hansard.domain.content import Native
-from hansard.domain.events import (
+import onrecord
+from onrecord.adapters.request_check import Verdict
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
@@ -25,10 +25,10 @@ from hansard.domain.events import (
     ToolCallRecorded,
     ToolResultRecorded,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.referee.violation import Violation
-from hansard.projections.requests.rendering import APIS
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.referee.violation import Violation
+from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.requests.request import Options, Request
 from tests.adapters.recorded_calls import known
 from tests.corpus.conversations import conversations, files
 from tests.corpus.going import Going
@@ -120,7 +120,7 @@ def test_no_rule_of_the_service_is_broken(
 
 def verdict(api: str, request: Request) -> Verdict:
     """What the provider would say, its SDK's types among it where there are any."""
-    return hansard.check_request(api, {**BESIDE.get(api, {}), **request.body})
+    return onrecord.check_request(api, {**BESIDE.get(api, {}), **request.body})
 
 
 def why(name: str, api: str, breach: Violation) -> str:

@@ -9,17 +9,17 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture import anthropic_messages
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.bedrock_converse import WIRE
-from hansard.adapters.capture.bedrock_converse_body import read_body
-from hansard.adapters.capture.bedrock_converse_stream import ConverseStream
-from hansard.adapters.capture.endpoints import endpoint_of
-from hansard.adapters.capture.failures import attempt_failed
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native
-from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded
+from onrecord.adapters.capture import anthropic_messages
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.bedrock_converse import WIRE
+from onrecord.adapters.capture.bedrock_converse_body import read_body
+from onrecord.adapters.capture.bedrock_converse_stream import ConverseStream
+from onrecord.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native
+from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded
 from tests.bedrock_wire import chunks
 from tests.corpus.bedrock_wire import (
     Exchange,

@@ -13,9 +13,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from hansard.domain.documents import Modality, modality_of
-from hansard.projections.capabilities import capabilities_of
-from hansard.projections.requests.request import Options
+from onrecord.domain.documents import Modality, modality_of
+from onrecord.projections.capabilities import capabilities_of
+from onrecord.projections.requests.request import Options
 from tests.corpus.interactions import FOLDERS, Call, calls
 from tests.corpus.wire import CORPUS, MISSING, is_there
 

@@ -33,7 +33,7 @@ _EFFORT: Final = "test_anthropic_explicit_effort_xhigh_unsupported_model_errors"
 
 NO_TURNS: Final = {
     **dict.fromkeys(COUNTING, "tokens are counted, and nothing is said"),
-    **dict.fromkeys(OUT_OF_SCOPE, "the Interactions API, or embeddings: Hansard speaks neither"),
+    **dict.fromkeys(OUT_OF_SCOPE, "the Interactions API, or embeddings: Onrecord speaks neither"),
     f"anthropic/{_PYDANTIC}anthropic__test_anthropic_count_tokens_keeps_memory_tool.json": (
         "tokens are counted, and nothing is said"
     ),

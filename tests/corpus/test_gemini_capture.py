@@ -9,15 +9,15 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.failures import attempt_failed
-from hansard.adapters.capture.gemini import WIRE
-from hansard.adapters.capture.gemini_body import read_body
-from hansard.adapters.capture.gemini_stream import ContentStream
-from hansard.adapters.capture.place import Place, recorded
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.adapters.capture.gemini import WIRE
+from onrecord.adapters.capture.gemini_body import read_body
+from onrecord.adapters.capture.gemini_stream import ContentStream
+from onrecord.adapters.capture.place import Place, recorded
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
 from tests.corpus.gemini_wire import (
     INTERACTIONS,
     Exchange,

@@ -11,24 +11,24 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.gemini import WIRE
-from hansard.adapters.capture.gemini_body import read_body
-from hansard.adapters.capture.gemini_stream import ContentStream
-from hansard.adapters.capture.place import Recording
-from hansard.domain.blobs import restore
-from hansard.domain.content import Text
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.gemini import WIRE
+from onrecord.adapters.capture.gemini_body import read_body
+from onrecord.adapters.capture.gemini_stream import ContentStream
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Text
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
     RequestSent,
     ToolResultRecorded,
 )
-from hansard.domain.request_template import Template
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.request_template import Template
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options, Request
 from tests.corpus.gemini_wire import Exchange, exchanges, files
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.table import RecordProperty, folder, report

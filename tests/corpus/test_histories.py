@@ -6,16 +6,16 @@ from typing import Any, cast
 
 import pytest
 
-import hansard
-from hansard.adapters.capture.wires import WIRES
-from hansard.adapters.histories.history import History
-from hansard.adapters.histories.intake import take_in
-from hansard.adapters.histories.spoken import hear
-from hansard.adapters.store import Store
-from hansard.domain import jsontext
-from hansard.domain.blobs import referenced, restore
-from hansard.domain.content import Native, Text
-from hansard.domain.events import InstructionsSet, ToolsDeclared
+import onrecord
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.histories.history import History
+from onrecord.adapters.histories.intake import take_in
+from onrecord.adapters.histories.spoken import hear
+from onrecord.adapters.store import Store
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from tests.corpus import openai_chat_wire, openai_responses_wire, wire
 from tests.corpus.wire import MISSING, JsonObject, is_there
 
@@ -63,7 +63,7 @@ def blocks_of(store: Store) -> Iterator[Any]:
 @pytest.mark.parametrize("name", files() if is_there() else [])
 def test_each_recorded_request_is_a_history_that_is_there_once(name: str) -> None:
     for api, request in requests(name):
-        store = hansard.connect("memory://")
+        store = onrecord.connect("memory://")
         history = History(name, None, partial(hear, api, request))
         first, again = take_in(store, history, "kept"), take_in(store, history, "kept")
         assert (first.outcome, again.outcome) == ("recorded", "unchanged"), first.why

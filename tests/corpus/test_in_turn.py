@@ -11,10 +11,10 @@ from typing import Final
 
 import pytest
 
-from hansard.adapters.replaying import replays
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.domain.prefix import canonical
-from hansard.projections.requests.rendering import APIS
+from onrecord.adapters.replaying import replays
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.domain.prefix import canonical
+from onrecord.projections.requests.rendering import APIS
 from tests.adapters.recorded_calls import known
 from tests.corpus.interactions import FOLDERS, calls, files
 from tests.corpus.names import names

@@ -9,15 +9,15 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.failures import attempt_failed
-from hansard.adapters.capture.openai_chat import WIRE
-from hansard.adapters.capture.openai_chat_body import read_body
-from hansard.adapters.capture.openai_chat_stream import CompletionStream
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.adapters.capture.openai_chat import WIRE
+from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.adapters.capture.openai_chat_stream import CompletionStream
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
 from tests.adapters.openai_chat_streams import plain, put_together
 from tests.corpus.kept import as_text, stored
 from tests.corpus.openai_chat_wire import (

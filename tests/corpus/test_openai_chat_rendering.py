@@ -12,24 +12,24 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.openai_chat import WIRE
-from hansard.adapters.capture.openai_chat_body import read_body
-from hansard.adapters.capture.openai_chat_stream import CompletionStream
-from hansard.adapters.capture.place import Recording
-from hansard.domain.blobs import restore
-from hansard.domain.content import Text
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.openai_chat import WIRE
+from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.adapters.capture.openai_chat_stream import CompletionStream
+from onrecord.adapters.capture.place import Recording
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Text
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
     RequestSent,
     ToolResultRecorded,
 )
-from hansard.domain.request_template import Template
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.request_template import Template
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options, Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.openai_chat_wire import exchanges, files
 from tests.corpus.table import RecordProperty, folder, report

@@ -10,17 +10,17 @@ import openai
 import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from hansard.adapters.capture.tee import record
-from hansard.adapters.demo.connection import Reply
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.adapters.capture.tee import record
+from onrecord.adapters.demo.connection import Reply
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
     ReasoningRecorded,
     ToolCallRecorded,
 )
-from hansard.domain.prefix import canonical
+from onrecord.domain.prefix import canonical
 from tests.adapters.openai_chat_streams import plain, put_together
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.replaying_server import replaying

@@ -8,16 +8,16 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.failures import attempt_failed
-from hansard.adapters.capture.openai_responses import WIRE
-from hansard.adapters.capture.openai_responses_body import read_body
-from hansard.adapters.capture.openai_responses_envelope import VARIANTS
-from hansard.adapters.capture.openai_responses_stream import ResponseStream
-from hansard.domain.blobs import restore
-from hansard.domain.content import Native, Text
-from hansard.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.adapters.capture.openai_responses import WIRE
+from onrecord.adapters.capture.openai_responses_body import read_body
+from onrecord.adapters.capture.openai_responses_envelope import VARIANTS
+from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
 from tests.anthropic_wire import chunks
 from tests.corpus.kept import as_text, stored
 from tests.corpus.openai_responses_wire import (

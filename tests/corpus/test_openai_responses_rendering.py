@@ -9,24 +9,24 @@ from uuid import UUID
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.answer_events import events_of
-from hansard.adapters.capture.openai_responses import WIRE
-from hansard.adapters.capture.openai_responses_body import read_body
-from hansard.adapters.capture.openai_responses_stream import ResponseStream
-from hansard.domain.blobs import restore
-from hansard.domain.content import Text
-from hansard.domain.events import (
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.openai_responses import WIRE
+from onrecord.adapters.capture.openai_responses_body import read_body
+from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Text
+from onrecord.domain.events import (
     Event,
     MessageRecorded,
     OpaqueRecorded,
     RequestSent,
     ToolResultRecorded,
 )
-from hansard.domain.request_template import Template
-from hansard.projections.referee.violation import Violation
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.request_template import Template
+from onrecord.projections.referee.violation import Violation
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options, Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.openai_responses_wire import Call, calls, files
 from tests.corpus.table import RecordProperty, folder, report

@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-import hansard
-from hansard.projections.referee.rules import RULES
+import onrecord
+from onrecord.projections.referee.rules import RULES
 from tests.corpus.wire import CORPUS, MISSING, JsonObject, is_there
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
@@ -134,7 +134,7 @@ def test_what_was_accepted_breaks_no_rule(name: str) -> None:
     for each in sent(name):
         if each.status != OK:
             continue
-        verdict = hansard.check_request(each.api, each.request)
+        verdict = onrecord.check_request(each.api, each.request)
         assert verdict.types is not None
         breaches = [
             breach
@@ -146,7 +146,7 @@ def test_what_was_accepted_breaks_no_rule(name: str) -> None:
 
 @pytest.mark.parametrize("each", refused(), ids=lambda each: each.complaint[:40])
 def test_what_was_refused_is_refused_in_the_services_words(each: Sent) -> None:
-    said = [breach.said for breach in hansard.check_request(each.api, each.request).violations]
+    said = [breach.said for breach in onrecord.check_request(each.api, each.request).violations]
     reasons = [why for start, why in OUT_OF_SCOPE.items() if each.complaint.startswith(start)]
     assert (said, len(reasons)) == ([each.complaint], 0) or (said, len(reasons)) == ([], 1)
 
@@ -157,7 +157,7 @@ def test_every_deviation_is_still_there() -> None:
         for name in files()
         for each in sent(name)
         if each.status == OK
-        for breach in hansard.check_request(each.api, each.request).violations
+        for breach in onrecord.check_request(each.api, each.request).violations
         if CUT not in breach.said
     }
     assert found == set(ACCEPTED_ALL_THE_SAME)

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from hansard.adapters.capture.sent import Sent
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Request
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Request
 from tests.adapters.recorded_calls import known
 from tests.corpus.interactions import calls, files
 from tests.corpus.names import names

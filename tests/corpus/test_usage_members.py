@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from hansard.projections.views.usage_members import UsageMembers, usage_members
+from onrecord.projections.views.usage_members import UsageMembers, usage_members
 from tests.corpus.wire import CORPUS, MISSING, JsonObject, is_there
 
 

@@ -1,6 +1,6 @@
 """Recorded traffic of Anthropic's API: every answer of every file, as the bytes that came.
 
-The recordings are no part of this repository: HANSARD_WIRE_CORPUS names their folder.
+The recordings are no part of this repository: ONRECORD_WIRE_CORPUS names their folder.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import Any, cast
 JsonObject = dict[str, Any]
 
 ROOT = Path(__file__).parents[2]
-CORPUS = Path(os.environ.get("HANSARD_WIRE_CORPUS") or ROOT.parent / "shared" / "wire")
-MISSING = f"no recorded traffic in {CORPUS}: set HANSARD_WIRE_CORPUS to the folder that holds it"
+CORPUS = Path(os.environ.get("ONRECORD_WIRE_CORPUS") or ROOT.parent / "shared" / "wire")
+MISSING = f"no recorded traffic in {CORPUS}: set ONRECORD_WIRE_CORPUS to the folder that holds it"
 
 _OURS = b"anthropic.com/v1/messages"
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.blobs import ESCAPE, LIMIT, REFERENCE, blob_of, referenced, restore, spill
-from hansard.domain.content import Native
-from hansard.domain.draft import blobs_of
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import OpaqueRecorded
+from onrecord.domain.blobs import ESCAPE, LIMIT, REFERENCE, blob_of, referenced, restore, spill
+from onrecord.domain.content import Native
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.events import OpaqueRecorded
 from tests.domain.test_jsontext import values
 
 LONG = "x" * (LIMIT + 1)

@@ -3,11 +3,11 @@ from __future__ import annotations
 from functools import partial
 from uuid import UUID
 
-from hansard.domain import conversation, events
-from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
-from hansard.domain.errors import ConversationClosed, InvalidContent
-from hansard.domain.head import Head
-from hansard.domain.tools import ToolDefinition, tools_digest
+from onrecord.domain import conversation, events
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.errors import ConversationClosed, InvalidContent
+from onrecord.domain.head import Head
+from onrecord.domain.tools import ToolDefinition, tools_digest
 from tests.scenario import given
 
 RESPONSE = UUID(int=1)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.content import Blob, Document
-from hansard.domain.documents import (
+from onrecord.domain.content import Blob, Document
+from onrecord.domain.documents import (
     media_type_found,
     media_type_given,
     media_type_of,

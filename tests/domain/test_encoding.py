@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain import events, registry
-from hansard.domain.content import Native, Text
-from hansard.domain.encoding import decode, encode
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.registry import NAMES, VERSIONS, Unrecognised, name_of, upcast
+from onrecord.domain import events, registry
+from onrecord.domain.content import Native, Text
+from onrecord.domain.encoding import decode, encode
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.registry import NAMES, VERSIONS, Unrecognised, name_of, upcast
 from tests.domain.test_jsontext import values
 
 RESPONSE = UUID(int=1)

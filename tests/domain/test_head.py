@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain import events
-from hansard.domain.content import Text, ToolCall, ToolResult
-from hansard.domain.events import Event
-from hansard.domain.head import MOST_TOKENS, NOTHING, Head, effect_of
-from hansard.domain.registry import Unrecognised
-from hansard.domain.request_template import Template
+from onrecord.domain import events
+from onrecord.domain.content import Text, ToolCall, ToolResult
+from onrecord.domain.events import Event
+from onrecord.domain.head import MOST_TOKENS, NOTHING, Head, effect_of
+from onrecord.domain.registry import Unrecognised
+from onrecord.domain.request_template import Template
 from tests.scenario import folded
 
 RESPONSE = UUID(int=1)

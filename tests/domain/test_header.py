@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.header import (
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.header import (
     ClientHeader,
     body_digest,
     header_bytes,
@@ -17,7 +17,7 @@ from hansard.domain.header import (
     recorded_header,
     timestamp,
 )
-from hansard.domain.jsontext import read_object, write_canonical
+from onrecord.domain.jsontext import read_object, write_canonical
 
 headers = st.builds(
     ClientHeader,

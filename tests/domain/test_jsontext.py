@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain import jsontext
-from hansard.domain.errors import MalformedJson
+from onrecord.domain import jsontext
+from onrecord.domain.errors import MalformedJson
 
 texts = st.text(st.characters(codec=None, exclude_categories=()))
 values = st.recursive(

@@ -19,9 +19,9 @@ from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.pretty import pretty_repr
 
-from hansard.domain import jsontext
-from hansard.domain.errors import InvalidContent, MalformedJson
-from hansard.domain.tool_context import EMPTY, ToolCallContext
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
 
 CANARY = "canary-4f1c0a"
 SECRET = ToolCallContext(tenant_id="acme", token=CANARY)

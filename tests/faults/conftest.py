@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-SEED: Final = int(os.environ.get("HANSARD_TEST_SEED", "20261121"))
+SEED: Final = int(os.environ.get("ONRECORD_TEST_SEED", "20261121"))
 """The same in each run, unless another one is given to search with."""
 
 
@@ -25,5 +25,5 @@ def pytest_runtest_makereport(
     if report.failed and "seed" in getattr(item, "fixturenames", ()):
         marks = "soak" if item.get_closest_marker("soak") else "not soak"
         command = f".venv/bin/python -m pytest -m '{marks}' '{item.nodeid}'"
-        report.sections.append(("Repeat it", f"HANSARD_TEST_SEED={SEED} {command}"))
+        report.sections.append(("Repeat it", f"ONRECORD_TEST_SEED={SEED} {command}"))
     return report

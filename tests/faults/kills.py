@@ -13,10 +13,10 @@ from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
-from hansard.adapters.verifying import verify_log
-from hansard.domain.content import Text
-from hansard.domain.events import MessageRecorded
-from hansard.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.adapters.verifying import verify_log
+from onrecord.domain.content import Text
+from onrecord.domain.events import MessageRecorded
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from tests.contract.places import Place
 from tests.factories import TENANT
 from tests.faults.writer import NEVER, write_until_killed

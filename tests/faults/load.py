@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from uuid import UUID, uuid4
 
-from hansard.domain.log import Log, Recorded
+from onrecord.domain.log import Log, Recorded
 from tests.factories import appending, prompt
 
 THREADS = 3

@@ -7,14 +7,14 @@ from typing import LiteralString
 
 import psycopg
 
-from hansard.domain.log import Backend
+from onrecord.domain.log import Backend
 from tests.postgres_places import PostgresPlace
 
 # Not of readers, for some of them may be at work in every moment.
 WRITERS_ENDED: LiteralString = """
 SELECT count(*) = 0 FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
-    AND (backend_xid IS NOT NULL OR query LIKE '%hansard.append(%')
+    AND (backend_xid IS NOT NULL OR query LIKE '%onrecord.append(%')
 """
 
 

@@ -27,10 +27,10 @@ class SmallDisk:
 @contextmanager
 def small_disk(megabytes: int) -> Generator[SmallDisk]:
     """Mount a disk; the test is skipped where that is not allowed."""
-    folder = Path(tempfile.mkdtemp(prefix="hansard-disk-"))
+    folder = Path(tempfile.mkdtemp(prefix="onrecord-disk-"))
     size = f"size={megabytes}m"
     mounting = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", size, "hansard", str(folder)],
+        ["mount", "-t", "tmpfs", "-o", size, "onrecord", str(folder)],
         capture_output=True,
         check=False,
     )

@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from random import Random
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.errors import StorageUnavailable
-from hansard.domain.events import Event
-from hansard.domain.log import Log
+from onrecord.domain import events
+from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.events import Event
+from onrecord.domain.log import Log
 from tests.factories import answer, appending, native_answer, prompt, tool_call, tool_result
 from tests.faults.workers import POISON
 

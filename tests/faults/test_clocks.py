@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from hansard.domain.log import Backend, Recorded
+from onrecord.domain.log import Backend, Recorded
 from tests.contract.places import DURABLE, PLACES, Place
 from tests.factories import appending, prompt
 from tests.faults.kills import verify_all
@@ -23,10 +23,10 @@ TENANTS = [UUID(int=number) for number in range(1, WRITERS + 1)]
 
 # Each look at the clock is up to two hours off, before or behind.
 STEPPING = """
-CREATE SEQUENCE hansard.looks;
-CREATE OR REPLACE FUNCTION hansard.clock() RETURNS bigint LANGUAGE sql VOLATILE
+CREATE SEQUENCE onrecord.looks;
+CREATE OR REPLACE FUNCTION onrecord.clock() RETURNS bigint LANGUAGE sql VOLATILE
 RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
-    + hashint8extended(nextval('hansard.looks'), {seed}) % {steps};
+    + hashint8extended(nextval('onrecord.looks'), {seed}) % {steps};
 """
 
 

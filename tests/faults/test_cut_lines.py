@@ -14,10 +14,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.adapters.storage.hints import NoHints
-from hansard.adapters.storage.postgres import Limits, Postgres, open_postgres
-from hansard.domain.errors import StorageUnavailable
-from hansard.domain.log import Append, Duplicate, Recorded, Verdict
+from onrecord.adapters.storage.hints import NoHints
+from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
 from tests.factories import appending, prompt
 from tests.faults.kills import verify_all
 from tests.faults.lossy_line import Cut, LossyLine, Way

@@ -17,13 +17,13 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-import hansard
-from hansard.adapters.storage.postgres import migrate, open_postgres
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.adapters.store import Store
-from hansard.domain.errors import StaleCursor, StorageReadOnly
-from hansard.domain.log import Backend, Cursor, Recorded
-from hansard.projections.views.registry import VIEWS
+import onrecord
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import StaleCursor, StorageReadOnly
+from onrecord.domain.log import Backend, Cursor, Recorded
+from onrecord.projections.views.registry import VIEWS
 from tests.factories import appending, prompt
 from tests.faults.load import under_load
 from tests.ledger import verified_log
@@ -44,7 +44,7 @@ ONLINE_BACKUP = (
 
 def holds(url: str, acknowledged: set[UUID], cursors: list[Cursor]) -> None:
     """Fail unless a restored store has the events, verifies, refuses the cursors, and goes on."""
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         log = store.backend
         assert acknowledged <= {event.event_id for event in verified_log(log)}
         assert store.verify().faults == ()
@@ -159,7 +159,7 @@ def test_a_dump_that_is_put_back_in_its_place_is_another_log_once_it_is_told_so(
 
 def tell_that_it_is_another(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute("UPDATE hansard.meta SET incarnation = gen_random_uuid()")
+        owner.execute("UPDATE onrecord.meta SET incarnation = gen_random_uuid()")
 
 
 # PostgreSQL: the whole server
@@ -239,7 +239,7 @@ def test_a_server_is_restored_up_to_the_last_acknowledged_event(archived: Archiv
 def test_a_standby_reads_as_its_primary_does_and_is_another_log_once_promoted() -> None:
     primary = carried_server("18")
     url = primary.create("log", migrate)
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         store.conversation("support/4711").user("Hello")
         folder = base_backup(primary, "--write-recovery-conf")
         standby = started(primary, folder)
@@ -257,7 +257,7 @@ def test_a_standby_reads_as_its_primary_does_and_is_another_log_once_promoted() 
 
 def reads_as(standby: str, store: Store) -> None:
     """Fail unless a standby answers as its primary does, and takes no writes."""
-    with hansard.connect(standby) as copy:
+    with onrecord.connect(standby) as copy:
         assert verified_log(copy.backend) == verified_log(store.backend)
         assert copy.backend.cursors() == store.backend.cursors()
         assert copy.verify().faults == ()

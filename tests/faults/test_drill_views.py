@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.storage.postgres import migrate, open_postgres
-from hansard.adapters.store import Store
-from hansard.projections.views.audit import AUDIT
+import onrecord
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.store import Store
+from onrecord.projections.views.audit import AUDIT
 from tests.faults.load import under_load
 from tests.faults.test_drill import VACUUM_INTO
 from tests.ledger import by_conversation, verified_log
@@ -21,8 +21,8 @@ from tests.views.workers import asked, caught_up, folded, until, working
 
 VIEWS = {"audit": AUDIT}
 AHEAD = """
-SELECT count(*) FROM hansard.checkpoint AS c WHERE c.position > coalesce(
-    (SELECT max(e.position) FROM hansard.event AS e WHERE e.shard = c.shard), 0)
+SELECT count(*) FROM onrecord.checkpoint AS c WHERE c.position > coalesce(
+    (SELECT max(e.position) FROM onrecord.event AS e WHERE e.shard = c.shard), 0)
 """
 
 
@@ -74,13 +74,13 @@ def test_views_that_are_dumped_amid_their_work_are_restored_and_go_on(
 
 def test_views_of_before_say_nothing_of_a_file_that_was_restored(tmp_path: Path) -> None:
     path, backup = tmp_path / "talks.db", tmp_path / "backup.db"
-    with hansard.connect(f"sqlite:///{path}") as store:
+    with onrecord.connect(f"sqlite:///{path}") as store:
         store.conversation("before").user("Hello")
         subprocess.run([sys.executable, "-c", VACUUM_INTO, path, backup], check=True)
         store.conversation("since").user("Hello")
         assert keys(store) == {"before", "since"}
     shutil.copy(backup, path)
-    with hansard.connect(f"sqlite:///{path}") as restored:
+    with onrecord.connect(f"sqlite:///{path}") as restored:
         assert keys(restored) == {"before"}
         restored.conversation("afterwards").user("Hello")
         assert keys(restored) == {"before", "afterwards"}

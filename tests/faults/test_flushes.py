@@ -11,8 +11,8 @@ from uuid import uuid4
 import apsw
 import pytest
 
-from hansard.adapters.storage.sqlite import Sqlite, open_sqlite
-from hansard.domain.errors import StorageError
+from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
+from onrecord.domain.errors import StorageError
 from tests.factories import TENANT, appending, raw_event
 from tests.ledger import verified_log
 

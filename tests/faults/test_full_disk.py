@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.domain.errors import StorageFull
-from hansard.domain.log import NewEvent
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.domain.errors import StorageFull
+from onrecord.domain.log import NewEvent
 from tests.factories import TENANT, appending, raw_event
 from tests.ledger import verified_log
 

@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from hansard.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
-from hansard.domain.content import Text
-from hansard.domain.errors import StorageError, StorageFull, StorageUnavailable
-from hansard.domain.events import Event, MessageRecorded
-from hansard.domain.log import Append, Duplicate, Recorded
+from onrecord.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
+from onrecord.domain.content import Text
+from onrecord.domain.errors import StorageError, StorageFull, StorageUnavailable
+from onrecord.domain.events import Event, MessageRecorded
+from onrecord.domain.log import Append, Duplicate, Recorded
 from tests.factories import appending
 from tests.faults.kills import verify_all
 from tests.faults.small_disk import SmallDisk, small_disk
@@ -30,7 +30,7 @@ CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE disk_full USING MESSAGE = 'could not extend file: No space left on device';
 END $$;
-CREATE TRIGGER full_disk BEFORE INSERT ON hansard.event
+CREATE TRIGGER full_disk BEFORE INSERT ON onrecord.event
     FOR EACH ROW WHEN (NEW.version = 2) EXECUTE FUNCTION no_room();
 """
 
@@ -63,7 +63,7 @@ def test_an_append_that_finds_no_room_halfway_leaves_nothing(place: PostgresPlac
         with pytest.raises(StorageFull, match="nothing of the append was kept: make room"):
             log.append([appending(uuid4(), large()), request])
         assert verify_all(log) == []
-        operator.execute("DROP TRIGGER full_disk ON hansard.event")
+        operator.execute("DROP TRIGGER full_disk ON onrecord.event")
     assert log.append([request]) == [Recorded(1, 2, 2)]
     assert len(verify_all(log)) == 2
     log.close()

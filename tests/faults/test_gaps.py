@@ -17,8 +17,8 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.log import Backend, Cursor, RecordedEvent, Subscription
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
 from tests.contract.places import Place, SqlitePlace
 from tests.factories import appending
 from tests.faults.kills import verify_all

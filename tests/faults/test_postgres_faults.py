@@ -15,10 +15,10 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from hansard.adapters.storage.hints import NoHints
-from hansard.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
-from hansard.domain.errors import StorageUnavailable
-from hansard.domain.log import Duplicate, Recorded
+from onrecord.adapters.storage.hints import NoHints
+from onrecord.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
+from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.log import Duplicate, Recorded
 from tests.factories import appending, raw_event
 from tests.faults.kills import kill_writers, verify_all, whole_requests_only
 from tests.faults.lossy_line import Cut, LossyLine, Way

@@ -11,8 +11,8 @@ from random import Random
 import psycopg
 import pytest
 
-from hansard.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
-from hansard.adapters.views.hand import Hand
+from onrecord.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
+from onrecord.adapters.views.hand import Hand
 from tests.faults.kills import verify_all
 from tests.faults.talking import talking
 from tests.faults.workers import (
@@ -113,7 +113,7 @@ def stall_workers(url: str, log: Postgres, seed: int, stalls: int) -> None:
 
 
 def owned(url: str, name: str) -> int:
-    [(count,)] = asked(url, "SELECT count(*) FROM hansard.part WHERE owner = %s", name)
+    [(count,)] = asked(url, "SELECT count(*) FROM onrecord.part WHERE owner = %s", name)
     return int(count)
 
 
@@ -146,13 +146,13 @@ def test_two_hands_on_the_same_parts_fold_each_event_once(
 # Each look at the clock is up to twenty seconds off, before or behind: leases of five run out and
 # begin in the future.
 STEPPING = """
-CREATE SEQUENCE hansard.looks;
-CREATE OR REPLACE FUNCTION hansard.clock() RETURNS bigint LANGUAGE sql VOLATILE
+CREATE SEQUENCE onrecord.looks;
+CREATE OR REPLACE FUNCTION onrecord.clock() RETURNS bigint LANGUAGE sql VOLATILE
 RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
-    + hashint8extended(nextval('hansard.looks'), {seed}) % 20000000;
+    + hashint8extended(nextval('onrecord.looks'), {seed}) % 20000000;
 """
 STEADY = """
-CREATE OR REPLACE FUNCTION hansard.clock() RETURNS bigint LANGUAGE sql VOLATILE
+CREATE OR REPLACE FUNCTION onrecord.clock() RETURNS bigint LANGUAGE sql VOLATILE
 RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 """
 
@@ -188,5 +188,5 @@ def test_a_server_that_crashes_amid_batches_leaves_views_and_checkpoints_togethe
 
 
 def folded(url: str) -> int:
-    [(count,)] = asked(url, "SELECT count(*) FROM hansard.view_audit")
+    [(count,)] = asked(url, "SELECT count(*) FROM onrecord.view_audit")
     return int(count)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
 
-from hansard.domain.content import Text
-from hansard.domain.events import Event, MessageRecorded
-from hansard.domain.log import RecordedEvent
+from onrecord.domain.content import Text
+from onrecord.domain.events import Event, MessageRecorded
+from onrecord.domain.log import RecordedEvent
 
 
 class Mark(NamedTuple):

@@ -9,12 +9,12 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from hansard.adapters.storage.postgres import Postgres
-from hansard.adapters.storage.postgres_batch import packed, parameters_of
-from hansard.adapters.storage.postgres_connections import fetched
-from hansard.adapters.storage.sqlite import Sqlite
-from hansard.adapters.storage.sqlite_append import append_all
-from hansard.domain.log import Append, Backend, Recorded
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.storage.postgres_batch import packed, parameters_of
+from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.adapters.storage.sqlite import Sqlite
+from onrecord.adapters.storage.sqlite_append import append_all
+from onrecord.domain.log import Append, Backend, Recorded
 from tests.contract.places import Place
 from tests.factories import appending
 from tests.faults.trail import Mark

@@ -20,16 +20,16 @@ import psycopg
 from psycopg import RawCursor
 from psycopg.rows import TupleRow
 
-from hansard.adapters.storage.postgres import migrate, open_postgres
-from hansard.adapters.storage.postgres_connections import Connections, conninfo
-from hansard.adapters.views.postgres_builds import PostgresBuilds
-from hansard.adapters.views.postgres_rows import PostgresRows
-from hansard.adapters.views.worker import Worker
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.passages import part_of, passages
-from hansard.projections.views.registry import VIEWS
-from hansard.projections.views.step import step
-from hansard.projections.views.view import Changes, Feed, Passage, Row, View
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.views.postgres_builds import PostgresBuilds
+from onrecord.adapters.views.postgres_rows import PostgresRows
+from onrecord.adapters.views.worker import Worker
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.passages import part_of, passages
+from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.step import step
+from onrecord.projections.views.view import Changes, Feed, Passage, Row, View
 from tests.postgres_server import Server
 from tests.views.row_stores import everything
 from tests.views.workers import asked, caught_up
@@ -40,8 +40,8 @@ POISON: Final = 0xFF
 PARTS: Final = 4
 
 EACH_ROW: Final = """
-SELECT to_jsonb(v) - 'generation' FROM hansard.view_{name} AS v
-JOIN hansard.generation AS g ON g.number = v.generation AND g.status = 'live' AND g.view = %s
+SELECT to_jsonb(v) - 'generation' FROM onrecord.view_{name} AS v
+JOIN onrecord.generation AS g ON g.number = v.generation AND g.status = 'live' AND g.view = %s
 """
 # What is kept by part is summed when it is read; in which part does not matter.
 ROWS: Final = {
@@ -49,8 +49,8 @@ ROWS: Final = {
 SELECT (v.tenant, v.day, v.api, v.model, v.request, v.conversation_id, sum(v.responses),
     sum(v.input_tokens), sum(v.output_tokens), sum(v.cached_tokens), sum(v.cache_write_tokens),
     sum(v.reasoning_tokens))::text
-FROM hansard.view_usage AS v
-JOIN hansard.generation AS g ON g.number = v.generation AND g.status = 'live' AND g.view = %s
+FROM onrecord.view_usage AS v
+JOIN onrecord.generation AS g ON g.number = v.generation AND g.status = 'live' AND g.view = %s
 GROUP BY v.tenant, v.day, v.api, v.model, v.request, v.conversation_id
 """
 }
@@ -160,8 +160,8 @@ class Crew(AbstractContextManager["Crew"]):
 
 def lapse(url: str, name: str = "%") -> None:
     """Let the leases of a worker run out, as they do by themselves when it says nothing for long."""
-    asked(url, "UPDATE hansard.part SET leased_until = 0 WHERE owner LIKE %s", name)
-    asked(url, "DELETE FROM hansard.worker WHERE name LIKE %s", name)
+    asked(url, "UPDATE onrecord.part SET leased_until = 0 WHERE owner LIKE %s", name)
+    asked(url, "DELETE FROM onrecord.worker WHERE name LIKE %s", name)
 
 
 def finish(url: str) -> None:
@@ -178,7 +178,7 @@ def contents(url: str) -> Contents:
         )
         for name in POISONED
     }
-    waiting = _asked(url, "SELECT view, conversation_id, version FROM hansard.parked")
+    waiting = _asked(url, "SELECT view, conversation_id, version FROM onrecord.parked")
     return found | {"parked": Counter(map(str, waiting))}
 
 

@@ -10,9 +10,9 @@ from multiprocessing.connection import Connection
 from random import Random
 from uuid import UUID, uuid4
 
-from hansard.domain.content import Blob, Document, Text
-from hansard.domain.events import Event, MessageRecorded
-from hansard.domain.log import Append, Backend, Log, Recorded
+from onrecord.domain.content import Blob, Document, Text
+from onrecord.domain.events import Event, MessageRecorded
+from onrecord.domain.log import Append, Backend, Log, Recorded
 from tests.contract.places import Place
 from tests.factories import TENANT, appending
 

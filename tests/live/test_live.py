@@ -11,10 +11,10 @@ from itertools import chain
 
 import pytest
 
-from hansard.adapters.demo.live import KEYS, names
-from hansard.adapters.demo.sayings import Called, OpenAIApi, OtherApi, Said
-from hansard.adapters.demo.scenes import Answer, JsonObject, Scene
-from hansard.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.live import KEYS, names
+from onrecord.adapters.demo.sayings import Called, OpenAIApi, OtherApi, Said
+from onrecord.adapters.demo.scenes import Answer, JsonObject, Scene
+from onrecord.adapters.demo.server import DemoServer
 from tests.adapters.command import Command, in_process
 
 CREDENTIALS = (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import prefix_of
-from hansard.domain.request_template import Template
-from hansard.projections.neutral_bedrock import API
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain import events
+from onrecord.domain.content import Native
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import prefix_of
+from onrecord.domain.request_template import Template
+from onrecord.projections.neutral_bedrock import API
+from onrecord.projections.requests.request import Options, Request
 from tests.projections.happenings import Story
 
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.request_template import Template
-from hansard.projections.neutral_openai_chat import API, REASONING
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain import events
+from onrecord.domain.content import Native
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.request_template import Template
+from onrecord.projections.neutral_openai_chat import API, REASONING
+from onrecord.projections.requests.request import Options, Request
 from tests.projections.happenings import Story
 
 GPT = "gpt-4.1"

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from hansard.domain.documents import modality_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Request
+from onrecord.domain.documents import modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Request
 
 Shown = tuple[str, str]
 """Who holds something (`result`, or who speaks), and it: a line of text, or `<image>` and so on."""

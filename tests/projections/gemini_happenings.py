@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any, cast
 from uuid import UUID
 
-from hansard.adapters.capture.answer import Block
-from hansard.adapters.capture.gemini import WIRE
-from hansard.adapters.capture.gemini_ids import TurnIds
-from hansard.adapters.capture.place import Place, recorded
-from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.request_template import Template
-from hansard.projections.neutral_gemini import API
-from hansard.projections.requests.request import Options, Request
+from onrecord.adapters.capture.answer import Block
+from onrecord.adapters.capture.gemini import WIRE
+from onrecord.adapters.capture.gemini_ids import TurnIds
+from onrecord.adapters.capture.place import Place, recorded
+from onrecord.domain import events
+from onrecord.domain.content import Native
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.request_template import Template
+from onrecord.projections.neutral_gemini import API
+from onrecord.projections.requests.request import Options, Request
 from tests.projections.happenings import Story
 
 GEMINI = "gemini-3-flash-preview"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import Blob, Document, Native, Text, ToolCall, ToolResult
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import prefix_of
-from hansard.domain.request_template import Template
-from hansard.projections.history import Block
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain import events
+from onrecord.domain.content import Blob, Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import prefix_of
+from onrecord.domain.request_template import Template
+from onrecord.projections.history import Block
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options, Request
 
 API = "anthropic-messages"
 MODEL = "claude-sonnet-4-5"

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from hansard.adapters.capture.answer import Answer
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain.jsontext import JsonObject
 from tests.corpus.conversations import alone, conversations
 from tests.corpus.interactions import Call, calls, written
 from tests.corpus.wire import CORPUS
@@ -24,7 +24,7 @@ def sample(api: str, name: str) -> bytes:
 
 def recorded(*names: str) -> list[Any]:
     """Recordings, each to be left out where it is not there."""
-    missing = "no recorded traffic: set HANSARD_WIRE_CORPUS"
+    missing = "no recorded traffic: set ONRECORD_WIRE_CORPUS"
     return [
         pytest.param(name, marks=pytest.mark.skipif(not (CORPUS / name).is_file(), reason=missing))
         for name in names

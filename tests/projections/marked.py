@@ -6,7 +6,7 @@ import hashlib
 
 from hypothesis import strategies as st
 
-from hansard.domain.content import Blob, Document
+from onrecord.domain.content import Blob, Document
 from tests.projections.happenings import Story
 
 CALL_IDS = ["call_1", "call_2", "toolu_3", "call 4", "c" * 51]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.projections import chat_happenings as chat
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import (

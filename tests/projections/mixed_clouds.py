@@ -9,10 +9,10 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.request_template import Template
+from onrecord.domain import events
+from onrecord.domain.content import Native
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.request_template import Template
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import gemini_happenings as gemini
 from tests.projections.happenings import Story

@@ -10,14 +10,14 @@ from operator import itemgetter
 
 from hypothesis import strategies as st
 
-from hansard.domain import events
-from hansard.domain.content import Document, Native, Text, ToolResult
-from hansard.domain.events import Event
-from hansard.domain.head import Head, advance, effect_of
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.requests.rendering import APIS
-from hansard.projections.window import EVERYTHING, Window, edge
+from onrecord.domain import events
+from onrecord.domain.content import Document, Native, Text, ToolResult
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head, advance, effect_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.window import EVERYTHING, Window, edge
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from hansard.domain.log import Told
+from onrecord.domain.log import Told
 from tests.factories import OCCURRED_AT, drafted
 from tests.projections.happenings import Story
 

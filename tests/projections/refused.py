@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hansard.projections.referee.rules import RULES
-from hansard.projections.referee.violation import Violation, violations
-from hansard.projections.requests.request import Request
+from onrecord.projections.referee.rules import RULES
+from onrecord.projections.referee.violation import Violation, violations
+from onrecord.projections.requests.request import Request
 
 
 def refused(api: str, request: Mapping[str, Any]) -> tuple[Violation, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.projections.refused import refused
 
 HELLO: JsonObject = {"role": "user", "content": "Hello"}

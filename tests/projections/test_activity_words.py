@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Document,
     HeldFile,
     ServerToolCall,
@@ -16,7 +16,7 @@ from hansard.domain.content import (
     ToolCall,
     Url,
 )
-from hansard.projections.requests.activity_words import words_of
+from onrecord.projections.requests.activity_words import words_of
 
 
 def gave(*parts: Text | Url | Document | HeldFile, **about: Any) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from hansard.domain.events import ResponseCompleted
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.events import ResponseCompleted
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options, Request
 from tests.projections.happenings import (
     API,
     Story,

@@ -7,18 +7,18 @@ import hashlib
 
 import pytest
 
-from hansard.domain.content import Document, Native, Text, ToolResult
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import (
+from onrecord.domain.content import Document, Native, Text, ToolResult
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.events import (
     DocumentExtracted,
     InstructionsSet,
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.requests.needs import needed_blobs
-from hansard.projections.requests.request import Options
-from hansard.projections.turns import history
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.requests.needs import needed_blobs
+from onrecord.projections.requests.request import Options
+from onrecord.projections.turns import history
 from tests.projections.happenings import (
     API,
     Story,
@@ -128,7 +128,7 @@ def test_a_missing_blob_is_an_error() -> None:
 
 def test_a_native_blob_is_put_back_in_its_place() -> None:
     story = Story()
-    story.user({"type": "document", "source": {"data": {"$hansard.blob": DIGEST, "size": 8}}})
+    story.user({"type": "document", "source": {"data": {"$onrecord.blob": DIGEST, "size": 8}}})
     assert [blob.size for blob in needed_blobs(history(story.events), Options())] == [8]
     request = story.request(blobs={DIGEST: PDF})
     assert flat(request)[0][1]["source"]["data"] == PDF.decode()

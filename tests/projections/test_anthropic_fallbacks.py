@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.projections.happenings import (
     API,
     Story,

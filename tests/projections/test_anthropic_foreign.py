@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hansard.domain.content import Native
-from hansard.domain.events import (
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
     InstructionsSet,
     MessageRecorded,
     OpaqueRecorded,
@@ -20,9 +20,9 @@ from hansard.domain.events import (
     ToolCallRecorded,
     ToolResultRecorded,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import MODULES
-from hansard.projections.neutral_anthropic import API
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import MODULES
+from onrecord.projections.neutral_anthropic import API
 from tests.projections.happenings import (
     Story,
     flat,

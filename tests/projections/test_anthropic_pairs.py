@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from hansard.domain.content import ToolCall
-from hansard.domain.events import ToolCallRecorded
-from hansard.projections.requests.result_words import FAILED, NO_RESULT
+from onrecord.domain.content import ToolCall
+from onrecord.domain.events import ToolCallRecorded
+from onrecord.projections.requests.result_words import FAILED, NO_RESULT
 from tests.projections.happenings import (
     Story,
     cancelled_result_of,

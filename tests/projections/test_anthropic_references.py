@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hansard.domain.content import Native
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.result_words import NO_RESULT
+from onrecord.domain.content import Native
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.result_words import NO_RESULT
 from tests.projections.happenings import (
     API,
     Story,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hansard.domain.content import Native
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.content import Native
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
 from tests.projections.happenings import (
     API,
     Story,

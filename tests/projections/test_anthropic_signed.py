@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.content import Native
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.content import Native
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Options, Request
 from tests.projections.happenings import (
     API,
     MODEL,

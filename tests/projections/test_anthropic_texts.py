@@ -6,14 +6,14 @@ import hashlib
 
 import pytest
 
-from hansard.domain.content import Reasoning
-from hansard.domain.errors import NothingToSend, UnknownApi
-from hansard.domain.events import (
+from onrecord.domain.content import Reasoning
+from onrecord.domain.errors import NothingToSend, UnknownApi
+from onrecord.domain.events import (
     ReasoningRecorded,
 )
-from hansard.projections.requests.rendering import render, renderer_digest
-from hansard.projections.requests.request import Options, options_of
-from hansard.projections.window import MessageWindow, Window
+from onrecord.projections.requests.rendering import render, renderer_digest
+from onrecord.projections.requests.request import Options, options_of
+from onrecord.projections.window import MessageWindow, Window
 from tests.projections.happenings import (
     API,
     Story,

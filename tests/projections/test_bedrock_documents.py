@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import Document, Text, ToolResult
-from hansard.domain.errors import UnsupportedDocument
-from hansard.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.document_tags import PREAMBLE
-from hansard.projections.requests.request import Request
+from onrecord.domain.content import Document, Text, ToolResult
+from onrecord.domain.errors import UnsupportedDocument
+from onrecord.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.document_tags import PREAMBLE
+from onrecord.projections.requests.request import Request
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.bedrock_happenings import CLAUDE, LLAMA, NOVA, WRITER
 from tests.projections.happenings import Story, document, rules

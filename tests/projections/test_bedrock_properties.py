@@ -10,10 +10,10 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.domain.errors import NothingToSend, UnsupportedDocument
-from hansard.domain.events import RequestSent
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.errors import NothingToSend, UnsupportedDocument
+from onrecord.domain.events import RequestSent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Options, Request
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.converse_shape import objections
 from tests.projections.happenings import (

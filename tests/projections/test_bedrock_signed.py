@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.tools import ToolDefinition
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.tools import ToolDefinition
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.bedrock_happenings import CLAUDE, converse, reasoning
 from tests.projections.happenings import Story, thinking

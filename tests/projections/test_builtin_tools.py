@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-import hansard
-from hansard.domain.content import Native
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import BuiltinTool, ToolDefinition
-from hansard.projections.in_force import same_tools
-from hansard.projections.requests.builtin_tools import SPELLINGS, spelled, tools_for
+import onrecord
+from onrecord.domain.content import Native
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.projections.in_force import same_tools
+from onrecord.projections.requests.builtin_tools import SPELLINGS, spelled, tools_for
 
 SEARCH = BuiltinTool(name="web_search")
 CLOCK = ToolDefinition(name="clock", input_schema={"type": "object"})
@@ -74,7 +74,7 @@ def test_options_go_to_their_own_api_alone() -> None:
     ],
 )
 def test_a_tool_that_an_api_has_not_is_refused(name: str, api: str, able: tuple[str, ...]) -> None:
-    with pytest.raises(hansard.UnsupportedTool, match=name) as refused:
+    with pytest.raises(onrecord.UnsupportedTool, match=name) as refused:
         spelled(BuiltinTool(name=name), api)
     assert (refused.value.tool, refused.value.api, refused.value.able) == (name, api, able)
     assert api in str(refused.value)
@@ -102,8 +102,8 @@ def test_what_was_rendered_is_what_is_in_force() -> None:
     assert not same_tools(ToolsDeclared(tools=(SEARCH,)), ToolsDeclared(tools=(foreign,)))
 
 
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("talk")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("talk")
 
 
 def test_a_request_has_the_tools_that_were_given() -> None:
@@ -119,7 +119,7 @@ def test_a_request_for_an_api_that_has_not_the_tool_is_refused() -> None:
     asked = talk()
     asked.tools([SEARCH])
     asked.user("Look.")
-    with pytest.raises(hansard.UnsupportedTool, match="openai-chat cannot run 'web_search'"):
+    with pytest.raises(onrecord.UnsupportedTool, match="openai-chat cannot run 'web_search'"):
         asked.request("openai-chat")
     asked.tools([])
     assert "tools" not in asked.request("openai-chat")
@@ -135,13 +135,13 @@ def test_a_tool_of_another_api_that_was_recorded_is_left_out() -> None:
 
 
 def test_a_tool_that_no_api_has_is_refused_with_the_names_of_those_there_are() -> None:
-    asked = hansard.connect("memory://").conversation("a")
-    with pytest.raises(hansard.InvalidContent, match=r"'websearch': name one of .*web_search"):
+    asked = onrecord.connect("memory://").conversation("a")
+    with pytest.raises(onrecord.InvalidContent, match=r"'websearch': name one of .*web_search"):
         asked.tools([BuiltinTool(name="websearch")])
 
 
 def test_options_for_an_api_that_is_none_are_refused() -> None:
     asked = talk()
-    with pytest.raises(hansard.UnknownApi, match="anthropic"):
+    with pytest.raises(onrecord.UnknownApi, match="anthropic"):
         asked.tools([BuiltinTool(name="web_search", options={"anthropic": {"max_uses": 3}})])
     assert asked.head().version == 0

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hansard.domain.documents import Modality
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import MODULES
-from hansard.projections.capabilities import Capabilities, Given, capabilities_of
-from hansard.projections.requests.request import Options, options_of
+from onrecord.domain.documents import Modality
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import MODULES
+from onrecord.projections.capabilities import Capabilities, Given, capabilities_of
+from onrecord.projections.requests.request import Options, options_of
 
 
 def kinds(*modalities: Modality) -> frozenset[Modality]:

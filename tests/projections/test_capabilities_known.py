@@ -1,4 +1,4 @@
-"""What comes with Hansard: what each API and its models take, and that each entry is one."""
+"""What comes with Onrecord: what each API and its models take, and that each entry is one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from hansard.domain.documents import Modality
-from hansard.projections.apis import MODULES
-from hansard.projections.capabilities import Capabilities, bundled, capabilities_of
-from hansard.projections.capability_entries import check_tables, entries_in
-from hansard.projections.requests import rendering
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.routing import LARGEST
+from onrecord.domain.documents import Modality
+from onrecord.projections.apis import MODULES
+from onrecord.projections.capabilities import Capabilities, bundled, capabilities_of
+from onrecord.projections.capability_entries import check_tables, entries_in
+from onrecord.projections.requests import rendering
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.routing import LARGEST
 
 
 def kinds(*modalities: Modality) -> frozenset[Modality]:
@@ -192,12 +192,12 @@ def test_a_text_that_no_request_could_hold_does_not_go(api: str) -> None:
     assert limit < LARGEST
 
 
-def test_what_comes_with_hansard_has_the_shape_that_a_file_must_have() -> None:
+def test_what_comes_with_onrecord_has_the_shape_that_a_file_must_have() -> None:
     check_tables(bundled(), tuple(MODULES))
     assert set(bundled()) == set(MODULES)
 
 
-def test_no_key_that_comes_with_hansard_could_be_the_id_of_a_model() -> None:
+def test_no_key_that_comes_with_onrecord_could_be_the_id_of_a_model() -> None:
     """Else who names a model exactly would change an entry for many."""
     keys = [key for table in bundled().values() for key in table["models"]]
     assert [key for key in keys if "*" not in key and " " not in key] == []

@@ -6,10 +6,10 @@ import tomllib
 
 import pytest
 
-from hansard.domain.errors import InvalidInput
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import MODULES
-from hansard.projections.capability_entries import Told, check_tables, laid_over
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import MODULES
+from onrecord.projections.capability_entries import Told, check_tables, laid_over
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ from hansard.projections.capability_entries import Told, check_tables, laid_over
         ("[gemini]\nmodels = 5", "gemini.models: is no table"),
         ("[gemini.models]\na = 5", "gemini.models.a: is no table"),
         ("gemini = 5", "gemini: is no table"),
-        ("[germini]", "germini: is no API that Hansard speaks"),
+        ("[germini]", "germini: is no API that Onrecord speaks"),
         (
             "[gemini.models.a]\n[gemini.models.b]\naliases = ['A']",
             "gemini.models.b: another entry is for 'a'",

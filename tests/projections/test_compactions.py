@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain import events
-from hansard.projections.requests.request import Options
-from hansard.projections.turns import history, turns
+from onrecord.domain import events
+from onrecord.projections.requests.request import Options
+from onrecord.projections.turns import history, turns
 from tests.projections.happenings import Story, flat, rules, text, thinking, tool_use, words
 
 SUMMARY = "Summary of the conversation so far:\n\nShe asked twice."

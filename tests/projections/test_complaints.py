@@ -15,14 +15,14 @@ from uuid import UUID
 
 import pytest
 
-import hansard
-from hansard.domain.content import Native
-from hansard.domain.events import MessageRecorded, ReasoningRecorded, ResponseCompleted
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.registry import Erased, Unrecognised
-from hansard.projections.requests.rendering import APIS
-from hansard.projections.requests.request import Options, Request
-from hansard.projections.window import Window
+import onrecord
+from onrecord.domain.content import Native
+from onrecord.domain.events import MessageRecorded, ReasoningRecorded, ResponseCompleted
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.window import Window
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini
@@ -151,7 +151,7 @@ def body(request: Request) -> str:
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("exchanges", [1, 2, 3])
 def test_windows_never_part_a_call(api: str, exchanges: int) -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     for _, event in loops(5).events:
         talk.append(event)
     request = talk.request(api, window=Window(exchanges=exchanges, step=1))

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain import events
-from hansard.domain.content import Native, Text, ToolResult
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import Prefix, prefix_of
-from hansard.projections.alignment import align
-from hansard.projections.continuation import digest_of, digests_of, messages_of, pieces
-from hansard.projections.recorded_units import RecordedUnit, recorded_units
-from hansard.projections.units import unit_of_piece
+from onrecord.domain import events
+from onrecord.domain.content import Native, Text, ToolResult
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import Prefix, prefix_of
+from onrecord.projections.alignment import align
+from onrecord.projections.continuation import digest_of, digests_of, messages_of, pieces
+from onrecord.projections.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.units import unit_of_piece
 
 API = "anthropic-messages"
 RESPONSE = UUID(int=1)

@@ -5,19 +5,19 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain.content import Native
-from hansard.domain.errors import UnsupportedTool
-from hansard.domain.events import InstructionsSet, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
-from hansard.projections.declared_tools import (
+from onrecord.domain.content import Native
+from onrecord.domain.errors import UnsupportedTool
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
+from onrecord.projections.declared_tools import (
     Declared,
     declared_in,
     definition_of,
     parameters,
     told_to,
 )
-from hansard.projections.in_force import same_tools
+from onrecord.projections.in_force import same_tools
 
 READ = ToolDefinition(name="read", description="Reads.", input_schema={"type": "object"})
 SEARCH = BuiltinTool(name="web_search")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.content import Document
-from hansard.projections.history import Block, Mark
-from hansard.projections.requests.document_tags import (
+from onrecord.domain.content import Document
+from onrecord.projections.history import Block, Mark
+from onrecord.projections.requests.document_tags import (
     Form,
     preamble,
     preamble_of_signal,
@@ -51,7 +51,7 @@ def test_the_short_form_is_what_goes_where_nobody_wished_another() -> None:
 def test_the_reference_says_tool_call_document_store_type_and_file_in_this_order() -> None:
     assert tag_of(block(), REPORT, REFERENCE) == (
         '<doc toolName="look_up" toolCallId="call_1" '
-        f'documentId="{ID}" storeId="hansard" '
+        f'documentId="{ID}" storeId="onrecord" '
         'contentType="application/pdf" fileName="report.pdf" />'
     )
 
@@ -81,7 +81,7 @@ def test_the_reference_of_anything_else_is_its_call_alone() -> None:
         (SEED, '<document tool-call-id="call_1" document-short-id="01234567" />'),
         (
             REFERENCE,
-            f'<doc toolCallId="call_1" documentId="{ID}" storeId="hansard" {TYPE} />',
+            f'<doc toolCallId="call_1" documentId="{ID}" storeId="onrecord" {TYPE} />',
         ),
     ],
 )

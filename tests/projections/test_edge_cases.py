@@ -14,10 +14,10 @@ from typing import Final
 
 import pytest
 
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.rendering import APIS
-from hansard.projections.requests.request import Request
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.requests.request import Request
 from tests.adapters.own_history import Anthropic, Chat, Program, Responses, Spelling
 from tests.adapters.own_history_others import Bedrock, Gemini, Ollama
 from tests.adapters.recorded_calls import Recorded

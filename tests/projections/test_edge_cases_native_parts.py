@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from hansard.adapters.capture.wires import WIRES
-from hansard.domain.jsontext import JsonObject
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.domain.jsontext import JsonObject
 from tests import bedrock_wire
 from tests.corpus.interactions import Call, calls, written
 from tests.corpus.played import Played, play

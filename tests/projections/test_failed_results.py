@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_responses import says_it_failed
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.result_words import FAILED, failed
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_responses import says_it_failed
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.result_words import FAILED, failed
 from tests.projections.happenings import Story, flat, text
 from tests.projections.responses_happenings import answers, asks, call, gives, items, output
 

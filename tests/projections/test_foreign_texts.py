@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Options
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import Story, text

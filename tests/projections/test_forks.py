@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain import events
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import Told
-from hansard.projections.requests.rendering import render
-from hansard.projections.requests.request import Options
+from onrecord.domain import events
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Told
+from onrecord.projections.requests.rendering import render
+from onrecord.projections.requests.request import Options
 from tests.projections.happenings import Story
 from tests.projections.recorded import recorded
 from tests.projections.responses_happenings import (

@@ -11,13 +11,13 @@ from google import genai
 from google.genai import types
 from pydantic import BaseModel
 
-from hansard.domain.content import ToolResult
-from hansard.domain.events import ToolResultRecorded, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_gemini_parts import camel
-from hansard.projections.requests.gemini_arguments import KNOWN, TOOLS
-from hansard.projections.requests.request import Request
+from onrecord.domain.content import ToolResult
+from onrecord.domain.events import ToolResultRecorded, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_gemini_parts import camel
+from onrecord.projections.requests.gemini_arguments import KNOWN, TOOLS
+from onrecord.projections.requests.request import Request
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, call, of_model, signed, text, thought
 from tests.projections.happenings import Story, document, rules, thinking, tool_use

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-import hansard
-from hansard.domain.content import ToolCall
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.events import ToolCallRecorded
-from hansard.projections.requests.gemini_answers import UNSIGNED
+import onrecord
+from onrecord.domain.content import ToolCall
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.events import ToolCallRecorded
+from onrecord.projections.requests.gemini_answers import UNSIGNED
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import call, of_model, of_user, response, signed
 from tests.projections.happenings import Story, rules, tool_use
@@ -168,7 +168,7 @@ def test_two_answers_without_a_word_between_are_one_content() -> None:
 
 
 def test_an_open_call_without_an_id_has_the_one_under_which_it_was_recorded() -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     talk.user("hi")
     content = gemini.native(call("a"))
     talk.append(ToolCallRecorded(call_id="a-0123", name="a", content=content))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.projections.neutral_gemini import API
-from hansard.projections.requests.request import Options
+from onrecord.projections.neutral_gemini import API
+from onrecord.projections.requests.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import of_model, of_user, text
 from tests.projections.happenings import Story, rules

@@ -7,12 +7,12 @@ from base64 import b64encode
 
 import pytest
 
-from hansard.domain.content import Document, Text, ToolResult
-from hansard.domain.errors import UnsupportedDocument
-from hansard.domain.events import MessageRecorded, ToolResultRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.capabilities import Given
-from hansard.projections.requests.request import Options
+from onrecord.domain.content import Document, Text, ToolResult
+from onrecord.domain.errors import UnsupportedDocument
+from onrecord.domain.events import MessageRecorded, ToolResultRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.capabilities import Given
+from onrecord.projections.requests.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, OLDER, call, of_user, response, signed
 from tests.projections.happenings import Story, document, rules

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.events import MessageRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_gemini import API
-from hansard.projections.requests.request import Options
+from onrecord.domain.events import MessageRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_gemini import API
+from onrecord.projections.requests.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import call, of_model, of_user, signed, text, thought

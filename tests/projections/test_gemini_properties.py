@@ -10,11 +10,11 @@ from google.genai import types
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.domain.errors import NothingToSend
-from hansard.domain.events import RequestSent
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_gemini import API
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.errors import NothingToSend
+from onrecord.domain.events import RequestSent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_gemini import API
+from onrecord.projections.requests.request import Options, Request
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, OLDER, signed
 from tests.projections.happenings import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.projections.neutral_gemini import API
-from hansard.projections.requests.gemini_answers import UNSIGNED
-from hansard.projections.requests.request import Options
+from onrecord.projections.neutral_gemini import API
+from onrecord.projections.requests.gemini_answers import UNSIGNED
+from onrecord.projections.requests.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import (
     GEMINI,

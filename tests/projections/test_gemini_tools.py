@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.content import Native
-from hansard.domain.errors import UnsupportedTool
-from hansard.domain.events import InstructionsSet, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import BuiltinTool, ToolDefinition
-from hansard.projections.called_names import given_names
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.tool_names import is_spelled_anew, name_for_gemini
+from onrecord.domain.content import Native
+from onrecord.domain.errors import UnsupportedTool
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.projections.called_names import given_names
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.tool_names import is_spelled_anew, name_for_gemini
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini
 from tests.projections.happenings import Story, rules

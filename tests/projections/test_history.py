@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.log import Told
-from hansard.projections.history import Turn
-from hansard.projections.turns import history
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.log import Told
+from onrecord.projections.history import Turn
+from onrecord.projections.turns import history
 from tests.projections.happenings import Story, thinking, tool_use, words
 from tests.projections.recorded import recorded
 

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.domain.events import RequestSent, ResponseCompleted, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import Prefix, prefix_of
-from hansard.domain.request_template import Template
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_bedrock import API as BEDROCK
-from hansard.projections.neutral_gemini import API as GEMINI
-from hansard.projections.neutral_openai_responses import API as RESPONSES
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.events import RequestSent, ResponseCompleted, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import Prefix, prefix_of
+from onrecord.domain.request_template import Template
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_bedrock import API as BEDROCK
+from onrecord.projections.neutral_gemini import API as GEMINI
+from onrecord.projections.neutral_openai_responses import API as RESPONSES
+from onrecord.projections.requests.request import Options, Request
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import gemini_happenings as gemini
 from tests.projections import responses_happenings as responses

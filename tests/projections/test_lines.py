@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from hansard.projections.alignment import Alignment, align
-from hansard.projections.recorded_units import RecordedUnit
-from hansard.projections.units import Unit
+from onrecord.projections.alignment import Alignment, align
+from onrecord.projections.recorded_units import RecordedUnit
+from onrecord.projections.units import Unit
 
 
 def unit(word: str) -> Unit:

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import hansard
-from hansard.domain import events
-from hansard.domain.content import Document, Text, ToolCall
-from hansard.domain.errors import InvalidInput, NothingToSend, UnsupportedDocument
-from hansard.domain.events import Event
-from hansard.projections.history import History
-from hansard.projections.message_window import in_window, messages_of
-from hansard.projections.requests.rendering import APIS, render
-from hansard.projections.requests.request import Options
-from hansard.projections.turns import history
-from hansard.projections.window import MessageWindow, exchanges_of
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.content import Document, Text, ToolCall
+from onrecord.domain.errors import InvalidInput, NothingToSend, UnsupportedDocument
+from onrecord.domain.events import Event
+from onrecord.projections.history import History
+from onrecord.projections.message_window import in_window, messages_of
+from onrecord.projections.requests.rendering import APIS, render
+from onrecord.projections.requests.request import Options
+from onrecord.projections.turns import history
+from onrecord.projections.window import MessageWindow, exchanges_of
 from tests.projections.happenings import Story, tool_use, words
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed
@@ -340,7 +340,7 @@ def test_any_api_takes_what_is_left_or_nothing_is_left(
     named: dict[str, object] = {NAMED.get(api, "model"): model} if model else {}
     if model and api == "anthropic-messages":
         named["max_tokens"] = 1024
-    assert hansard.check_request(api, {**request.body, **named}).violations == ()
+    assert onrecord.check_request(api, {**request.body, **named}).violations == ()
 
 
 def prompts_once(story: Story) -> None:

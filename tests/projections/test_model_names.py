@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.projections.capabilities import capabilities_of
-from hansard.projections.model_names import Pattern, names_of
-from hansard.projections.requests.request import Options
+from onrecord.projections.capabilities import capabilities_of
+from onrecord.projections.model_names import Pattern, names_of
+from onrecord.projections.requests.request import Options
 
 
 @pytest.mark.parametrize(

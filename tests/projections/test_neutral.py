@@ -1,8 +1,8 @@
 """One hook by which a block of any API says what it says to others."""
 
-from hansard.domain.content import Opaque, Text
-from hansard.projections.apis import MODULES, api_of
-from hansard.projections.neutral import neutral_of
+from onrecord.domain.content import Opaque, Text
+from onrecord.projections.apis import MODULES, api_of
+from onrecord.projections.neutral import neutral_of
 
 
 def test_a_block_is_read_by_the_reader_of_its_api() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Block,
     Document,
     Opaque,
@@ -18,8 +18,8 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_anthropic import neutral
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_anthropic import neutral
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "anthropic-messages"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Block,
     Document,
     Native,
@@ -15,11 +15,11 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral import instructions_of, neutral_of, tool_of
-from hansard.projections.neutral_bedrock import API, neutral, partial
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral import instructions_of, neutral_of, tool_of
+from onrecord.projections.neutral_bedrock import API, neutral, partial
 from tests.projections import bedrock_happenings as bedrock
 
 S3: JsonObject = {"s3Location": {"uri": "s3://bucket/a.png"}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Block,
     Document,
     Opaque,
@@ -17,9 +17,9 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.events import Unfinished
-from hansard.domain.jsontext import JsonObject
-from hansard.projections import neutral_gemini
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections import neutral_gemini
 from tests.projections.gemini_happenings import call, response, signed, text, thought
 
 PNG: JsonObject = {"mimeType": "image/png", "data": "-_8="}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Block,
     Document,
     Opaque,
@@ -17,9 +17,9 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_openai_chat import API, instructions, neutral, tool
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_openai_chat import API, instructions, neutral, tool
 from tests.projections.chat_happenings import function, says
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.content import (
+from onrecord.domain.content import (
     Block,
     Document,
     Opaque,
@@ -15,10 +15,10 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral import neutral_of, outcome_of
-from hansard.projections.neutral_openai_responses import API, block, instructions, tool
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral import neutral_of, outcome_of
+from onrecord.projections.neutral_openai_responses import API, block, instructions, tool
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 

@@ -7,14 +7,14 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_chat import API as CHAT
-from hansard.projections.neutral_openai_responses import API as RESPONSES
-from hansard.projections.requests.rendering import APIS
-from hansard.projections.requests.request import Options
+from onrecord.domain import events
+from onrecord.domain.content import Native
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_chat import API as CHAT
+from onrecord.projections.neutral_openai_responses import API as RESPONSES
+from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.requests.request import Options
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import Story, search_result, server_tool_use

@@ -12,14 +12,14 @@ from ollama._client import (
     _copy_messages,  # pyright: ignore[reportPrivateUsage] - what `chat` sends is made by it
 )
 
-from hansard.domain import events
-from hansard.domain.content import Native, Text, ToolResult
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.errors import UnsupportedDocument
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.capabilities import Given
-from hansard.projections.requests.document_tags import PREAMBLE
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain import events
+from onrecord.domain.content import Native, Text, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.errors import UnsupportedDocument
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.capabilities import Given
+from onrecord.projections.requests.document_tags import PREAMBLE
+from onrecord.projections.requests.request import Options, Request
 from tests.ollama_wire import call
 from tests.projections.happenings import Story, document, rules, thinking, tool_use
 from tests.projections.refused import refused

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.events import OpaqueRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_chat import API
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.result_words import NO_RESULT
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.events import OpaqueRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_chat import API
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.result_words import NO_RESULT
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import Story, rules, tool_use
 from tests.projections.refused import refused

@@ -6,14 +6,14 @@ from base64 import b64encode
 
 import pytest
 
-from hansard.domain.content import Blob, Document, Text, ToolResult
-from hansard.domain.errors import CorruptRecord, UnsupportedDocument
-from hansard.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.capabilities import Given
-from hansard.projections.neutral_openai_chat import API
-from hansard.projections.requests.document_tags import PREAMBLE, words_for
-from hansard.projections.requests.request import Options
+from onrecord.domain.content import Blob, Document, Text, ToolResult
+from onrecord.domain.errors import CorruptRecord, UnsupportedDocument
+from onrecord.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.capabilities import Given
+from onrecord.projections.neutral_openai_chat import API
+from onrecord.projections.requests.document_tags import PREAMBLE, words_for
+from onrecord.projections.requests.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import Story, document, rules
 from tests.projections.refused import refused

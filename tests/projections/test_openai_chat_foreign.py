@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.adapters.request_check import check_request
-from hansard.domain.content import Native
-from hansard.domain.events import InstructionsSet, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_chat import API
-from hansard.projections.requests.document_tags import PREAMBLE
+from onrecord.adapters.request_check import check_request
+from onrecord.domain.content import Native
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_chat import API
+from onrecord.projections.requests.document_tags import PREAMBLE
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import (

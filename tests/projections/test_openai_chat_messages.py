@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.content import Native, Text
-from hansard.domain.errors import NothingToSend
-from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_openai_chat import API
-from hansard.projections.requests.request import Options
+from onrecord.domain.content import Native, Text
+from onrecord.domain.errors import NothingToSend
+from onrecord.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_openai_chat import API
+from onrecord.projections.requests.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.chat_happenings import DEEPSEEK, GPT
 from tests.projections.happenings import Story, rules

@@ -9,12 +9,12 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.request_check import check_request
-from hansard.domain.errors import NothingToSend, UnsupportedDocument
-from hansard.domain.events import RequestSent
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_chat import API
-from hansard.projections.requests.request import Options, Request
+from onrecord.adapters.request_check import check_request
+from onrecord.domain.errors import NothingToSend, UnsupportedDocument
+from onrecord.domain.events import RequestSent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_chat import API
+from onrecord.projections.requests.request import Options, Request
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import (
     Story,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_chat import API
-from hansard.projections.requests.request import Options
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_chat import API
+from onrecord.projections.requests.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.chat_happenings import DEEPSEEK, GPT, asked_of
 from tests.projections.happenings import Story, rules, tool_use

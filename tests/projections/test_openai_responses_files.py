@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.content import Document, Text, ToolResult
-from hansard.domain.events import ToolResultRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.capabilities import Given
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.document_tags import PREAMBLE
-from hansard.projections.requests.request import Options
+from onrecord.domain.content import Document, Text, ToolResult
+from onrecord.domain.events import ToolResultRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.capabilities import Given
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.requests.document_tags import PREAMBLE
+from onrecord.projections.requests.request import Options
 from tests.projections.happenings import Story, document
 from tests.projections.responses_happenings import answers, asks, call, items, kinds, rendered
 

@@ -8,13 +8,13 @@ import json
 
 import pytest
 
-from hansard.domain.content import Document, Native, Text, ToolResult
-from hansard.domain.errors import CorruptRecord, UnsupportedDocument
-from hansard.domain.events import DocumentExtracted, ToolResultRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.document_tags import PREAMBLE
-from hansard.projections.requests.request import Options
+from onrecord.domain.content import Document, Native, Text, ToolResult
+from onrecord.domain.errors import CorruptRecord, UnsupportedDocument
+from onrecord.domain.events import DocumentExtracted, ToolResultRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.requests.document_tags import PREAMBLE
+from onrecord.projections.requests.request import Options
 from tests.projections.happenings import (
     Story,
     document,

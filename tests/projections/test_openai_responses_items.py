@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.content import Native
-from hansard.domain.errors import NothingToSend
-from hansard.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.window import Window
+from onrecord.domain.content import Native
+from onrecord.domain.errors import NothingToSend
+from onrecord.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.window import Window
 from tests.projections.happenings import Story, rules
 from tests.projections.responses_happenings import (
     answers,

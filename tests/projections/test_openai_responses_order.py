@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_responses import API
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_responses import API
 from tests.projections.happenings import Story, rules
 from tests.projections.refused import refused
 from tests.projections.responses_happenings import (

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import Document, Text, ToolCall, ToolResult
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.events import ToolCallRecorded, ToolResultRecorded
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.document_tags import PREAMBLE
+from onrecord.domain.content import Document, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.requests.document_tags import PREAMBLE
 from tests.projections.happenings import Story, rules
 from tests.projections.refused import refused
 from tests.projections.responses_happenings import (

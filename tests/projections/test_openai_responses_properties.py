@@ -11,12 +11,12 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.domain.content import Native
-from hansard.domain.errors import NothingToSend
-from hansard.domain.events import RequestSent
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.requests.request import Options, Request
+from onrecord.domain.content import Native
+from onrecord.domain.errors import NothingToSend
+from onrecord.domain.events import RequestSent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.requests.request import Options, Request
 from tests.projections import responses_happenings as told
 from tests.projections.happenings import Story, text, tool_use
 from tests.projections.refused import refused

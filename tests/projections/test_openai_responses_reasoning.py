@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Options
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Options
 from tests.projections.happenings import Story, rules
 from tests.projections.responses_happenings import (
     answers,

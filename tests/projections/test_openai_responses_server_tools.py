@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.rendering import render
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.rendering import render
 from tests.projections.happenings import Story, rules
 from tests.projections.recorded import recorded
 from tests.projections.responses_happenings import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.projections.happenings import (
     code_of,
     result_of,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject
 from tests.projections.happenings import (
     result_of,
     text,

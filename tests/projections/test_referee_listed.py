@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hansard.projections.referee.rules import RULES
+from onrecord.projections.referee.rules import RULES
 
 ROOT = Path(__file__).parents[2]
 

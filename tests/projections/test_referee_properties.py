@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hansard
-from hansard.domain.content import Document, ToolResult
-from hansard.domain.errors import NothingToSend, UnsupportedDocument
-from hansard.domain.events import (
+import onrecord
+from onrecord.domain.content import Document, ToolResult
+from onrecord.domain.errors import NothingToSend, UnsupportedDocument
+from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,
@@ -28,13 +28,13 @@ from hansard.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.projections.apis import known_api
-from hansard.projections.capabilities import Given
-from hansard.projections.referee.rules import RULES
-from hansard.projections.requests.document_tags import Form
-from hansard.projections.requests.rendering import APIS, render
-from hansard.projections.requests.request import Options, Request
-from hansard.projections.window import Window, exchanges_of
+from onrecord.projections.apis import known_api
+from onrecord.projections.capabilities import Given
+from onrecord.projections.referee.rules import RULES
+from onrecord.projections.requests.document_tags import Form
+from onrecord.projections.requests.rendering import APIS, render
+from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.window import Window, exchanges_of
 from tests.projections.happenings import Story
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed
@@ -116,7 +116,7 @@ def test_any_history_renders_to_a_request_that_is_not_refused(
         named: dict[str, object] = {NAMED.get(api, "model"): model} if model else {}
         if model and api == "anthropic-messages":
             named["max_tokens"] = 1024
-        assert hansard.check_request(api, {**request.body, **named}).violations == ()
+        assert onrecord.check_request(api, {**request.body, **named}).violations == ()
 
 
 def answered_by(story: Story, api: str) -> str | None:

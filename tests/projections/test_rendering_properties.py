@@ -9,13 +9,13 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.demo.rules import complaint
-from hansard.adapters.demo.signatures import Signer
-from hansard.domain.content import Native
-from hansard.domain.errors import NothingToSend
-from hansard.domain.events import InstructionsSet, MessageRecorded, ReasoningRecorded, RequestSent
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.requests.request import Options, Request
+from onrecord.adapters.demo.rules import complaint
+from onrecord.adapters.demo.signatures import Signer
+from onrecord.domain.content import Native
+from onrecord.domain.errors import NothingToSend
+from onrecord.domain.events import InstructionsSet, MessageRecorded, ReasoningRecorded, RequestSent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.requests.request import Options, Request
 from tests.projections.happenings import (
     API,
     Story,

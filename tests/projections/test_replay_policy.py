@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from uuid_utils.compat import uuid7
 
-import hansard
-from hansard.adapters.capture.answer import Answer, Block
-from hansard.adapters.capture.answer_events import events_of
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import Replay
-from hansard.projections.neutral import replay_of
+import onrecord
+from onrecord.adapters.capture.answer import Answer, Block
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import Replay
+from onrecord.projections.neutral import replay_of
 
 POLICIES: list[tuple[str, JsonObject, Replay]] = [
     ("anthropic-messages", {"type": "text", "text": "x"}, "verbatim"),
@@ -34,8 +34,8 @@ def test_each_block_has_a_policy(api: str, value: JsonObject, policy: Replay) ->
     assert replay_of(api, value) == policy
 
 
-def told(*items: JsonObject) -> hansard.Talk:
-    talk = hansard.connect("memory://").conversation("talk")
+def told(*items: JsonObject) -> onrecord.Talk:
+    talk = onrecord.connect("memory://").conversation("talk")
     talk.user("Think.")
     for number in range(2):
         blocks = tuple(Block(index, value) for index, value in enumerate(items))

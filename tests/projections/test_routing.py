@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import Document, Text, ToolResult
-from hansard.domain.errors import UnsupportedDocument
-from hansard.domain.events import DocumentExtracted, SignalReceived, ToolResultRecorded
-from hansard.projections.capabilities import Given
-from hansard.projections.requests.document_tags import PREAMBLE
-from hansard.projections.requests.needs import needed_blobs
-from hansard.projections.requests.rendering import APIS
-from hansard.projections.requests.request import Options, Request
-from hansard.projections.turns import history
+from onrecord.domain.content import Document, Text, ToolResult
+from onrecord.domain.errors import UnsupportedDocument
+from onrecord.domain.events import DocumentExtracted, SignalReceived, ToolResultRecorded
+from onrecord.projections.capabilities import Given
+from onrecord.projections.requests.document_tags import PREAMBLE
+from onrecord.projections.requests.needs import needed_blobs
+from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.turns import history
 from tests.projections.documents_sent import behind, in_results, shown
 from tests.projections.happenings import Story, document
 from tests.projections.refused import refused
@@ -377,7 +377,7 @@ def test_the_other_form_of_tags_goes_through_every_api(api: str) -> None:
     request = asked(one_round(PICTURE), api, BEHIND, tags="doc-reference")
     reference = (
         '<doc toolName="look_up" toolCallId="t1" documentId="bbbbbbbb-' + "b" * 56 + '" '
-        'storeId="hansard" contentType="image/png" fileName="a.png" />'
+        'storeId="onrecord" contentType="image/png" fileName="a.png" />'
     )
     preamble = "Documents extracted from tool calls (<doc /> tag + content pair):"
     assert in_results(request) == [reference]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.projections.runs import ending_runs, longest_run, runs_back
+from onrecord.projections.runs import ending_runs, longest_run, runs_back
 
 texts = st.lists(st.integers(0, 3), max_size=12)
 

@@ -7,11 +7,11 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.conversation import CANCELLED
-from hansard.domain.errors import NothingToSend
-from hansard.projections.history import Turn
-from hansard.projections.seen import as_seen, seen_by
-from hansard.projections.turns import history, turns
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.errors import NothingToSend
+from onrecord.projections.history import Turn
+from onrecord.projections.seen import as_seen, seen_by
+from onrecord.projections.turns import history, turns
 from tests.projections.happenings import Story, flat, tool_use, words
 from tests.projections.recorded import recorded
 

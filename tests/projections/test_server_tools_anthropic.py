@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import Document, HeldFile, ServerToolCall, ServerToolResult, Text, Url
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral_anthropic import neutral
-from hansard.projections.server_tools_anthropic import called, gave
+from onrecord.domain.content import Document, HeldFile, ServerToolCall, ServerToolResult, Text, Url
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral_anthropic import neutral
+from onrecord.projections.server_tools_anthropic import called, gave
 
 Parts = tuple[Text | Url | Document | HeldFile, ...]
 

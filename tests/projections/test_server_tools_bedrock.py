@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_bedrock import called, gave
+from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_bedrock import called, gave
 
 FOUND = {"source": "https://a", "title": "A", "content": [{"text": "said"}]}
 PICTURE = {"format": "png", "source": {"bytes": "AA=="}}

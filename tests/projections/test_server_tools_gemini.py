@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.content import ServerToolCall, ServerToolResult, Text, Url
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.server_tools_gemini import called, gave, grounded_by
+from onrecord.domain.content import ServerToolCall, ServerToolResult, Text, Url
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.server_tools_gemini import called, gave, grounded_by
 
 CALLS: dict[str, tuple[JsonObject, ServerToolCall]] = {
     "code": (

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.neutral import neutral_of, outcome_of
-from hansard.projections.neutral_openai_responses import API
-from hansard.projections.server_tools_openai import name_of
+from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.neutral import neutral_of, outcome_of
+from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.server_tools_openai import name_of
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 

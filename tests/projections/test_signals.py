@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from hansard.domain import events
-from hansard.domain.content import Blob, Document, Text, ToolResult
-from hansard.domain.conversation import CANCELLED
-from hansard.projections.history import Block, Turn
-from hansard.projections.requests.rendering import APIS, render
-from hansard.projections.requests.request import Options
-from hansard.projections.requests.result_words import NO_RESULT
-from hansard.projections.turns import history, turns
+from onrecord.domain import events
+from onrecord.domain.content import Blob, Document, Text, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.projections.history import Block, Turn
+from onrecord.projections.requests.rendering import APIS, render
+from onrecord.projections.requests.request import Options
+from onrecord.projections.requests.result_words import NO_RESULT
+from onrecord.projections.turns import history, turns
 from tests.projections.happenings import Story, tool_use, words
 from tests.projections.recorded import recorded
 

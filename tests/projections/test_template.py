@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain import jsontext
-from hansard.domain.blobs import blob_of
-from hansard.domain.content import Document, Native, Text
-from hansard.domain.encoding import encode
-from hansard.domain.errors import CorruptRecord
-from hansard.domain.events import DocumentExtracted, MessageRecorded
-from hansard.domain.request_template import (
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import Document, Native, Text
+from onrecord.domain.encoding import encode
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.events import DocumentExtracted, MessageRecorded
+from onrecord.domain.request_template import (
     BlobSpan,
     ContentSpan,
     EncodedSpan,
     LiteralSpan,
     SharedSpan,
 )
-from hansard.projections.sources import Source
-from hansard.projections.template import Parent, Stored, join, references_of, split
+from onrecord.projections.sources import Source
+from onrecord.projections.template import Parent, Stored, join, references_of, split
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
 LONG = "é" * 200

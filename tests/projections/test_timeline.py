@@ -7,14 +7,14 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
-from hansard.domain import events
-from hansard.domain.content import Blob, Document, Native, Reasoning, Text, ToolCall, ToolResult
-from hansard.domain.draft import Stamp, draft
-from hansard.domain.events import Event
-from hansard.domain.log import RecordedEvent
-from hansard.domain.request_template import Template
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.timeline import Row, timeline
+from onrecord.domain import events
+from onrecord.domain.content import Blob, Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.draft import Stamp, draft
+from onrecord.domain.events import Event
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.request_template import Template
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.timeline import Row, timeline
 
 API = "anthropic-messages"
 RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")
@@ -221,7 +221,7 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
     ),
     (
         events.ContextCarried(),
-        ("record", "context", "what tool calls carry: hansard context shows it"),
+        ("record", "context", "what tool calls carry: onrecord context shows it"),
     ),
     (
         events.AnnotationAdded(labels={"rating": "5"}, version=2),
@@ -360,6 +360,6 @@ def test_what_is_no_history_says_why() -> None:
 
 
 def test_text_that_moved_into_a_blob_is_told_by_its_size() -> None:
-    moved = native(type="text", text={"$hansard.blob": "00", "size": 70_000})
+    moved = native(type="text", text={"$onrecord.blob": "00", "size": 70_000})
     (row,) = rows(events.MessageRecorded(role="assistant", content=(moved,)))
     assert row.text == "70,000 bytes, held apart"

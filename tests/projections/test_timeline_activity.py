@@ -2,19 +2,19 @@
 
 from uuid import UUID
 
-import hansard
-from hansard.domain import events
-from hansard.domain.content import Native
-from hansard.domain.events import Event
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.timeline import Row, timeline
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.content import Native
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.timeline import Row, timeline
 
 API = "anthropic-messages"
 RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")
 
 
 def rows(*happened: Event) -> list[Row]:
-    talk = hansard.connect("memory://").conversation("talk")
+    talk = onrecord.connect("memory://").conversation("talk")
     talk.append(*happened)
     return list(timeline(talk.read(after=1)))
 

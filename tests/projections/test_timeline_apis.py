@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain import events
-from hansard.domain.content import Native
+from onrecord.domain import events
+from onrecord.domain.content import Native
 from tests.projections.test_timeline import rows
 
 RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")
@@ -19,7 +19,7 @@ RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")
         ("openai-chat", {"role": "assistant", "content": None, "refusal": "No."}, "No."),
         (
             "openai-chat",
-            {"role": "assistant", "content": {"$hansard.blob": "00", "size": 70_000}},
+            {"role": "assistant", "content": {"$onrecord.blob": "00", "size": 70_000}},
             "70,000 bytes, held apart",
         ),
         (

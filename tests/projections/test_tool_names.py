@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.content import Native
-from hansard.domain.events import ToolCallRecorded, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.apis import known_api
-from hansard.projections.neutral_openai_chat import API as CHAT
-from hansard.projections.requests.rendering import APIS
-from hansard.projections.requests.request import Options, Request
-from hansard.projections.requests.tool_names import OPENAI, name_for
+from onrecord.domain.content import Native
+from onrecord.domain.events import ToolCallRecorded, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis import known_api
+from onrecord.projections.neutral_openai_chat import API as CHAT
+from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.requests.tool_names import OPENAI, name_for
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import Story, rules, tool_use

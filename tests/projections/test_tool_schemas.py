@@ -13,13 +13,13 @@ from openai.types.chat import ChatCompletionFunctionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
-from hansard.adapters.request_check import check_request
-from hansard.domain import jsontext
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.apis import MODULES
-from hansard.projections.declared_tools import told_to
-from hansard.projections.requests.tool_schemas import OLLAMA, OPENAI, schema_for
+from onrecord.adapters.request_check import check_request
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis import MODULES
+from onrecord.projections.declared_tools import told_to
+from onrecord.projections.requests.tool_schemas import OLLAMA, OPENAI, schema_for
 
 APIS = tuple(MODULES)
 BARE: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}}

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from hansard.domain import events
-from hansard.domain.content import Text
-from hansard.domain.conversation import CANCELLED
-from hansard.projections.history import Turn
-from hansard.projections.turns import history, turns
+from onrecord.domain import events
+from onrecord.domain.content import Text
+from onrecord.domain.conversation import CANCELLED
+from onrecord.projections.history import Turn
+from onrecord.projections.turns import history, turns
 from tests.projections.happenings import API, Story, server_tool_use, thinking, tool_use, words
 from tests.projections.recorded import recorded
 

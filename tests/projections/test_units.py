@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hansard.domain.blobs import blob_of, spill
-from hansard.domain.content import (
+from onrecord.domain.blobs import blob_of, spill
+from onrecord.domain.content import (
     Document,
     Native,
     Reasoning,
@@ -16,13 +16,13 @@ from hansard.domain.content import (
     ToolCall,
     ToolResult,
 )
-from hansard.domain.events import InstructionsSet, ToolsDeclared
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.prefix import encoded
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.continuation import Piece
-from hansard.projections.in_force import same_instructions, same_tools
-from hansard.projections.units import Content, Unit, unit_of, unit_of_piece
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.continuation import Piece
+from onrecord.projections.in_force import same_instructions, same_tools
+from onrecord.projections.units import Content, Unit, unit_of, unit_of_piece
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 CALL: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {"id": 1}}

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.content import Text
-from hansard.domain.events import MessageRecorded
-from hansard.projections.requests.rendering import APIS, render
-from hansard.projections.requests.request import Options
-from hansard.projections.window import EVERYTHING, Window, edge
+from onrecord.domain.content import Text
+from onrecord.domain.events import MessageRecorded
+from onrecord.projections.requests.rendering import APIS, render
+from onrecord.projections.requests.request import Options
+from onrecord.projections.window import EVERYTHING, Window, edge
 
 windows = st.builds(
     Window,

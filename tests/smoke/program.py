@@ -5,7 +5,7 @@ import pkgutil
 from importlib.resources import files
 from pathlib import Path
 
-import hansard
+import onrecord
 
 # These need an extra, which the plain wheel does not bring; httpx comes with the client that uses it.
 EXTRAS = {
@@ -33,11 +33,11 @@ EXTRAS = {
 def import_everything() -> int:
     """Import each module that works without extras; say how many did."""
     imported = 0
-    for module in pkgutil.walk_packages(hansard.__path__, "hansard."):
+    for module in pkgutil.walk_packages(onrecord.__path__, "onrecord."):
         try:
             importlib.import_module(module.name)
         except ImportError as missing:
-            # Where an extra is missing, Hansard's own error may say which.
+            # Where an extra is missing, Onrecord's own error may say which.
             found = missing if missing.name else missing.__cause__
             if not isinstance(found, ImportError) or found.name not in EXTRAS:
                 raise
@@ -48,10 +48,10 @@ def import_everything() -> int:
 
 def main() -> None:
     """Fail where the wheel lacks something."""
-    installed = Path(hansard.__file__)
+    installed = Path(onrecord.__file__)
     assert "site-packages" in installed.parts, f"this is not the wheel: {installed}"
-    assert files(hansard).joinpath("py.typed").is_file()
-    print(f"hansard {hansard.__version__}: {import_everything()} modules import")
+    assert files(onrecord).joinpath("py.typed").is_file()
+    print(f"onrecord {onrecord.__version__}: {import_everything()} modules import")
 
 
 if __name__ == "__main__":

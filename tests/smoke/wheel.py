@@ -1,4 +1,4 @@
-"""Build Hansard as a user gets it, install it where nothing else is, and use it from elsewhere.
+"""Build Onrecord as a user gets it, install it where nothing else is, and use it from elsewhere.
 
 Run it with an environment that has `build`: `.venv/bin/python tests/smoke/wheel.py`.
 """
@@ -41,8 +41,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         elsewhere = Path(folder)
         wheel = build(into=elsewhere)
-        if top_level_names(wheel) != {"hansard"}:
-            sys.exit(f"{wheel.name} installs more than hansard: {top_level_names(wheel)}")
+        if top_level_names(wheel) != {"onrecord"}:
+            sys.exit(f"{wheel.name} installs more than onrecord: {top_level_names(wheel)}")
         venv.create(elsewhere / "clean", with_pip=True)
         binaries = elsewhere / "clean" / "bin"
         run(binaries / "python", "-m", "pip", "install", "--quiet", wheel, cwd=elsewhere)

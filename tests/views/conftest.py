@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.storage.postgres import Postgres, migrate, open_postgres
-from hansard.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres_connections import Connections, conninfo
 from tests.postgres_server import VERSIONS, server
 from tests.views.row_stores import ROW_STORES, RowStore
 

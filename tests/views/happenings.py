@@ -8,14 +8,14 @@ from uuid import UUID, uuid4
 from hypothesis import strategies as st
 from uuid_utils.compat import uuid7
 
-from hansard.domain import events
-from hansard.domain.content import Document, Native, Role, Text, ToolCall, ToolResult
-from hansard.domain.events import Event
-from hansard.domain.head import Effect
-from hansard.domain.header import ClientHeader, header_bytes
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import NewEvent
-from hansard.domain.request_template import Template
+from onrecord.domain import events
+from onrecord.domain.content import Document, Native, Role, Text, ToolCall, ToolResult
+from onrecord.domain.events import Event
+from onrecord.domain.head import Effect
+from onrecord.domain.header import ClientHeader, header_bytes
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import NewEvent
+from onrecord.domain.request_template import Template
 from tests.factories import OCCURRED_AT, TENANT
 
 _TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
@@ -52,7 +52,7 @@ def _message(
         "document": Document(media_type="text/plain", url="https://example.org/a"),
         "blob": Native(
             api="anthropic-messages",
-            value={"type": "text", "text": {"$hansard.blob": "0" * 64, "size": 70_000}},
+            value={"type": "text", "text": {"$onrecord.blob": "0" * 64, "size": 70_000}},
         ),
     }
     is_answer = role == "assistant"

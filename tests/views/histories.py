@@ -15,10 +15,10 @@ from uuid import UUID, uuid4
 from hypothesis import strategies as st
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.draft import Stamp, draft
-from hansard.domain.events import Event
-from hansard.domain.log import Append, NewEvent, RecordedEvent
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.draft import Stamp, draft
+from onrecord.domain.events import Event
+from onrecord.domain.log import Append, NewEvent, RecordedEvent
 from tests.factories import OCCURRED_AT, TENANT
 from tests.views.happenings import (
     beside,

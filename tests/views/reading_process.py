@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import hansard
-from hansard.adapters.views import sqlite_feeding
+import onrecord
+from onrecord.adapters.views import sqlite_feeding
 
 
 def read(path: Path) -> None:
     """Read and rebuild the views of a log, and say when it begins."""
     sqlite_feeding.PAGE = 10  # type: ignore[misc]  # So that there is much to be killed amid.
-    with hansard.connect(f"sqlite:///{path}") as store:
+    with onrecord.connect(f"sqlite:///{path}") as store:
         print("reading", flush=True)
         while store.views.usage().behind or store.views.audit().behind:
             pass

@@ -12,16 +12,16 @@ import psycopg
 from psycopg import RawCursor
 from pydantic_core import from_json, to_json
 
-from hansard.adapters.storage.postgres import migrate
-from hansard.adapters.storage.postgres_connections import conninfo, fetched
-from hansard.adapters.storage.queries import load_migrations
-from hansard.adapters.storage.sqlite_connection import Connections
-from hansard.adapters.views.postgres_rows import PostgresRows
-from hansard.adapters.views.sqlite_rows import SqliteRows
-from hansard.domain.log import Cursor, RecordedEvent
-from hansard.projections.views.passages import passages
-from hansard.projections.views.step import Failure, Rows, step
-from hansard.projections.views.view import Feed, Row, View
+from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.storage.postgres_connections import conninfo, fetched
+from onrecord.adapters.storage.queries import load_migrations
+from onrecord.adapters.storage.sqlite_connection import Connections
+from onrecord.adapters.views.postgres_rows import PostgresRows
+from onrecord.adapters.views.sqlite_rows import SqliteRows
+from onrecord.domain.log import Cursor, RecordedEvent
+from onrecord.projections.views.passages import passages
+from onrecord.projections.views.step import Failure, Rows, step
+from onrecord.projections.views.view import Feed, Row, View
 from tests.postgres_server import VERSIONS, server
 
 
@@ -119,7 +119,7 @@ class PostgresStore:
 
     def forget(self, view: View, conversation_id: UUID) -> None:
         self.connection.execute(
-            cast("Any", f"SELECT hansard.forget_in_view_{view.name}($1)"), (conversation_id,)
+            cast("Any", f"SELECT onrecord.forget_in_view_{view.name}($1)"), (conversation_id,)
         )
 
     def close(self) -> None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.adapters.views.pages import Asked, Found
-from hansard.adapters.views.sqlite_views import SqliteViews
-from hansard.domain.log import Backend
-from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.view import Changes, Passage, Row, View
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.views.pages import Asked, Found
+from onrecord.adapters.views.sqlite_views import SqliteViews
+from onrecord.domain.log import Backend
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.view import Changes, Passage, Row, View
 from tests.factories import TENANT, answer, appending, prompt, started
 
 SECOND = 1_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.events import ContentRedacted
-from hansard.projections.views.audit import AUDIT
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.events import ContentRedacted
+from onrecord.projections.views.audit import AUDIT
 from tests.factories import TENANT, appending, prompt, started, tool_call, tool_result
 from tests.views.row_stores import RowStore, everything
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import events
-from hansard.domain.content import Document, Native, Text
-from hansard.domain.log import RecordedEvent
-from hansard.domain.request_template import Template
-from hansard.projections.views.conversations import CONVERSATIONS, MOST_NAMES, overview
-from hansard.projections.views.view import Row
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import events
+from onrecord.domain.content import Document, Native, Text
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.request_template import Template
+from onrecord.projections.views.conversations import CONVERSATIONS, MOST_NAMES, overview
+from onrecord.projections.views.view import Row
 from tests.factories import TENANT, answer, appending, prompt, started, tool_call, tool_result
 from tests.views.histories import Happening, check_steps, histories, pieces, recorded
 from tests.views.row_stores import RowStore, everything, in_pieces

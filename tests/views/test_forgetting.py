@@ -13,16 +13,16 @@ from uuid import UUID, uuid4
 import apsw
 import pytest
 
-import hansard
-from hansard.adapters.storage.sqlite import open_sqlite
-from hansard.adapters.store import Store
-from hansard.adapters.views.pages import Asked
-from hansard.adapters.views.sqlite_views import SqliteViews
-from hansard.adapters.views.sqlite_views_file import ViewsFile
-from hansard.domain.errors import StorageBusy
-from hansard.domain.log import Backend, Cursor, RecordedEvent
-from hansard.projections.views.search import SEARCH
-from hansard.projections.views.search_query import parse_query
+import onrecord
+from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.store import Store
+from onrecord.adapters.views.pages import Asked
+from onrecord.adapters.views.sqlite_views import SqliteViews
+from onrecord.adapters.views.sqlite_views_file import ViewsFile
+from onrecord.domain.errors import StorageBusy
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.projections.views.search import SEARCH
+from onrecord.projections.views.search_query import parse_query
 from tests.factories import TENANT, appending, prompt, started, tool_call
 
 KEY = "support/heliotrope"
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def connected(folder: Path) -> Store:
-    return hansard.connect(f"sqlite:///{folder / 'talks.db'}")
+    return onrecord.connect(f"sqlite:///{folder / 'talks.db'}")
 
 
 def said(store: Store) -> None:
@@ -99,8 +99,8 @@ def test_who_reads_next_finishes_what_a_killed_program_did_not(tmp_path: Path) -
         said(store)
         assert read(store) == 4
     program = (
-        "import os, signal, sys, hansard\n"
-        "store = hansard.connect(sys.argv[1])\n"
+        "import os, signal, sys, onrecord\n"
+        "store = onrecord.connect(sys.argv[1])\n"
         "store.views.pages.erase = lambda: os.kill(os.getpid(), signal.SIGKILL)\n"
         "store.forget(sys.argv[2])\n"
     )
@@ -124,7 +124,7 @@ def test_a_reader_in_the_way_is_told_and_the_next_try_finishes(
     def of(_log: Backend, _path: Path | None) -> SqliteViews:
         return views
 
-    monkeypatch.setattr("hansard.adapters.views.sqlite_views.SqliteViews", of)
+    monkeypatch.setattr("onrecord.adapters.views.sqlite_views.SqliteViews", of)
     with connected(tmp_path) as store:
         said(store)
         read(store)

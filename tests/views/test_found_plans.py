@@ -12,11 +12,11 @@ import psycopg
 import pytest
 from psycopg import RawCursor
 
-from hansard.adapters.storage.postgres import migrate
-from hansard.adapters.storage.queries import load_queries
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.projections.views.search_query import parse_query
-from hansard.projections.views.view import Row
+from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.storage.queries import load_queries
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.projections.views.search_query import parse_query
+from onrecord.projections.views.view import Row
 from tests.adapters.test_postgres import as_role
 from tests.factories import TENANT
 from tests.postgres_server import VERSIONS, server
@@ -24,7 +24,7 @@ from tests.views.row_stores import ROW_STORES, SqliteStore
 
 MANY = 5000
 LONG = str(UUID(int=7))
-ROLE = "hansard_searcher"
+ROLE = "onrecord_searcher"
 OF_LONG = json.dumps({"conversation_id": LONG})
 AFTER = json.dumps({"position": MANY // 2, "first_version": MANY // 2})
 
@@ -89,7 +89,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
         for view, rows in ROWS.items():
             put = load_queries("postgres")[f"{view}_put"].encode()
             connection.execute(put, (2, rows, 0, 0))
-            connection.execute(f"ANALYZE hansard.view_{view}".encode())
+            connection.execute(f"ANALYZE onrecord.view_{view}".encode())
     yield created
     running.drop(created)
 
@@ -134,7 +134,7 @@ def test_postgres_searches_by_words_for_roles_of_one_tenant_too(url: str, bound:
     running.execute("CREATE ROLE {} LOGIN", ROLE)
     try:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("SELECT hansard.admit(%s, %s)", (ROLE, TENANT if bound else None))
+            connection.execute("SELECT onrecord.admit(%s, %s)", (ROLE, TENANT if bound else None))
         assert searched(as_role(url, ROLE)) == (10, 0, 1)
     finally:
         with psycopg.connect(url, autocommit=True) as connection:
@@ -149,7 +149,7 @@ def searched(url: str) -> tuple[int, int, int]:
         found = connection.execute(load_queries("postgres")["search_page"].encode(), asked)
         read = connection.execute(
             "SELECT (SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'view_search'),"
-            " (SELECT pg_stat_get_xact_numscans('hansard.view_search_lexemes'::regclass))"
+            " (SELECT pg_stat_get_xact_numscans('onrecord.view_search_lexemes'::regclass))"
         ).fetchone()
         assert read is not None
         return len(found.fetchall()), *read

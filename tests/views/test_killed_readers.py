@@ -11,9 +11,9 @@ from uuid import uuid4
 
 import pytest
 
-import hansard
-from hansard.adapters.store import Store
-from hansard.domain.events import ResponseCompleted
+import onrecord
+from onrecord.adapters.store import Store
+from onrecord.domain.events import ResponseCompleted
 from tests.factories import appending, prompt, started
 
 ROOT = Path(__file__).parents[2]
@@ -65,10 +65,10 @@ def killed_reading(path: Path, times: int) -> int:
 @pytest.mark.parametrize("times", [4, pytest.param(200, marks=pytest.mark.soak)])
 def test_killed_readers_fold_no_event_twice_and_skip_none(tmp_path: Path, times: int) -> None:
     path = tmp_path / "talks.db"
-    with hansard.connect(f"sqlite:///{path}") as store:
+    with onrecord.connect(f"sqlite:///{path}") as store:
         filled(store)
     assert killed_reading(path, times) >= 1, f"no reader was killed amid its work, seed {SEED}"
-    with hansard.connect(f"sqlite:///{path}") as store:
+    with onrecord.connect(f"sqlite:///{path}") as store:
         while store.views.usage().behind or store.views.audit().behind:
             pass
         (used,) = store.views.usage()

@@ -13,10 +13,10 @@ import psycopg
 import pytest
 from psycopg import RawCursor
 
-from hansard.adapters.storage.postgres import migrate
-from hansard.adapters.storage.queries import load_queries
-from hansard.adapters.storage.sqlite_connection import Session
-from hansard.projections.views.view import Row
+from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.storage.queries import load_queries
+from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.projections.views.view import Row
 from tests.factories import TENANT
 from tests.postgres_server import VERSIONS, server
 from tests.views.row_stores import ROW_STORES, SqliteStore
@@ -76,7 +76,7 @@ def filled(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection[Any]]:
         for view, rows in ROWS.items():
             for generation in (1, 2):
                 connection.execute(queries[f"{view}_put"].encode(), (generation, rows, 0, 0))
-            connection.execute(f"ANALYZE hansard.view_{view}".encode())
+            connection.execute(f"ANALYZE onrecord.view_{view}".encode())
         yield connection
     running.drop(url)
 

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.events import ContentRedacted, HistoryCompacted, LineAdopted
-from hansard.projections.views.registry import VIEWS
-from hansard.projections.views.tool_ledger import TOOL_LEDGER
-from hansard.projections.views.view import View
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.events import ContentRedacted, HistoryCompacted, LineAdopted
+from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.tool_ledger import TOOL_LEDGER
+from onrecord.projections.views.view import View
 from tests.factories import TENANT, appending, prompt
 from tests.views.row_stores import RowStore, everything
 from tests.views.tool_events import called, gave

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.parking import (
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.parking import (
     CIRCUIT,
     LAST_ATTEMPT,
     SECOND,

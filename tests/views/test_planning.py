@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.pace import LONGEST_WAIT, SHORTEST_WAIT, Room, wait_after
-from hansard.projections.views.planning import (
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.pace import LONGEST_WAIT, SHORTEST_WAIT, Room, wait_after
+from onrecord.projections.views.planning import (
     LEAST_SHARE,
     Batch,
     Part,
@@ -17,8 +17,8 @@ from hansard.projections.views.planning import (
     foremost,
     trailing,
 )
-from hansard.projections.views.sharing import fair_share, surplus, thread_of
-from hansard.projections.views.view import Feed
+from onrecord.projections.views.sharing import fair_share, surplus, thread_of
+from onrecord.projections.views.view import Feed
 
 LIVE, NEXT = Feed(AUDIT, 1), Feed(AUDIT, 2)
 A, B, C = Part(0, 0), Part(0, 1), Part(1, 0)

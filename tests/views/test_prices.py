@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.price_files import prices_given
-from hansard.domain.errors import InvalidInput
-from hansard.projections.views.prices import Price, cost_of
-from hansard.projections.views.usage import ModelUsage
+from onrecord.adapters.price_files import prices_given
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.views.prices import Price, cost_of
+from onrecord.projections.views.usage import ModelUsage
 
 FILE = """
 [models."claude-sonnet-*"]
@@ -48,7 +48,7 @@ def used(
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("HANSARD_PRICES", raising=False)
+    monkeypatch.delenv("ONRECORD_PRICES", raising=False)
     path = tmp_path / "prices.toml"
     path.write_text(FILE)
     return path
@@ -99,7 +99,7 @@ def test_what_was_counted_beside_the_input_costs_no_less_than_nothing(file: Path
 
 def test_the_environment_names_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert prices_given(None).of("gpt-6") is None
-    monkeypatch.setenv("HANSARD_PRICES", str(file))
+    monkeypatch.setenv("ONRECORD_PRICES", str(file))
     assert prices_given(None).of("gpt-6") is not None
 
 

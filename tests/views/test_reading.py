@@ -14,14 +14,14 @@ from uuid import UUID, uuid4
 import pytest
 from pydantic_core import from_json, to_json
 
-import hansard
-from hansard.adapters.storage.postgres import migrate
-from hansard.adapters.store import Store
-from hansard.adapters.views.page import Page
-from hansard.adapters.views.reading import Views
-from hansard.domain.errors import ConversationNotFound, InvalidInput
-from hansard.domain.events import ResponseCompleted
-from hansard.projections.views.registry import VIEWS
+import onrecord
+from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.store import Store
+from onrecord.adapters.views.page import Page
+from onrecord.adapters.views.reading import Views
+from onrecord.domain.errors import ConversationNotFound, InvalidInput
+from onrecord.domain.events import ResponseCompleted
+from onrecord.projections.views.registry import VIEWS
 from tests.factories import answer, tool_call, tool_result
 from tests.postgres_server import VERSIONS, server
 from tests.views.workers import caught_up
@@ -46,16 +46,16 @@ class Place:
 def place(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Place]:
-    monkeypatch.setenv("HANSARD_ACTOR", "ann")
+    monkeypatch.setenv("ONRECORD_ACTOR", "ann")
     if request.param == "postgres":
         version = VERSIONS[-1]
         url = server(version).create("log", migrate)
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             yield Place(store, lambda: caught_up(url, VIEWS))
         server(version).drop(url)
         return
     url = f"sqlite:///{tmp_path / 'talks.db'}" if request.param == "sqlite" else "memory://"
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         yield Place(store, lambda: None)
 
 
@@ -101,7 +101,7 @@ def test_a_view_that_is_paused_says_so_and_how_far_behind_it_is(place: Place) ->
     said(place.store, "support/4711", "Are you there?")
     page = place.views.audit()
     assert (page.position, page.behind, len(page)) == (2, 1, 2)
-    assert page.stopped == "it was paused; `hansard resume audit` lets it go on"
+    assert page.stopped == "it was paused; `onrecord resume audit` lets it go on"
     place.store.views.keeper.resume("audit")
     page = place.views.audit()
     assert (page.behind, page.stopped) == (0, None)
@@ -371,7 +371,7 @@ def test_a_window_is_the_last_exchanges_of_a_conversation(place: Place) -> None:
     views = place.views
     page = views.window("a", exchanges=2)
     assert [entry.prompt for entry in page] == ["Question 5", "Question 4"]
-    assert hansard.remembered(page) == [
+    assert onrecord.remembered(page) == [
         ("user", "Question 4"),
         ("assistant", "Answer 4"),
         ("user", "Question 5"),

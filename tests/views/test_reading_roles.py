@@ -8,17 +8,17 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-import hansard
-from hansard.adapters.storage.postgres import migrate, open_postgres
-from hansard.domain.errors import StorageReadOnly
-from hansard.projections.views.registry import VIEWS
+import onrecord
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.domain.errors import StorageReadOnly
+from onrecord.projections.views.registry import VIEWS
 from tests.adapters.test_migration_traffic import make_older
 from tests.adapters.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, started, tool_call
 from tests.postgres_server import VERSIONS, server
 from tests.views.workers import caught_up
 
-ROLE = "hansard_reader"
+ROLE = "onrecord_reader"
 
 
 @pytest.fixture
@@ -51,13 +51,13 @@ def older(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def admitted(url: str, tenant: object) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT hansard.admit(%s, %s::uuid)", (ROLE, tenant))
+        connection.execute("SELECT onrecord.admit(%s, %s::uuid)", (ROLE, tenant))
     return as_role(url, ROLE)
 
 
 @pytest.mark.parametrize("bound", [TENANT, None])
 def test_a_role_that_only_reads_and_appends_reads_every_view(url: str, bound: object) -> None:
-    with hansard.connect(admitted(url, bound), tenant=TENANT) as store:
+    with onrecord.connect(admitted(url, bound), tenant=TENANT) as store:
         views = store.views
         assert [found.title for found in views.conversations()] == ["Hello"]
         assert len(views.search("hello")) == len(views.tool_calls()) == 1
@@ -70,7 +70,7 @@ def test_a_role_that_only_reads_and_appends_reads_every_view(url: str, bound: ob
 def test_a_role_that_was_admitted_before_there_were_views_reads_them_all(older: str) -> None:
     reader = admitted(older, TENANT)
     assert migrate(older) > 0
-    with hansard.connect(reader, tenant=TENANT) as store:
+    with onrecord.connect(reader, tenant=TENANT) as store:
         store.conversation("support/4711").user("Hello")
         caught_up(older, VIEWS)
         assert len(store.views.search("hello")) == len(store.views.conversations()) == 1
@@ -79,21 +79,21 @@ def test_a_role_that_was_admitted_before_there_were_views_reads_them_all(older: 
 
 
 def test_a_role_that_is_bound_to_another_tenant_reads_nothing_of_this_one(url: str) -> None:
-    with hansard.connect(admitted(url, OTHER_TENANT), tenant=TENANT) as store:
+    with onrecord.connect(admitted(url, OTHER_TENANT), tenant=TENANT) as store:
         views = store.views
         pages = (views.conversations(), views.search("hello"), views.tool_calls(), views.audit())
         assert [len(page) for page in pages] == [0, 0, 0, 0]
 
 
 def test_a_role_that_only_reads_and_appends_keeps_no_views(url: str) -> None:
-    with hansard.connect(admitted(url, None), tenant=TENANT) as store:
+    with onrecord.connect(admitted(url, None), tenant=TENANT) as store:
         with pytest.raises(StorageReadOnly):
             store.views.keeper.pause("audit")
         assert {standing.paused for standing in store.views.keeper.status()} == {False}
 
 
 def test_a_page_is_read_on_another_connection_where_one_was_lost(url: str) -> None:
-    with hansard.connect(url, tenant=TENANT) as store:
+    with onrecord.connect(url, tenant=TENANT) as store:
         before = store.views.audit()
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(

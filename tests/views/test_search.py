@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import events
-from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
-from hansard.domain.errors import InvalidInput
-from hansard.domain.events import ContentRedacted, Event
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.search import SEARCH, Hit, hit_of
-from hansard.projections.views.search_query import parse_query
-from hansard.projections.views.search_words import words_of
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import events
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.events import ContentRedacted, Event
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.search import SEARCH, Hit, hit_of
+from onrecord.projections.views.search_query import parse_query
+from onrecord.projections.views.search_words import words_of
 from tests.factories import TENANT, answer, appending, prompt, tool_call, tool_result
 from tests.views.histories import histories, pieces
 from tests.views.row_stores import ROW_STORES, RowStore, everything, in_pieces

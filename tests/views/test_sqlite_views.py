@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.views import sqlite_catching_up, sqlite_feeding
-from hansard.domain.errors import InvalidInput, ViewStopped
-from hansard.projections.views.parking import CIRCUIT, LAST_ATTEMPT
-from hansard.projections.views.registry import VIEWS
+from onrecord.adapters.views import sqlite_catching_up, sqlite_feeding
+from onrecord.domain.errors import InvalidInput, ViewStopped
+from onrecord.projections.views.parking import CIRCUIT, LAST_ATTEMPT
+from onrecord.projections.views.registry import VIEWS
 from tests.views.sqlite_places import SECOND, Fragile, Opened, in_memory, opened
 
 
@@ -26,7 +26,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 
 def fragile(monkeypatch: pytest.MonkeyPatch, view: Fragile) -> Fragile:
-    monkeypatch.setattr("hansard.adapters.views.keeping.VIEWS", {**VIEWS, "audit": view})
+    monkeypatch.setattr("onrecord.adapters.views.keeping.VIEWS", {**VIEWS, "audit": view})
     return view
 
 
@@ -325,7 +325,7 @@ def test_an_older_release_leaves_what_a_newer_one_made(
     older = store.page()
     assert (older.behind, len(older.rows)) == (2, 2)
     assert older.stopped is not None
-    assert "a newer Hansard made it" in older.stopped
+    assert "a newer Onrecord made it" in older.stopped
     assert store.page(newer).behind == 0
     assert len(store.page().rows) == 4
     store.views.rebuild("audit")

@@ -14,17 +14,17 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.adapters.storage.queries import Migration, load_migrations
-from hansard.adapters.views import sqlite_views, sqlite_views_file
-from hansard.domain.errors import (
+from onrecord.adapters.storage.queries import Migration, load_migrations
+from onrecord.adapters.views import sqlite_views, sqlite_views_file
+from onrecord.domain.errors import (
     ForeignDatabase,
     SchemaNewer,
     StorageBusy,
     StorageError,
     StorageReadOnly,
 )
-from hansard.domain.log import Cursor, RecordedEvent
-from hansard.projections.views.usage import USAGE
+from onrecord.domain.log import Cursor, RecordedEvent
+from onrecord.projections.views.usage import USAGE
 from tests.factories import appending, prompt, started
 from tests.views.sqlite_places import Opened, opened
 from tests.views.used import ended
@@ -91,7 +91,7 @@ def test_a_newer_schema_is_refused(store: Opened, tmp_path: Path) -> None:
     with closing(sqlite3.connect(views_file(tmp_path))) as connection:
         connection.execute("UPDATE meta SET migrations = 99")
         connection.commit()
-    refused(tmp_path, SchemaNewer, "upgrade Hansard, or delete")
+    refused(tmp_path, SchemaNewer, "upgrade Onrecord, or delete")
 
 
 def test_an_older_schema_is_brought_up_to_date(
@@ -173,7 +173,7 @@ def another_catching_up(folder: Path) -> Generator[None]:
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from hansard.adapters.storage.sqlite_lock import lock_file\n"
+        "from onrecord.adapters.storage.sqlite_lock import lock_file\n"
         "with lock_file(Path(sys.argv[1])).turn(5):\n"
         "    print('mine', flush=True)\n"
         "    sys.stdin.read()\n"

@@ -8,13 +8,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain.errors import CorruptRecord, StorageUnavailable
-from hansard.domain.events import AnnotationAdded
-from hansard.projections.views.passages import part_of, passages
-from hansard.projections.views.rows_json import rows_json
-from hansard.projections.views.step import Failure, Refused, step
-from hansard.projections.views.view import Changes, Feed, Passage, Row
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain.errors import CorruptRecord, StorageUnavailable
+from onrecord.domain.events import AnnotationAdded
+from onrecord.projections.views.passages import part_of, passages
+from onrecord.projections.views.rows_json import rows_json
+from onrecord.projections.views.step import Failure, Refused, step
+from onrecord.projections.views.view import Changes, Feed, Passage, Row
 from tests.factories import appending, prompt, started
 from tests.views.row_stores import everything
 

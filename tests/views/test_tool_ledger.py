@@ -9,16 +9,16 @@ from uuid import uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import events
-from hansard.domain.content import Document, Native, Text, ToolCall, ToolResult
-from hansard.domain.draft import Stamp, draft
-from hansard.domain.events import ContentRedacted, Event
-from hansard.domain.log import NewEvent
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.requests.tool_names import ANTHROPIC, name_for
-from hansard.projections.server_tools import activity
-from hansard.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import events
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.draft import Stamp, draft
+from onrecord.domain.events import ContentRedacted, Event
+from onrecord.domain.log import NewEvent
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.requests.tool_names import ANTHROPIC, name_for
+from onrecord.projections.server_tools import activity
+from onrecord.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
 from tests.factories import OCCURRED_AT, TENANT, appending, prompt, tool_call
 from tests.views.row_stores import RowStore, everything
 from tests.views.tool_events import LINE, RESPONSE, called, closed, gave, search_gave, searched
@@ -177,7 +177,7 @@ def test_a_tool_has_the_name_that_its_caller_gave(book: Book) -> None:
 
 
 def test_what_is_long_is_cut_and_what_is_held_apart_is_named(book: Book) -> None:
-    held = {"$hansard.blob": "0" * 64, "size": 70_000}
+    held = {"$onrecord.blob": "0" * 64, "size": 70_000}
     value = {"type": "tool_use", "id": "c2", "name": "write", "input": {"text": held}}
     book.happen(
         called("c1", text="x" * 5000),

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import events
-from hansard.domain.events import ContentRedacted, Event
-from hansard.domain.log import RecordedEvent
-from hansard.domain.tools import ToolDefinition
-from hansard.projections.requests.tool_names import ANTHROPIC, name_for
-from hansard.projections.server_tools import Activity, activity
-from hansard.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import events
+from onrecord.domain.events import ContentRedacted, Event
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.requests.tool_names import ANTHROPIC, name_for
+from onrecord.projections.server_tools import Activity, activity
+from onrecord.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
 from tests.factories import TENANT, appending, tool_call
 from tests.views.happenings import server_tools
 from tests.views.histories import histories, pieces

@@ -10,15 +10,15 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-import hansard
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.storage.postgres import migrate
-from hansard.adapters.store import Store
-from hansard.domain.errors import CorruptRecord
-from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.parking import STRICT_ATTEMPTS
-from hansard.projections.views.passages import by_conversation, passages
-from hansard.projections.views.registry import VIEWS
+import onrecord
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import CorruptRecord
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.parking import STRICT_ATTEMPTS
+from onrecord.projections.views.passages import by_conversation, passages
+from onrecord.projections.views.registry import VIEWS
 from tests.adapters.command import Command, in_process
 from tests.factories import TENANT, appending, prompt, started
 from tests.postgres_server import VERSIONS, server
@@ -40,7 +40,7 @@ class Place:
 def place(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Place]:
-    monkeypatch.setenv("HANSARD_ACTOR", "ann")
+    monkeypatch.setenv("ONRECORD_ACTOR", "ann")
     if request.param == "sqlite":
         yield _in_a_file(tmp_path / "talks.db")
         return
@@ -84,12 +84,12 @@ def _on_a_server(url: str) -> tuple[Place, Stepping]:
 
     def put(header: bytes, conversation: UUID, version: int) -> None:
         with psycopg.connect(url) as connection:
-            connection.execute("ALTER TABLE hansard.event DISABLE TRIGGER USER")
+            connection.execute("ALTER TABLE onrecord.event DISABLE TRIGGER USER")
             connection.execute(
-                "UPDATE hansard.event SET header = %s WHERE conversation_id = %s AND version = %s",
+                "UPDATE onrecord.event SET header = %s WHERE conversation_id = %s AND version = %s",
                 (header, conversation, version),
             )
-            connection.execute("ALTER TABLE hansard.event ENABLE TRIGGER USER")
+            connection.execute("ALTER TABLE onrecord.event ENABLE TRIGGER USER")
 
     return Place(url, catch_up, put), worker
 
@@ -100,7 +100,7 @@ def test_only_its_conversation_waits_and_is_folded_once_it_is_mended(
     def shown(*arguments: str) -> list[list[str]]:
         return command(*arguments, "--url", place.url).columns
 
-    with hansard.connect(place.url) as store:
+    with onrecord.connect(place.url) as store:
         bad, good = store.conversation("bad"), store.conversation("good")
         bad.user("Where is parcel 1?")
         good.user("Where is parcel 2?")

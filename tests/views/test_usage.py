@@ -11,15 +11,15 @@ from uuid import UUID, uuid4
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.views.postgres_rows import PostgresRows
-from hansard.domain import events
-from hansard.domain.jsontext import JsonObject
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.passages import passages
-from hansard.projections.views.step import step
-from hansard.projections.views.usage import USAGE, ModelUsage, model_usage
-from hansard.projections.views.view import Feed, Row
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.views.postgres_rows import PostgresRows
+from onrecord.domain import events
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.passages import passages
+from onrecord.projections.views.step import step
+from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
+from onrecord.projections.views.view import Feed, Row
 from tests.factories import TENANT, appending, started
 from tests.views.histories import Happening, check_steps, histories, pieces, recorded
 from tests.views.row_stores import PostgresStore, RowStore, everything, in_pieces
@@ -160,7 +160,7 @@ def test_parts_keep_rows_of_their_own_and_are_summed_on_read() -> None:
             with store.connection.transaction():
                 step(Feed(USAGE, 1), found, PostgresRows(store.connection, 3, part))
         assert [row["input_tokens"] for row in store.page(USAGE, TENANT)] == [3]
-        kept = store.connection.execute("SELECT count(*) FROM hansard.view_usage").fetchone()
+        kept = store.connection.execute("SELECT count(*) FROM onrecord.view_usage").fetchone()
         assert kept == (2,)
     finally:
         store.close()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.domain.jsontext import JsonObject
-from hansard.projections.apis import MODULES
-from hansard.projections.views.usage_members import UsageMembers, count_of, usage_members
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis import MODULES
+from onrecord.projections.views.usage_members import UsageMembers, count_of, usage_members
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 

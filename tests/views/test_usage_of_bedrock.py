@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.usage import USAGE
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.usage import USAGE
 from tests.factories import TENANT, drafted
 from tests.views.histories import Happening, recorded
 from tests.views.row_stores import RowStore

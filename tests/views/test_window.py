@@ -8,13 +8,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import events
-from hansard.domain.content import Document, Text
-from hansard.domain.events import ContentRedacted, Event, HistoryCompacted, LineAdopted
-from hansard.domain.log import RecordedEvent
-from hansard.domain.request_template import Template
-from hansard.projections.views.window import WINDOW, Exchange, exchange_of, remembered
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import events
+from onrecord.domain.content import Document, Text
+from onrecord.domain.events import ContentRedacted, Event, HistoryCompacted, LineAdopted
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.request_template import Template
+from onrecord.projections.views.window import WINDOW, Exchange, exchange_of, remembered
 from tests.factories import TENANT, answer, appending, native_answer, prompt, started
 from tests.views.row_stores import RowStore, everything
 from tests.views.tool_events import LINE, called, gave, searched

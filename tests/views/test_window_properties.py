@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.amendments import amendments, parted
-from hansard.adapters.lineage import lineage
-from hansard.adapters.reading import events_for, events_in
-from hansard.adapters.storage.memory import Memory
-from hansard.domain import events
-from hansard.domain.content import Role, Text
-from hansard.domain.events import Event
-from hansard.domain.head import Head, advance, effect_of
-from hansard.domain.log import RecordedEvent
-from hansard.domain.registry import Erased
-from hansard.domain.request_template import Template
-from hansard.projections.history import Turn
-from hansard.projections.turns import turns
-from hansard.projections.views.view import Row
-from hansard.projections.views.window import WINDOW
-from hansard.projections.window import Window
+from onrecord.adapters.amendments import amendments, parted
+from onrecord.adapters.lineage import lineage
+from onrecord.adapters.reading import events_for, events_in
+from onrecord.adapters.storage.memory import Memory
+from onrecord.domain import events
+from onrecord.domain.content import Role, Text
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head, advance, effect_of
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.registry import Erased
+from onrecord.domain.request_template import Template
+from onrecord.projections.history import Turn
+from onrecord.projections.turns import turns
+from onrecord.projections.views.view import Row
+from onrecord.projections.views.window import WINDOW
+from onrecord.projections.window import Window
 from tests.factories import TENANT, appending
 from tests.views.histories import histories, pieces
 from tests.views.row_stores import ROW_STORES, RowStore, everything, in_pieces

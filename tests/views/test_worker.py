@@ -6,12 +6,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.adapters.storage.postgres import Postgres
-from hansard.adapters.views.postgres_advance import Overtaken
-from hansard.domain.errors import StorageReadOnly
-from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.planning import Batch, Stretch
-from hansard.projections.views.view import Feed
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.views.postgres_advance import Overtaken
+from onrecord.domain.errors import StorageReadOnly
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.planning import Batch, Stretch
+from onrecord.projections.views.view import Feed
 from tests.adapters.test_postgres import as_role
 from tests.factories import TENANT
 from tests.postgres_server import VERSIONS, server
@@ -33,8 +33,8 @@ def test_a_worker_folds_what_is_there_and_what_comes(url: str, log: Postgres) ->
 def test_a_worker_that_ends_leaves_its_parts_to_others_at_once(url: str, log: Postgres) -> None:
     caught_up(url, VIEWS)
     talk(log, [uuid4()])
-    assert asked(url, "SELECT count(*) FROM hansard.part WHERE owner IS NOT NULL") == [(0,)]
-    assert asked(url, "SELECT name FROM hansard.worker") == []
+    assert asked(url, "SELECT count(*) FROM onrecord.part WHERE owner IS NOT NULL") == [(0,)]
+    assert asked(url, "SELECT name FROM onrecord.worker") == []
 
 
 def test_workers_share_the_parts_evenly(url: str, log: Postgres) -> None:
@@ -56,10 +56,10 @@ def test_the_parts_of_a_worker_that_is_gone_are_claimed_when_its_lease_runs_out(
     gone, other = Stepping(url, VIEWS, "gone"), Stepping(url, VIEWS, "other")
     before = gone.claim()
     # Nearly two leases: enough for a machine that is slow, and no longer than a lease may be.
-    asked(url, "UPDATE hansard.part SET leased_until = hansard.clock() + 9900000")
+    asked(url, "UPDATE onrecord.part SET leased_until = onrecord.clock() + 9900000")
     assert other.claim().epochs == {}
-    asked(url, "UPDATE hansard.part SET leased_until = 0")
-    asked(url, "UPDATE hansard.worker SET seen_at = 0 WHERE name = 'gone'")
+    asked(url, "UPDATE onrecord.part SET leased_until = 0")
+    asked(url, "UPDATE onrecord.worker SET seen_at = 0 WHERE name = 'gone'")
     taken = other.claim()
     assert taken.epochs == {place: epoch + 1 for place, epoch in before.epochs.items()}
     gone.close()
@@ -71,10 +71,10 @@ def test_parts_leased_before_the_clock_was_set_back_are_not_kept_from_others(
 ) -> None:
     gone, other = Stepping(url, VIEWS, "gone"), Stepping(url, VIEWS, "other")
     whole = gone.claim().epochs
-    asked(url, "UPDATE hansard.part SET leased_until = hansard.clock() + 3600000000")
-    asked(url, "UPDATE hansard.worker SET seen_at = hansard.clock() + 3600000000")
+    asked(url, "UPDATE onrecord.part SET leased_until = onrecord.clock() + 3600000000")
+    asked(url, "UPDATE onrecord.worker SET seen_at = onrecord.clock() + 3600000000")
     assert other.claim().epochs.keys() == whole.keys()
-    assert asked(url, "SELECT name FROM hansard.worker") == [("other",)]
+    assert asked(url, "SELECT name FROM onrecord.worker") == [("other",)]
     gone.close()
     other.close()
 
@@ -98,8 +98,8 @@ def test_a_worker_that_stalled_past_its_lease_writes_nothing(url: str, log: Post
     talk(log, [uuid4() for _ in range(8)])
     stalled, other = Stepping(url, VIEWS, "stalled"), Stepping(url, VIEWS, "other")
     stale = stalled.claim()
-    asked(url, "UPDATE hansard.part SET leased_until = 0")
-    asked(url, "DELETE FROM hansard.worker WHERE name = 'stalled'")
+    asked(url, "UPDATE onrecord.part SET leased_until = 0")
+    asked(url, "DELETE FROM onrecord.worker WHERE name = 'stalled'")
     other.claim()
     assert stalled.turn(stale) is False
     assert stalled.tally.overtaken == 1
@@ -144,14 +144,14 @@ def test_a_conversation_of_another_part_is_not_folded(url: str, log: Postgres) -
 
 
 def test_a_role_that_sees_one_tenant_only_is_no_worker(url: str, log: Postgres) -> None:
-    role = "hansard_bound_worker"
+    role = "onrecord_bound_worker"
     server(VERSIONS[-1]).execute("CREATE ROLE {} LOGIN", role)
     try:
-        asked(url, "SELECT hansard.admit_worker(%s)", role)
+        asked(url, "SELECT onrecord.admit_worker(%s)", role)
         caught_up(as_role(url, role), VIEWS)
-        asked(url, "SELECT hansard.admit(%s, %s)", role, TENANT)
+        asked(url, "SELECT onrecord.admit(%s, %s)", role, TENANT)
         with pytest.raises(StorageReadOnly, match="admit_worker"):
             Stepping(as_role(url, role), VIEWS)
     finally:
-        asked(url, "DROP OWNED BY hansard_bound_worker")
+        asked(url, "DROP OWNED BY onrecord_bound_worker")
         server(VERSIONS[-1]).execute("DROP ROLE {}", role)

@@ -7,14 +7,14 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from hansard.adapters.storage.postgres import Postgres
-from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.view import Changes, Passage
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.view import Changes, Passage
 from tests.adapters.test_postgres import setting
 from tests.factories import appending, prompt, started, tool_call
 from tests.views.workers import Changed, Stepping, asked, until
 
-TOOLS = "SELECT tool FROM hansard.view_audit WHERE conversation_id = %s ORDER BY version"
+TOOLS = "SELECT tool FROM onrecord.view_audit WHERE conversation_id = %s ORDER BY version"
 
 
 def _calling(log: Postgres) -> UUID:
@@ -63,7 +63,7 @@ def test_a_batch_that_waited_for_an_erasure_reads_erased_at_any_default_of_isola
     folding = threading.Thread(target=worker.turn)
     with psycopg.connect(url) as erasing:
         erasing.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        erasing.execute("SELECT hansard.forget(%s)", (conversation,))
+        erasing.execute("SELECT onrecord.forget(%s)", (conversation,))
         folding.start()
         waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
         until(lambda: asked(url, waits) == [(1,)], "the batch")

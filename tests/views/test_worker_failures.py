@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.adapters.storage.postgres import Postgres
-from hansard.adapters.storage.postgres_connections import QUERIES, Connections
-from hansard.adapters.views.postgres_keeper import PostgresKeeper
-from hansard.projections.views.parking import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
-from hansard.projections.views.view import Changes, Passage, Row, View
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.storage.postgres_connections import QUERIES, Connections
+from onrecord.adapters.views.postgres_keeper import PostgresKeeper
+from onrecord.projections.views.parking import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
+from onrecord.projections.views.view import Changes, Passage, Row, View
 from tests.views.workers import Changed, Failing, Stepping, Unfoldable, asked, folded, talk
 
 
@@ -27,7 +27,7 @@ def _key(passage: Passage, version: object) -> Row:
 def _parked(url: str) -> list[tuple[UUID, int, int, int | None]]:
     return asked(
         url,
-        "SELECT conversation_id, version, attempts, retry_at - parked_at FROM hansard.parked",
+        "SELECT conversation_id, version, attempts, retry_at - parked_at FROM onrecord.parked",
     )
 
 
@@ -53,12 +53,12 @@ def test_a_parked_event_is_tried_again_when_due_and_later_each_time(
     for attempts in range(2, LAST_ATTEMPT + 1):
         worker.turn()
         assert _parked(url)[0][2] == attempts - 1, "it was tried before it was due"
-        asked(url, "UPDATE hansard.parked SET retry_at = 0")
-        [(before,)] = asked(url, "SELECT hansard.clock()")
+        asked(url, "UPDATE onrecord.parked SET retry_at = 0")
+        [(before,)] = asked(url, "SELECT onrecord.clock()")
         worker.turn()
-        [(after,)] = asked(url, "SELECT hansard.clock()")
+        [(after,)] = asked(url, "SELECT onrecord.clock()")
         [(version, attempted, due)] = asked(
-            url, "SELECT version, attempts, retry_at FROM hansard.parked"
+            url, "SELECT version, attempts, retry_at FROM onrecord.parked"
         )
         assert (version, attempted) == (1, attempts)
         wait = retry_after(attempts)
@@ -127,7 +127,7 @@ def test_only_the_conversation_that_is_named_is_tried_again(
 def test_a_long_conversation_is_tried_again_piece_by_piece(
     url: str, log: Postgres, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hansard.adapters.views.postgres_advance._BEHIND", 2)
+    monkeypatch.setattr("onrecord.adapters.views.postgres_advance._BEHIND", 2)
     bad = uuid4()
     view = Failing({bad})
     talk(log, [bad], 5)
@@ -236,7 +236,7 @@ def test_a_refused_value_beside_an_event_that_cannot_be_folded_parks_each_for_it
     worker = _stepping(url, Changed(spoil, asks=lambda passage: [_key(passage, 1)]))
     worker.finish()
     assert folded(url) == {good: [1]}
-    kinds = dict(asked(url, "SELECT conversation_id, kind FROM hansard.parked"))
+    kinds = dict(asked(url, "SELECT conversation_id, kind FROM onrecord.parked"))
     assert kinds[unfoldable] == "Unfoldable"
     assert kinds[refused] != "Unfoldable"
     assert len(kinds) == 2
@@ -260,9 +260,9 @@ def test_a_key_that_the_database_refuses_parks_only_its_conversation(
     worker.finish()
     assert folded(url) == {good: [1, 2, 3], bad: [1]}
     assert _parked(url) == [(bad, 2, 1, retry_after(1))]
-    asked(url, "UPDATE hansard.parked SET retry_at = 0")
+    asked(url, "UPDATE onrecord.parked SET retry_at = 0")
     worker.finish()
-    [(error, attempts)] = asked(url, "SELECT error, attempts FROM hansard.parked")
+    [(error, attempts)] = asked(url, "SELECT error, attempts FROM onrecord.parked")
     assert error.startswith("the database refuses a value: ")
     assert attempts == 2
     worker.close()

@@ -1,4 +1,4 @@
-"""`hansard worker` as its own process: it shares, takes over, ends well, and tells its metrics."""
+"""`onrecord worker` as its own process: it shares, takes over, ends well, and tells its metrics."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from uuid import UUID, uuid4
 import pytest
 from typer.testing import CliRunner
 
-from hansard.adapters.cli import working
-from hansard.adapters.cli.commands import app
-from hansard.adapters.redis.tail_entries import tail_key
-from hansard.adapters.storage.postgres import Postgres
-from hansard.adapters.store import Store
-from hansard.projections.views.audit import AUDIT
+from onrecord.adapters.cli import working
+from onrecord.adapters.cli.commands import app
+from onrecord.adapters.redis.tail_entries import tail_key
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.store import Store
+from onrecord.projections.views.audit import AUDIT
 from tests import redis_server
 from tests.views.row_stores import everything
 from tests.views.workers import asked, caught_up, folded, from_scratch, talk, until
@@ -42,13 +42,13 @@ def processes() -> Iterator[ExitStack]:
 def _start(
     processes: ExitStack, url: str, *options: str, redis: str | None = None
 ) -> subprocess.Popen[str]:
-    command = (sys.executable, "-c", "from hansard.adapters.cli import main; main()", "worker")
+    command = (sys.executable, "-c", "from onrecord.adapters.cli import main; main()", "worker")
     process = subprocess.Popen(
         [*command, "--url", url, "--views", "audit", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "HANSARD_REDIS": redis or ""},
+        env={**os.environ, "ONRECORD_REDIS": redis or ""},
     )
     processes.enter_context(process)
     processes.callback(process.kill)
@@ -58,7 +58,7 @@ def _start(
 def _holders(url: str) -> dict[str, int]:
     rows = asked(
         url,
-        "SELECT split_part(owner, '/', 2), count(*) FROM hansard.part "
+        "SELECT split_part(owner, '/', 2), count(*) FROM onrecord.part "
         "WHERE owner IS NOT NULL GROUP BY 1",
     )
     return dict(rows)
@@ -76,8 +76,8 @@ def test_a_worker_that_is_killed_loses_nothing_and_another_takes_over(
     talk(log, conversations)
     # Its lease runs out by the server's clock, which the test turns on.
     gone = f"%/{killed.pid}/%"
-    asked(url, "UPDATE hansard.part SET leased_until = 0 WHERE owner LIKE %s", gone)
-    asked(url, "UPDATE hansard.worker SET seen_at = 0 WHERE name LIKE %s", gone)
+    asked(url, "UPDATE onrecord.part SET leased_until = 0 WHERE owner LIKE %s", gone)
+    asked(url, "UPDATE onrecord.worker SET seen_at = 0 WHERE name LIKE %s", gone)
     until(lambda: folded(url) == {one: [1, 2] for one in conversations}, "the take-over")
     assert _holders(url) == {str(other.pid): 32}
 
@@ -92,7 +92,7 @@ def test_a_worker_that_is_asked_to_end_gives_back_its_parts(
     said, _ = worker.communicate(timeout=20)
     assert worker.returncode == 0, said
     assert _holders(url) == {}
-    assert asked(url, "SELECT name FROM hansard.worker") == []
+    assert asked(url, "SELECT name FROM onrecord.worker") == []
     assert re.search(r"ended, 0 events folded", said)
 
 
@@ -115,9 +115,9 @@ def test_a_worker_goes_past_a_pooler(
         tasks.append(task)
 
     monkeypatch.setattr(working, "work", noted)
-    monkeypatch.setenv("HANSARD_URL", url)
+    monkeypatch.setenv("ONRECORD_URL", url)
     own = f"{url}{'&' if '?' in url else '?'}application_name=own"
-    monkeypatch.setenv("HANSARD_LISTEN_URL", own)
+    monkeypatch.setenv("ONRECORD_LISTEN_URL", own)
     for options in ([], ["--url", url]):
         result = CliRunner().invoke(app, ["worker", *options])
         assert result.exit_code == 0, result.output
@@ -139,10 +139,10 @@ def test_metrics_tell_how_far_the_views_are(url: str, log: Postgres, processes: 
     until(lambda: sum(map(len, folded(url).values())) == 3)
     with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         told = answer.read().decode()
-    assert "hansard_worker_parts_held 32.0" in told
-    assert 'hansard_worker_folded_events_total{view="audit"} 3.0' in told
-    assert 'hansard_view_lag_events{view="audit"} 0.0' in told
-    assert 'hansard_view_stopped{view="audit"} 0.0' in told
+    assert "onrecord_worker_parts_held 32.0" in told
+    assert 'onrecord_worker_folded_events_total{view="audit"} 3.0' in told
+    assert 'onrecord_view_lag_events{view="audit"} 0.0' in told
+    assert 'onrecord_view_stopped{view="audit"} 0.0' in told
 
 
 def test_the_page_on_workers_lists_every_metric(
@@ -156,7 +156,7 @@ def test_the_page_on_workers_lists_every_metric(
         told = answer.read().decode()
     names = set(re.findall(r"^# TYPE (\w+)", told, re.MULTILINE))
     page = (Path(__file__).parents[2] / "docs" / "workers.md").read_text("utf-8")
-    assert names == set(re.findall(r"^\| `(hansard_\w+)`", page, re.MULTILINE))
+    assert names == set(re.findall(r"^\| `(onrecord_\w+)`", page, re.MULTILINE))
 
 
 def test_a_worker_fills_the_live_tails_of_a_redis(
@@ -188,11 +188,11 @@ def test_after_random_kills_the_view_is_as_a_fold_from_scratch(
         until(lambda seen=before: sum(map(len, folded(url).values())) > seen)  # type: ignore[misc]
         worker.kill()
         worker.wait()
-        asked(url, "UPDATE hansard.part SET leased_until = 0")
-        asked(url, "DELETE FROM hansard.worker")
+        asked(url, "UPDATE onrecord.part SET leased_until = 0")
+        asked(url, "DELETE FROM onrecord.worker")
     caught_up(url, {"audit": AUDIT})
     events = everything(log)
-    rows = asked(url, "SELECT to_jsonb(v) - 'generation' FROM hansard.view_audit AS v")
+    rows = asked(url, "SELECT to_jsonb(v) - 'generation' FROM onrecord.view_audit AS v")
     found = {(row["conversation_id"], row["version"]): row for (row,) in rows}
     assert len(rows) == len(events)
     assert found == from_scratch(events), f"seed {SEED}"

@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import pytest
 
-from hansard.adapters.cli.view_keeping import rebuilt
-from hansard.adapters.storage.postgres import Postgres
-from hansard.adapters.storage.postgres_connections import Connections
-from hansard.adapters.views.postgres_keeper import PostgresKeeper
-from hansard.domain.errors import InvalidInput, ViewStopped
-from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.parking import CIRCUIT, STRICT_ATTEMPTS
+from onrecord.adapters.cli.view_keeping import rebuilt
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.storage.postgres_connections import Connections
+from onrecord.adapters.views.postgres_keeper import PostgresKeeper
+from onrecord.domain.errors import InvalidInput, ViewStopped
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.parking import CIRCUIT, STRICT_ATTEMPTS
 from tests.views.workers import Failing, Stepping, asked, caught_up, folded, talk, until, working
 
 VIEWS = {"audit": AUDIT}
@@ -45,8 +45,8 @@ def test_what_was_live_before_is_swept(url: str, log: Postgres, connections: Con
     talk(log, [uuid4()], 5)
     caught_up(url, VIEWS)
     PostgresKeeper(connections, VIEWS).rebuild("audit")
-    assert asked(url, "SELECT DISTINCT generation FROM hansard.view_audit") == [(2,)]
-    assert asked(url, "SELECT number FROM hansard.generation") == [(2,)]
+    assert asked(url, "SELECT DISTINCT generation FROM onrecord.view_audit") == [(2,)]
+    assert asked(url, "SELECT number FROM onrecord.generation") == [(2,)]
 
 
 def test_a_view_is_rebuilt_beside_the_live_one_under_traffic(
@@ -68,7 +68,7 @@ def test_a_view_is_rebuilt_beside_the_live_one_under_traffic(
         rebuilding.join()
         wanted = {one: list(range(1, said + 1)) for one in conversations}
         until(lambda: folded(url) == wanted)
-    assert asked(url, "SELECT number, status FROM hansard.generation") == [(2, "live")]
+    assert asked(url, "SELECT number, status FROM onrecord.generation") == [(2, "live")]
 
 
 def test_a_release_with_another_revision_leaves_the_live_rows_alone_until_it_rebuilds_them(
@@ -82,10 +82,10 @@ def test_a_release_with_another_revision_leaves_the_live_rows_alone_until_it_reb
     newer.claim()
     assert not newer.turn()
     [told] = newer.builds.feeding().told
-    assert "hansard rebuild audit" in told
+    assert "onrecord rebuild audit" in told
     PostgresKeeper(connections, NEXT).rebuild("audit")
     assert folded(url) == {conversation: [1, 2]}
-    assert asked(url, "SELECT number, revision FROM hansard.generation") == [(2, 2)]
+    assert asked(url, "SELECT number, revision FROM onrecord.generation") == [(2, 2)]
     newer.close()
 
 
@@ -103,7 +103,7 @@ def test_workers_finish_a_rebuild_whose_program_was_ended(
         PostgresKeeper(connections, VIEWS).rebuild("audit", interrupted)
     assert PostgresKeeper(connections, VIEWS).status()[0].building == 2
     with working(url, VIEWS):
-        until(lambda: asked(url, "SELECT number FROM hansard.generation") == [(2,)])
+        until(lambda: asked(url, "SELECT number FROM onrecord.generation") == [(2,)])
     assert folded(url) == {conversation: [1, 2, 3]}
 
 
@@ -123,7 +123,7 @@ def test_an_abandoned_rebuild_leaves_the_live_build_alone(
     talk(log, [conversation])
     worker.finish()
     assert folded(url) == {conversation: [1, 2, 3, 4]}
-    assert asked(url, "SELECT DISTINCT generation FROM hansard.view_audit") == [(1,)]
+    assert asked(url, "SELECT DISTINCT generation FROM onrecord.view_audit") == [(1,)]
     worker.close()
 
 
@@ -151,7 +151,7 @@ def test_a_batch_into_a_build_that_was_retired_meanwhile_writes_nothing(
     feeds = worker.builds.feeding().feeds
     worker.builds.abandon("audit", building)
     assert worker.hand.turn(lease, feeds)
-    asked_for = "SELECT DISTINCT generation FROM hansard.view_audit"
+    asked_for = "SELECT DISTINCT generation FROM onrecord.view_audit"
     assert asked(url, asked_for) == [(1,)]
     worker.close()
 
@@ -189,7 +189,7 @@ def test_a_build_that_was_abandoned_meanwhile_is_not_switched(url: str, log: Pos
     building = worker.builds.begin_building(AUDIT)
     assert worker.builds.abandon("audit", building)
     assert not worker.builds.switch("audit", building, 1)
-    assert asked(url, "SELECT status FROM hansard.generation WHERE number = 1") == [("live",)]
+    assert asked(url, "SELECT status FROM onrecord.generation WHERE number = 1") == [("live",)]
     worker.close()
 
 
@@ -243,7 +243,7 @@ def test_the_command_says_what_a_rebuild_could_not_fold(
     rebuilt(PostgresKeeper(connections, {"audit": Failing({bad})}), "audit", as_json=False)
     said = capsys.readouterr()
     assert said.out == "audit: rebuilt.\n"
-    assert said.err == "1 conversation could not be folded: see `hansard parked audit`\n"
+    assert said.err == "1 conversation could not be folded: see `onrecord parked audit`\n"
 
 
 def test_a_strict_rebuild_stops_at_the_first_event_that_fails(

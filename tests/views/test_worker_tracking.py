@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 from eventsourcing.persistence import ProgrammingError, Tracking
 
-from hansard.adapters.storage.postgres import Postgres
-from hansard.adapters.views.eventsourcing_tracking import PostgresViewTracking
-from hansard.projections.views.audit import AUDIT
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.views.eventsourcing_tracking import PostgresViewTracking
+from onrecord.projections.views.audit import AUDIT
 from tests.factories import OTHER_TENANT, TENANT
 from tests.views.workers import Stepping, talk
 

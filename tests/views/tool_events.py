@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 from uuid import UUID
 
-from hansard.domain import events
-from hansard.domain.content import Native, Text, ToolCall, ToolResult
-from hansard.domain.events import Event
+from onrecord.domain import events
+from onrecord.domain.content import Native, Text, ToolCall, ToolResult
+from onrecord.domain.events import Event
 
 RESPONSE: Final = UUID(int=7)
 LINE: Final = UUID(int=8)

@@ -7,10 +7,10 @@ from uuid import uuid4
 
 from pydantic_core import from_json, to_json
 
-from hansard.adapters.storage.postgres_connections import fetched
-from hansard.domain import events
-from hansard.domain.request_template import Template
-from hansard.projections.views.usage import USAGE, ModelUsage, model_usage
+from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.domain import events
+from onrecord.domain.request_template import Template
+from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
 from tests.factories import TENANT
 from tests.views.row_stores import PostgresStore, RowStore, SqliteStore
 

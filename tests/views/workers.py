@@ -12,18 +12,18 @@ from uuid import UUID
 
 import psycopg
 
-from hansard.adapters.storage.postgres import Postgres
-from hansard.adapters.storage.postgres_connections import Connections, conninfo
-from hansard.adapters.views.hand import Hand
-from hansard.adapters.views.postgres_advance import PostgresAdvance
-from hansard.adapters.views.postgres_builds import PostgresBuilds
-from hansard.adapters.views.postgres_parts import Lease, Parts
-from hansard.adapters.views.tally import Tally
-from hansard.adapters.views.worker import Worker
-from hansard.domain.log import RecordedEvent
-from hansard.projections.views.audit import AUDIT
-from hansard.projections.views.passages import passages
-from hansard.projections.views.view import Changes, Passage, Row, View
+from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.views.hand import Hand
+from onrecord.adapters.views.postgres_advance import PostgresAdvance
+from onrecord.adapters.views.postgres_builds import PostgresBuilds
+from onrecord.adapters.views.postgres_parts import Lease, Parts
+from onrecord.adapters.views.tally import Tally
+from onrecord.adapters.views.worker import Worker
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.passages import passages
+from onrecord.projections.views.view import Changes, Passage, Row, View
 from tests.factories import appending, prompt
 
 PATIENCE = 30.0
@@ -148,7 +148,7 @@ def folded(url: str) -> dict[UUID, list[int]]:
     rows = asked(
         url,
         "SELECT v.conversation_id, array_agg(v.version ORDER BY v.version) "
-        "FROM hansard.view_audit AS v JOIN hansard.generation AS g "
+        "FROM onrecord.view_audit AS v JOIN onrecord.generation AS g "
         "ON g.view = 'audit' AND g.number = v.generation AND g.status = 'live' GROUP BY 1",
     )
     return dict(rows)

@@ -1,4 +1,4 @@
-"""`hansard bpmn`: the tools of a process model, or what is wrong with how it declares them."""
+"""`onrecord bpmn`: the tools of a process model, or what is wrong with how it declares them."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ NOTE = "fromAi() in output mapping 'note' of 'Track' declares nothing: move it t
 
 
 @pytest.fixture
-def hansard(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def onrecord(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     return in_process(monkeypatch, capsys)
 
 
-def test_a_line_a_tool_and_a_line_a_gateway(hansard: Command) -> None:
-    done = hansard("bpmn", str(DESK))
+def test_a_line_a_tool_and_a_line_a_gateway(onrecord: Command) -> None:
+    done = onrecord("bpmn", str(DESK))
     assert done.code == 0
     assert done.columns == [
         [
@@ -31,19 +31,19 @@ def test_a_line_a_tool_and_a_line_a_gateway(hansard: Command) -> None:
         ["mcpClient", "Warehouse", "", "", "Tools of the warehouse"],
         ["a2aClient", "Customs", "", "", "The agent of the customs"],
     ]
-    assert done.err == f"hansard: {NOTE}\n"
+    assert done.err == f"onrecord: {NOTE}\n"
 
 
-def test_the_other_flavour_has_its_own_tools_and_parameters(hansard: Command) -> None:
-    done = hansard("bpmn", str(DESK), "--flavour", "task", "--sub-process", "Parcel_Agent")
+def test_the_other_flavour_has_its_own_tools_and_parameters(onrecord: Command) -> None:
+    done = onrecord("bpmn", str(DESK), "--flavour", "task", "--sub-process", "Parcel_Agent")
     found = {columns[1]: columns[2] for columns in done.columns}
     assert {"On_Cancel", "Begin", "Finish"} < set(found)
     assert found["Track"] == "number: string, days?: integer, note: string"
     assert done.err == ""
 
 
-def test_json_has_all_that_is_known(hansard: Command) -> None:
-    told = hansard("bpmn", str(DESK), "--json").document
+def test_json_has_all_that_is_known(onrecord: Command) -> None:
+    told = onrecord("bpmn", str(DESK), "--json").document
     assert list(told) == ["source", "tools", "gateways", "collecting", "results", "warnings"]
     assert told["source"]["name"] == "Parcel_Desk/Parcel_Agent"
     assert told["tools"][2]["input_schema"]["properties"]["why"]["enum"] == ["late", "broken"]
@@ -57,35 +57,35 @@ def test_json_has_all_that_is_known(hansard: Command) -> None:
     assert told["warnings"] == [NOTE]
 
 
-def test_lint_says_what_is_wrong_and_exits_with_one(hansard: Command) -> None:
-    done = hansard("bpmn", str(DESK), "--lint")
+def test_lint_says_what_is_wrong_and_exits_with_one(onrecord: Command) -> None:
+    done = onrecord("bpmn", str(DESK), "--lint")
     assert done.code == 1
     assert [columns[:2] for columns in done.columns] == [["Track", "agentFeelWrongContext"]]
-    assert done.err == "hansard: 1 finding\n"
-    told = hansard("bpmn", str(DESK), "--lint", "--json")
+    assert done.err == "onrecord: 1 finding\n"
+    told = onrecord("bpmn", str(DESK), "--lint", "--json")
     assert told.code == 1
     assert [each["element"] for each in told.document["findings"]] == ["Track"]
 
 
-def test_lint_says_so_where_nothing_is_wrong(hansard: Command) -> None:
-    done = hansard("bpmn", str(DESK), "--lint", "--flavour", "task")
+def test_lint_says_so_where_nothing_is_wrong(onrecord: Command) -> None:
+    done = onrecord("bpmn", str(DESK), "--lint", "--flavour", "task")
     assert (done.code, done.err) == (0, "")
     assert done.out == "All that it declares for an agent is well declared.\n"
 
 
 def test_lint_works_on_models_whose_tools_cannot_be_resolved(
-    hansard: Command, tmp_path: Path
+    onrecord: Command, tmp_path: Path
 ) -> None:
     model = tmp_path / "desk.bpmn"
     model.write_bytes(desk(task("A", "=fromAi(1)")))
-    assert hansard("bpmn", str(model), "--lint").columns[0][1] == "agentFeelKeyTypeInvalid"
-    refused = hansard("bpmn", str(model))
+    assert onrecord("bpmn", str(model), "--lint").columns[0][1] == "agentFeelKeyTypeInvalid"
+    refused = onrecord("bpmn", str(model))
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err.startswith("hansard: Failed to extract ad-hoc activity parameters")
+    assert refused.err.startswith("onrecord: Failed to extract ad-hoc activity parameters")
 
 
-def test_lint_is_of_the_whole_file(hansard: Command) -> None:
-    done = hansard("bpmn", str(DESK), "--lint", "--sub-process", "Missing")
+def test_lint_is_of_the_whole_file(onrecord: Command) -> None:
+    done = onrecord("bpmn", str(DESK), "--lint", "--sub-process", "Missing")
     assert (done.code, done.out) == (2, "")
     assert "the whole file" in done.err
 
@@ -96,22 +96,22 @@ def test_a_model_may_come_from_standard_input() -> None:
 
 
 def test_a_file_that_is_not_there_is_wrong_usage_and_one_that_is_no_model_an_error(
-    hansard: Command, tmp_path: Path
+    onrecord: Command, tmp_path: Path
 ) -> None:
-    assert hansard("bpmn", str(tmp_path / "missing.bpmn")).code == 2
+    assert onrecord("bpmn", str(tmp_path / "missing.bpmn")).code == 2
     (tmp_path / "page.html").write_text("<html/>")
-    done = hansard("bpmn", str(tmp_path / "page.html"))
+    done = onrecord("bpmn", str(tmp_path / "page.html"))
     assert (done.code, done.err.count("\n")) == (1, 1)
     assert "not a BPMN model" in done.err
 
 
 def test_control_codes_of_a_model_do_not_reach_the_terminal(
-    hansard: Command, tmp_path: Path
+    onrecord: Command, tmp_path: Path
 ) -> None:
     model = tmp_path / "desk.bpmn"
     model.write_bytes(desk(task("A\x9bB", "=\u202e \x9b2J")))
     for arguments in ((), ("--lint",)):
-        done = hansard("bpmn", str(model), *arguments)
+        done = onrecord("bpmn", str(model), *arguments)
         assert done.code == 1
         assert "\\x9b2J" in done.err + done.out
         assert not {"\x9b", "\u202e"} & set(done.err + done.out)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.bpmn import tools
-from hansard.domain.errors import InvalidModel
+from onrecord.adapters.bpmn import tools
+from onrecord.domain.errors import InvalidModel
 from tests.adapters.command import in_process
 from tests.test_docs import ROOT, fences
 
@@ -20,7 +20,7 @@ def test_the_page_does_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    hansard = in_process(monkeypatch, capsys)
+    onrecord = in_process(monkeypatch, capsys)
     program: dict[str, Any] = {}
     kinds: list[str] = []
     for fence in fences(PAGE):
@@ -29,7 +29,7 @@ def test_the_page_does_what_it_says(
             case "xml":
                 Path("desk.bpmn").write_text(fence.text, encoding="utf-8")
             case "console":
-                assert hansard(*shlex.split(fence.text.removeprefix("$ "))[1:]).out == fence.output
+                assert onrecord(*shlex.split(fence.text.removeprefix("$ "))[1:]).out == fence.output
             case "python":
                 printed = io.StringIO()
                 with contextlib.redirect_stdout(printed):

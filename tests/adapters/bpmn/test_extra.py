@@ -28,11 +28,11 @@ def test_what_is_missing_is_named_with_what_installs_it(library: str, what: str)
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"hansard: {what}: pip install 'hansard[bpmn]'\n"
+    assert done.stderr == f"onrecord: {what}: pip install 'onrecord[bpmn]'\n"
 
 
-def test_neither_hansard_nor_its_help_loads_them() -> None:
-    program = "import sys, hansard, hansard.adapters.cli.commands; print(*sys.modules)"
+def test_neither_onrecord_nor_its_help_loads_them() -> None:
+    program = "import sys, onrecord, onrecord.adapters.cli.commands; print(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, text=True
     )
@@ -43,8 +43,8 @@ def test_what_a_process_gives_is_taken_without_them() -> None:
     program = """
 import sys
 sys.modules["lark"] = sys.modules["defusedxml"] = None
-import hansard
-print(hansard.connect("memory://").conversation("k").take([{"id": None, "content": "Rain"}]))
+import onrecord
+print(onrecord.connect("memory://").conversation("k").take([{"id": None, "content": "Rain"}]))
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, text=True

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.bpmn.feel import LONGEST, parse
-from hansard.adapters.bpmn.feel_nodes import (
+from onrecord.adapters.bpmn.feel import LONGEST, parse
+from onrecord.adapters.bpmn.feel_nodes import (
     Boolean,
     Call,
     Context,
@@ -18,7 +18,7 @@ from hansard.adapters.bpmn.feel_nodes import (
     spelled,
     walk,
 )
-from hansard.domain.errors import InvalidModel
+from onrecord.domain.errors import InvalidModel
 from tests.adapters.bpmn.feel_texts import trees, written
 
 A, B, C = (Reference((name,)) for name in "abc")

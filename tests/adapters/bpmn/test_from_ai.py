@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 
-from hansard.adapters.bpmn.feel_nodes import Call, Node, Reference, String, walk
-from hansard.adapters.bpmn.from_ai import Parameter, arguments_of, parameters_of
-from hansard.domain.errors import InvalidModel
+from onrecord.adapters.bpmn.feel_nodes import Call, Node, Reference, String, walk
+from onrecord.adapters.bpmn.from_ai import Parameter, arguments_of, parameters_of
+from onrecord.domain.errors import InvalidModel
 from tests.adapters.bpmn.feel_texts import trees, written
 
 VALUE = "Expected fromAi() parameter 'value' to be a reference (e.g. 'toolCall.customParameter'), but received"

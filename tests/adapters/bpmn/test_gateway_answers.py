@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.adapters.bpmn.gateway_answers import answers_of
-from hansard.adapters.bpmn.gateway_names import a2a_discovery, mcp_call, mcp_discovery
-from hansard.adapters.bpmn.inputs import inputs_of
-from hansard.adapters.bpmn.tools import Gateway
-from hansard.domain.content import Document, Text, ToolResult
-from hansard.domain.errors import InvalidContent
+import onrecord
+from onrecord.adapters.bpmn.gateway_answers import answers_of
+from onrecord.adapters.bpmn.gateway_names import a2a_discovery, mcp_call, mcp_discovery
+from onrecord.adapters.bpmn.inputs import inputs_of
+from onrecord.adapters.bpmn.tools import Gateway
+from onrecord.domain.content import Document, Text, ToolResult
+from onrecord.domain.errors import InvalidContent
 from tests.adapters.found_results import call, extracted, result
 
 PDF = b"%PDF-1.7 the report"
@@ -30,13 +30,13 @@ def gave(*blocks: object, **others: object) -> dict[str, Any]:
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    talk = hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    talk = onrecord.connect("memory://").conversation("support/4711")
     call(talk, "MCP_Files___read")
     return talk
 
 
-def taken(talk: hansard.Talk, given: dict[str, Any]) -> ToolResult:
+def taken(talk: onrecord.Talk, given: dict[str, Any]) -> ToolResult:
     """The result of the call, as the log has it."""
     assert talk.take(answers_of([given], GATEWAYS).inputs) == "ready"
     return result(talk)
@@ -50,23 +50,23 @@ def test_a_result_has_the_name_that_the_model_called() -> None:
     ]
 
 
-def test_a_result_of_one_text_is_that_text(talk: hansard.Talk) -> None:
+def test_a_result_of_one_text_is_that_text(talk: onrecord.Talk) -> None:
     said = taken(talk, gave({"type": "text", "text": "7"}))
     assert said.content == (Text(text="7"),)
     assert not said.is_error
 
 
-def test_a_tool_that_failed_says_so(talk: hansard.Talk) -> None:
+def test_a_tool_that_failed_says_so(talk: onrecord.Talk) -> None:
     assert taken(talk, gave({"type": "text", "text": "no such file"}, isError=True)).is_error
 
 
 @pytest.mark.parametrize("content", [[], None])
-def test_a_tool_that_gave_nothing_has_no_content(talk: hansard.Talk, content: object) -> None:
+def test_a_tool_that_gave_nothing_has_no_content(talk: onrecord.Talk, content: object) -> None:
     assert taken(talk, entry({"name": "read", "content": content})).content == ()
 
 
 def test_blocks_keep_their_order_and_documents_are_found_where_they_stood(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     said = taken(
         talk,
@@ -103,7 +103,7 @@ def test_blocks_keep_their_order_and_documents_are_found_where_they_stood(
     ],
 )
 def test_bytes_and_embedded_texts_are_documents(
-    talk: hansard.Talk, block: dict[str, Any], name: str | None, media_type: str
+    talk: onrecord.Talk, block: dict[str, Any], name: str | None, media_type: str
 ) -> None:
     (document,) = taken(talk, gave(block)).content
     assert isinstance(document, Document)
@@ -121,7 +121,7 @@ def test_bytes_and_embedded_texts_are_documents(
     ],
 )
 def test_what_is_neither_text_nor_document_stays_as_it_is(
-    talk: hansard.Talk, block: object
+    talk: onrecord.Talk, block: object
 ) -> None:
     (part,) = taken(talk, gave(block)).content
     assert isinstance(part, Text)
@@ -159,7 +159,7 @@ def test_what_gateways_offer_is_declared_under_names_that_lead_back_to_them() ->
         GATEWAYS,
     )
     assert answers.inputs == ()
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     talk.tools(answers.discovered)
     talk.user("Read it")
     told = talk.request("anthropic-messages")["tools"]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.bpmn.activation import Activation
-from hansard.adapters.bpmn.gateway_names import (
+from onrecord.adapters.bpmn.activation import Activation
+from onrecord.adapters.bpmn.gateway_names import (
     INVALID_IDS,
     Discovery,
     McpName,
@@ -18,8 +18,8 @@ from hansard.adapters.bpmn.gateway_names import (
     mcp_name,
     parse_mcp_name,
 )
-from hansard.adapters.tools.a2a_cards import a2a_name, agent_card, parse_a2a_name
-from hansard.domain.errors import InvalidContent, InvalidModel
+from onrecord.adapters.tools.a2a_cards import a2a_name, agent_card, parse_a2a_name
+from onrecord.domain.errors import InvalidContent, InvalidModel
 
 element_ids = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,9}[A-Za-z0-9]", fullmatch=True).filter(
     lambda found: "___" not in found

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.bpmn.inputs import Given, inputs_of
-from hansard.domain.errors import InvalidContent
+from onrecord.adapters.bpmn.inputs import Given, inputs_of
+from onrecord.domain.errors import InvalidContent
 
 
 def test_entries_keep_their_order_and_their_contents() -> None:

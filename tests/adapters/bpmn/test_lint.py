@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.bpmn.lint import Finding, lint
+from onrecord.adapters.bpmn.lint import Finding, lint
 from tests.adapters.bpmn.models import (
     AGENT,
     ad_hoc,
@@ -22,9 +22,9 @@ from tests.adapters.bpmn.models import (
 
 ROOT = Path(__file__).parents[3]
 DESK = Path(__file__).parent / "parcel_desk.bpmn"
-FOLDER = Path(os.environ.get("HANSARD_BPMN_CASES") or ROOT.parent / "shared" / "bpmn")
+FOLDER = Path(os.environ.get("ONRECORD_BPMN_CASES") or ROOT.parent / "shared" / "bpmn")
 CASES = FOLDER / "bpmnlint-agent-fromai-contract.json"
-MISSING = f"no lint cases in {FOLDER}: set HANSARD_BPMN_CASES to the folder that holds them"
+MISSING = f"no lint cases in {FOLDER}: set ONRECORD_BPMN_CASES to the folder that holds them"
 
 WHERE = "agentFeelWrongContext"
 GOOD = "=fromAi(toolCall.a)"

@@ -4,36 +4,36 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.bpmn.activation import Activation
-from hansard.adapters.bpmn.inputs import inputs_of
-from hansard.adapters.bpmn.tools import tools_of
-from hansard.domain.content import ToolCall
-from hansard.domain.events import (
+import onrecord
+from onrecord.adapters.bpmn.activation import Activation
+from onrecord.adapters.bpmn.inputs import inputs_of
+from onrecord.adapters.bpmn.tools import tools_of
+from onrecord.domain.content import ToolCall
+from onrecord.domain.events import (
     SignalReceived,
     ToolCallRecorded,
     ToolResultRecorded,
     ToolsDeclared,
 )
-from hansard.projections.apis import MODULES
+from onrecord.projections.apis import MODULES
 
 DESK = Path(__file__).parent / "parcel_desk.bpmn"
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    talk = hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    talk = onrecord.connect("memory://").conversation("support/4711")
     resolved = tools_of(DESK)
     talk.tools(resolved.tools, sources=[resolved.source])
     talk.user("Where is NW-20931?")
     return talk
 
 
-def events(talk: hansard.Talk) -> list[object]:
+def events(talk: onrecord.Talk) -> list[object]:
     return [recorded.event() for recorded in talk.since(0)]
 
 
-def test_the_record_says_which_state_of_which_model_declared_the_tools(talk: hansard.Talk) -> None:
+def test_the_record_says_which_state_of_which_model_declared_the_tools(talk: onrecord.Talk) -> None:
     (declared,) = [event for event in events(talk) if isinstance(event, ToolsDeclared)]
     assert declared.sources == (tools_of(DESK).source,)
     assert [getattr(tool, "name", None) for tool in declared.tools] == list(
@@ -42,13 +42,13 @@ def test_the_record_says_which_state_of_which_model_declared_the_tools(talk: han
 
 
 @pytest.mark.parametrize("api", MODULES)
-def test_each_api_is_told_of_the_tools(talk: hansard.Talk, api: str) -> None:
+def test_each_api_is_told_of_the_tools(talk: onrecord.Talk, api: str) -> None:
     told = str(dict(talk.request(api)))
     for name in ("Track", "Today", "Complain", "Call_Courier", "Reprint", "NW-20931"):
         assert name in told
 
 
-def test_what_a_process_gives_back_is_recorded_as_results_and_signals(talk: hansard.Talk) -> None:
+def test_what_a_process_gives_back_is_recorded_as_results_and_signals(talk: onrecord.Talk) -> None:
     call = ToolCall(id="toolu_01", name="Track", arguments={"number": "NW-20931"})
     talk.append(ToolCallRecorded(call_id=call.id, name=call.name, content=call))
     started = Activation(call.id, call.name, call.arguments).variable()

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.bpmn.from_ai import Parameter
-from hansard.adapters.bpmn.schema import CODE, schema_of
-from hansard.domain.errors import InvalidModel
+from onrecord.adapters.bpmn.from_ai import Parameter
+from onrecord.adapters.bpmn.schema import CODE, schema_of
+from onrecord.domain.errors import InvalidModel
 
 
 def schema(*parameters: Parameter) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hansard.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_of
-from hansard.domain.errors import InvalidInput, InvalidModel
-from hansard.domain.tools import ToolDefinition
+from onrecord.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_of
+from onrecord.domain.errors import InvalidInput, InvalidModel
+from onrecord.domain.tools import ToolDefinition
 from tests.adapters.bpmn.models import ad_hoc, definitions, desk, flow, gateway, node, process, task
 
 DESK = Path(__file__).parent / "parcel_desk.bpmn"
@@ -344,7 +344,7 @@ def test_the_same_bytes_are_resolved_once_for_each_sub_process_and_flavour(
     def read(data: bytes) -> object:
         raise AssertionError("read again")
 
-    monkeypatch.setattr("hansard.adapters.bpmn.tools.model_of", read)
+    monkeypatch.setattr("onrecord.adapters.bpmn.tools.model_of", read)
     assert tools_of(bytes(bytearray(two)), "One") == one
     with pytest.raises(AssertionError, match="read again"):
         tools_of(two, "One", gateways=False)

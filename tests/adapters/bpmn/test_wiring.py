@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.bpmn.model import Collecting
-from hansard.adapters.bpmn.wiring import Writing, wiring_of
+from onrecord.adapters.bpmn.model import Collecting
+from onrecord.adapters.bpmn.wiring import Writing, wiring_of
 from tests.adapters.bpmn.models import AGENT, ad_hoc, definitions, desk, flow, node, process, task
 
 DESK = Path(__file__).parent / "parcel_desk.bpmn"

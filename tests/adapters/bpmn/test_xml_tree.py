@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.bpmn.model_reading import model_of
-from hansard.adapters.bpmn.tools import tools_of
-from hansard.adapters.bpmn.xml_tree import DEEPEST, LARGEST, tree_of
-from hansard.domain.errors import InvalidModel
+from onrecord.adapters.bpmn.model_reading import model_of
+from onrecord.adapters.bpmn.tools import tools_of
+from onrecord.adapters.bpmn.xml_tree import DEEPEST, LARGEST, tree_of
+from onrecord.domain.errors import InvalidModel
 from tests.adapters.bpmn.models import BPMN, ad_hoc, definitions, desk, node, process, task
 
 ENTITY = f'<!DOCTYPE d [<!ENTITY e "x">]><b:definitions xmlns:b="{BPMN}">&e;</b:definitions>'

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 import redis
 
-from hansard.adapters.redis import breaker, connection, hints, pace
-from hansard.adapters.redis.connection import Connection
-from hansard.domain.log import Backend
+from onrecord.adapters.redis import breaker, connection, hints, pace
+from onrecord.adapters.redis.connection import Connection
+from onrecord.domain.log import Backend
 from tests import redis_server
 from tests.adapters.redis.clock import Clock
 from tests.adapters.redis.followers import Followers
@@ -67,9 +67,9 @@ def url() -> Iterator[str]:
     """Where a Redis is on the network, yours or the tests'; what the test puts there goes with it."""
     given = redis_server.GIVEN or redis_server.server().network_url
     with closing(cast("Any", redis.Redis).from_url(given)) as client:
-        before = set(client.scan_iter("hansard:*"))
+        before = set(client.scan_iter("onrecord:*"))
         yield given
-        for key in set(client.scan_iter("hansard:*")) - before:
+        for key in set(client.scan_iter("onrecord:*")) - before:
             client.delete(key)
 
 

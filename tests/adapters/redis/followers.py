@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
-from hansard.adapters.redis.accelerator import Accelerator
-from hansard.adapters.redis.connection import Connection
-from hansard.adapters.redis.relay import Relay
-from hansard.adapters.redis.tail_entries import tail_key
-from hansard.adapters.redis.tails import Followed, mark_key
-from hansard.domain.log import RecordedEvent, Subscription
+from onrecord.adapters.redis.accelerator import Accelerator
+from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.redis.relay import Relay
+from onrecord.adapters.redis.tail_entries import tail_key
+from onrecord.adapters.redis.tails import Followed, mark_key
+from onrecord.domain.log import RecordedEvent, Subscription
 from tests.factories import appending, prompt, started
 
 
@@ -51,7 +51,7 @@ class Followers:
 
     def lose_lease(self, to: str | None = None) -> None:
         """Let the relay's lease run out, or be another's."""
-        lease = f"hansard:{self.end.incarnation}:relay"
+        lease = f"onrecord:{self.end.incarnation}:relay"
         self.beside.ask(("DEL", lease) if to is None else ("SET", lease, to))
 
     def ids(self) -> list[int]:

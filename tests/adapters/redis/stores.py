@@ -9,19 +9,19 @@ from typing import Any, cast
 
 import pytest
 
-import hansard
-from hansard.adapters import asking
-from hansard.adapters.asking import Asked
-from hansard.adapters.capture.spool import Spool
-from hansard.adapters.lineage import Stretch
-from hansard.adapters.redis import hot_windows
-from hansard.adapters.redis.accelerator import Accelerator
-from hansard.adapters.redis.connection import Connection
-from hansard.adapters.redis.tails import Followed
-from hansard.adapters.store import Store
-from hansard.domain.events import MessageRecorded
-from hansard.domain.log import Backend, Cursor, RecordedEvent
-from hansard.projections.requests.request import Options, Request
+import onrecord
+from onrecord.adapters import asking
+from onrecord.adapters.asking import Asked
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.redis import hot_windows
+from onrecord.adapters.redis.accelerator import Accelerator
+from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.redis.tails import Followed
+from onrecord.adapters.store import Store
+from onrecord.domain.events import MessageRecorded
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.projections.requests.request import Options, Request
 
 API = "openai-chat"
 KEY = "support/4711"
@@ -84,7 +84,7 @@ class Stores:
     beside: Connection
     rendered: Rendered
 
-    def request(self, key: str = KEY, **wishes: Any) -> hansard.Request:
+    def request(self, key: str = KEY, **wishes: Any) -> onrecord.Request:
         """Ask the hot store; what it gives is what the cold one renders."""
         request = self.hot.conversation(key).request(API, **wishes)
         assert same(request, self.cold.conversation(key).request(API, **wishes))
@@ -101,16 +101,18 @@ class Stores:
         return self.renders(self.request) == 0
 
 
-def said(talk: hansard.Talk, exchanges: int = 2) -> None:
+def said(talk: onrecord.Talk, exchanges: int = 2) -> None:
     for number in range(exchanges):
         talk.user(f"Question {number}")
-        answer = MessageRecorded(role="assistant", content=(hansard.Text(text=f"Answer {number}"),))
+        answer = MessageRecorded(
+            role="assistant", content=(onrecord.Text(text=f"Answer {number}"),)
+        )
         talk.append(answer)
 
 
 def kept(beside: Connection, backend: Backend) -> list[bytes]:
     """The keys of what is kept of this log's requests."""
-    answers = beside.ask(("KEYS", f"hansard:{backend.incarnation()}:window:*"))
+    answers = beside.ask(("KEYS", f"onrecord:{backend.incarnation()}:window:*"))
     assert answers is not None
     found: list[bytes] = answers[0]
     return found

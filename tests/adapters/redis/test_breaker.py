@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from hansard.adapters.redis.breaker import Breaker
+from onrecord.adapters.redis.breaker import Breaker
 from tests.adapters.redis.clock import Clock
 
 

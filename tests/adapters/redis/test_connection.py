@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.adapters.redis.connection import Connection, client_of
+import onrecord
+from onrecord.adapters.redis.connection import Connection, client_of
 from tests.redis_server import Server, until
 
 LONG = 20.0
@@ -46,7 +46,7 @@ def answering(answer: bytes) -> Generator[str]:
 
 
 def test_answers_come_in_the_order_of_the_commands(asked: Connection) -> None:
-    key = "hansard:test"
+    key = "onrecord:test"
     assert asked.ask(("SET", key, b"1"), ("INCR", key), ("GET", key)) == [True, 2, b"2"]
 
 
@@ -74,8 +74,8 @@ def test_as_many_connections_are_opened_as_threads_ask_at_once(url: str) -> None
 
 def test_commands_are_done_all_or_none(asked: Connection, own_server: Server) -> None:
     with own_server.client() as client:
-        assert asked.ask(("SET", "hansard:a", 1), ("NO-SUCH-COMMAND",)) is None
-        assert client.get("hansard:a") is None
+        assert asked.ask(("SET", "onrecord:a", 1), ("NO-SUCH-COMMAND",)) is None
+        assert client.get("onrecord:a") is None
 
 
 def test_one_that_is_down_at_the_start_is_no_error(own_server: Server) -> None:
@@ -111,7 +111,7 @@ def test_one_that_says_nothing_is_not_waited_for(own_server: Server) -> None:
 def test_one_that_failed_is_asked_all_the_same_by_who_insists(
     own_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hansard.adapters.redis.breaker.BACK_OFF", 3600.0)
+    monkeypatch.setattr("onrecord.adapters.redis.breaker.BACK_OFF", 3600.0)
     with closing(Connection(own_server.url)) as asked:
         own_server.kill()
         assert not is_there(asked)
@@ -124,9 +124,9 @@ def test_one_that_failed_is_asked_all_the_same_by_who_insists(
 def test_one_that_is_full_is_of_no_use(own_server: Server) -> None:
     with own_server.client() as client, closing(Connection(own_server.url)) as asked:
         client.config_set("maxmemory", 1)
-        assert asked.ask(("SET", "hansard:a", b"1")) is None
+        assert asked.ask(("SET", "onrecord:a", b"1")) is None
         client.config_set("maxmemory", 0)
-        until(lambda: asked.ask(("SET", "hansard:a", b"1")) == [True])
+        until(lambda: asked.ask(("SET", "onrecord:a", b"1")) == [True])
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_one_that_is_full_is_of_no_use(own_server: Server) -> None:
 )
 def test_what_answers_in_no_words_of_a_redis_is_as_good_as_none(answer: bytes) -> None:
     with answering(answer) as url, closing(Connection(url)) as asked:
-        assert asked.ask(("SET", "hansard:a", 1), ("GET", "hansard:a")) is None
+        assert asked.ask(("SET", "onrecord:a", 1), ("GET", "onrecord:a")) is None
 
 
 def test_a_closed_one_is_asked_nothing(url: str) -> None:
@@ -232,7 +232,7 @@ def test_it_is_shown_without_its_password(url: str, shown: str) -> None:
     ],
 )
 def test_what_is_no_url_is_invalid_input_that_does_not_repeat_it(url: str) -> None:
-    with pytest.raises(hansard.InvalidInput, match="write redis://") as failed:
+    with pytest.raises(onrecord.InvalidInput, match="write redis://") as failed:
         Connection(url)
     assert "secret" not in str(failed.value)
 

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import pytest
 
-import hansard
-from hansard.adapters.redis.connection import Connection
-from hansard.adapters.redis.hints import RedisHints
-from hansard.adapters.storage import hints, subscription
+import onrecord
+from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.redis.hints import RedisHints
+from onrecord.adapters.storage import hints, subscription
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.redis_server import Server, until
@@ -178,9 +178,9 @@ def test_a_redis_with_another_password_is_as_good_as_none(own_server: Server) ->
 def test_a_subscription_on_postgresql_wakes_up_by_redis(
     version: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HANSARD_SPOOL", str(tmp_path))
+    monkeypatch.setenv("ONRECORD_SPOOL", str(tmp_path))
     place = fresh_log(version)
-    with hansard.connect(place, redis=url) as writer, hansard.connect(place, redis=url) as reader:
+    with onrecord.connect(place, redis=url) as writer, onrecord.connect(place, redis=url) as reader:
         writer.conversation("support/4711").user("one")
         (end,) = [cursor for cursor in reader.cursors() if cursor.position]
         with reader.subscribe(replace(end, position=0)) as events, ThreadPoolExecutor(1) as pool:

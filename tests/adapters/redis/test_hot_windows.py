@@ -9,13 +9,13 @@ from typing import Any
 import anthropic
 import pytest
 
-import hansard
-from hansard.adapters import asking
-from hansard.adapters.demo.scenes import Answer
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.redis import hot_windows
-from hansard.domain.events import RequestSent
-from hansard.domain.request_template import ContentSpan
+import onrecord
+from onrecord.adapters import asking
+from onrecord.adapters.demo.scenes import Answer
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.redis import hot_windows
+from onrecord.domain.events import RequestSent
+from onrecord.domain.request_template import ContentSpan
 from tests.adapters.redis.stores import API, KEY, Stores, kept, said, same, store_on
 from tests.contract.places import PLACES
 from tests.redis_server import Server
@@ -59,9 +59,9 @@ def test_what_was_redacted_is_in_no_request(stores: Stores) -> None:
 @pytest.mark.parametrize(
     "wishes",
     [
-        {"window": hansard.Window(exchanges=1, step=1)},
+        {"window": onrecord.Window(exchanges=1, step=1)},
         {"model": "gpt-4.1"},
-        {"capabilities": hansard.Given(user=("text",))},
+        {"capabilities": onrecord.Given(user=("text",))},
         {"missing": "drop"},
     ],
 )
@@ -74,8 +74,8 @@ def test_a_request_by_another_recipe_is_another(own: Stores, wishes: dict[str, A
 @pytest.mark.parametrize(
     ("name", "other"),
     [
-        ("hansard.adapters.asking.renderer_digest", lambda: "of another release"),
-        ("hansard.adapters.redis.hot_windows.__version__", "of another release"),
+        ("onrecord.adapters.asking.renderer_digest", lambda: "of another release"),
+        ("onrecord.adapters.redis.hot_windows.__version__", "of another release"),
     ],
 )
 def test_a_request_by_another_release_is_another(
@@ -99,9 +99,9 @@ def test_a_request_of_another_log_is_another(own: Stores, tmp_path: Path) -> Non
 def test_a_request_with_documents_comes_back_with_their_bytes(own: Stores, api: str) -> None:
     talk = own.hot.conversation(KEY)
     talk.user("Look", documents=[PNG])
-    wishes: dict[str, Any] = {"capabilities": hansard.Given(user=("text", "image"))}
+    wishes: dict[str, Any] = {"capabilities": onrecord.Given(user=("text", "image"))}
     rendered = talk.request(api, **wishes)
-    found: list[hansard.Request] = []
+    found: list[onrecord.Request] = []
     assert own.renders(lambda: found.append(talk.request(api, **wishes))) == 0
     assert same(found[0], rendered)
 
@@ -175,7 +175,7 @@ def test_a_fork_is_not_kept(stores: Stores) -> None:
 def test_what_cannot_be_sent_is_an_error_each_time(own: Stores) -> None:
     own.hot.conversation("empty").instruct("Be brief.")
     for _ in range(2):
-        with pytest.raises(hansard.NothingToSend):
+        with pytest.raises(onrecord.NothingToSend):
             own.hot.conversation("empty").request(API)
 
 
@@ -188,7 +188,7 @@ def test_a_forgotten_conversation_is_deleted_from_redis(stores: Stores) -> None:
     talk.head()
     stores.hot.forget(KEY)
     assert kept(stores.beside, stores.hot.backend) == []
-    with pytest.raises(hansard.NothingToSend):
+    with pytest.raises(onrecord.NothingToSend):
         talk.request(API)
 
 
@@ -198,7 +198,7 @@ def test_what_another_process_forgot_without_redis_is_not_served(stores: Stores)
     talk.head()
     stores.cold.forget(KEY)
     assert len(kept(stores.beside, stores.hot.backend)) == 1
-    with pytest.raises(hansard.NothingToSend):
+    with pytest.raises(onrecord.NothingToSend):
         talk.request(API)
 
 

@@ -9,9 +9,9 @@ from secrets import token_hex
 
 import pytest
 
-import hansard
-from hansard.adapters.redis import breaker, pace
-from hansard.adapters.redis.connection import Connection
+import onrecord
+from onrecord.adapters.redis import breaker, pace
+from onrecord.adapters.redis.connection import Connection
 from tests.adapters.redis.stores import API, KEY, Stores, kept, store_on
 from tests.redis_server import Server, until
 
@@ -106,7 +106,7 @@ def test_what_another_put_there_is_as_good_as_missing(own: Stores, damage: bytes
 
 def test_a_request_that_was_kept_for_another_is_as_good_as_missing(own: Stores) -> None:
     own.request()
-    own.request(window=hansard.Window(exchanges=1, step=1))
+    own.request(window=onrecord.Window(exchanges=1, step=1))
     (key,) = kept(own.beside, own.hot.backend)
     answers = own.beside.ask(("HGETALL", key))
     assert answers is not None

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hansard
-from hansard.adapters.redis.connection import Connection
-from hansard.adapters.storage.memory import Memory
-from hansard.adapters.store import Store
-from hansard.domain.events import MessageRecorded
+import onrecord
+from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.store import Store
+from onrecord.domain.events import MessageRecorded
 from tests.adapters.redis.stores import KEY, store_on
 
 deeds = st.lists(
@@ -27,17 +27,17 @@ deeds = st.lists(
     max_size=10,
 )
 windows = st.none() | st.builds(
-    hansard.Window, exchanges=st.integers(1, 3), step=st.integers(1, 2), pinned=st.integers(0, 1)
+    onrecord.Window, exchanges=st.integers(1, 3), step=st.integers(1, 2), pinned=st.integers(0, 1)
 )
 
 
 def do(store: Store, deed: str, number: int) -> None:
     talk = store.conversation(KEY)
     version = number % (talk.head().version + 1)
-    with suppress(hansard.InvalidContent):
+    with suppress(onrecord.InvalidContent):
         match deed:
             case "answer":
-                text = hansard.Text(text=f"Answer {number}")
+                text = onrecord.Text(text=f"Answer {number}")
                 talk.append(MessageRecorded(role="assistant", content=(text,)))
             case "instruct":
                 talk.instruct(f"Instruction {number}")
@@ -63,7 +63,7 @@ def do(store: Store, deed: str, number: int) -> None:
 )
 @given(deeds=deeds, window=windows)
 def test_whatever_was_said_a_request_from_redis_is_what_rendering_gives(
-    url: str, deeds: list[tuple[str, int]], window: hansard.Window | None
+    url: str, deeds: list[tuple[str, int]], window: onrecord.Window | None
 ) -> None:
     beside, backend = Connection(url), Memory()
     with TemporaryDirectory() as folder, closing(beside), closing(backend):
@@ -79,11 +79,11 @@ def test_whatever_was_said_a_request_from_redis_is_what_rendering_gives(
 
 
 def asked_of(
-    store: Store, api: str, window: hansard.Window | None, at: int | None
+    store: Store, api: str, window: onrecord.Window | None, at: int | None
 ) -> tuple[str, str] | str:
     """What a request says, and what its report does; or why there is none."""
     try:
         request = store.conversation(KEY).request(api, window=window, at=at)
-    except (hansard.NothingToSend, hansard.InvalidInput) as error:
+    except (onrecord.NothingToSend, onrecord.InvalidInput) as error:
         return repr(error)
     return repr([dict(request), dict(request.body)]), repr(request.report)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.adapters.redis.kept_requests import read, written
-from hansard.domain.errors import MalformedJson, NothingToSend, UnsupportedDocument
-from hansard.projections.report import Note, Report, Route
-from hansard.projections.requests.rendering import APIS, render
-from hansard.projections.requests.request import Options, Request
+from onrecord.adapters.redis.kept_requests import read, written
+from onrecord.domain.errors import MalformedJson, NothingToSend, UnsupportedDocument
+from onrecord.projections.report import Note, Report, Route
+from onrecord.projections.requests.rendering import APIS, render
+from onrecord.projections.requests.request import Options, Request
 from tests.adapters.redis.stores import same
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed

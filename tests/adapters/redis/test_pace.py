@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.adapters.redis import breaker, pace
-from hansard.adapters.redis.pace import LATE_IN_A_ROW, LATE_SECONDS, Pace
+from onrecord.adapters.redis import breaker, pace
+from onrecord.adapters.redis.pace import LATE_IN_A_ROW, LATE_SECONDS, Pace
 from tests.adapters.redis.clock import Clock
 
 LATE = 2 * LATE_SECONDS

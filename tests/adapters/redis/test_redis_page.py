@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.adapters.redis import breaker, connection, hot_windows, pace, relay, tails
+from onrecord.adapters.redis import breaker, connection, hot_windows, pace, relay, tails
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
@@ -15,7 +15,7 @@ def test_the_page_does_what_it_says(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HANSARD_REDIS", url)
+    monkeypatch.setenv("ONRECORD_REDIS", url)
     run_program(PAGE)
 
 

@@ -10,12 +10,12 @@ from uuid import uuid4
 
 import pytest
 
-import hansard
-from hansard.adapters.redis import relay as relaying
-from hansard.adapters.redis.connection import Command
-from hansard.adapters.redis.relay import Relay
-from hansard.adapters.redis.tails import mark_key
-from hansard.domain.log import Cursor
+import onrecord
+from onrecord.adapters.redis import relay as relaying
+from onrecord.adapters.redis.connection import Command
+from onrecord.adapters.redis.relay import Relay
+from onrecord.adapters.redis.tails import mark_key
+from onrecord.domain.log import Cursor
 from tests.adapters.redis.followers import Followers, relayed
 from tests.redis_server import until
 
@@ -70,7 +70,7 @@ def test_a_relay_outlives_a_log_that_cannot_be_read(
         until(own_log.is_relayed)
 
         def cursors() -> list[Cursor]:
-            raise hansard.StorageUnavailable("the server went away")
+            raise onrecord.StorageUnavailable("the server went away")
 
         with monkeypatch.context() as broken:
             broken.setattr(own_log.backend, "cursors", cursors)

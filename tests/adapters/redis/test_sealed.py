@@ -7,14 +7,14 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.adapters.redis.sealed import opened, seal
-from hansard.adapters.storage.keyed_digest import keyed_digest, new_digest_key, proof_of
-from hansard.domain.log import Backend
+from onrecord.adapters.redis.sealed import opened, seal
+from onrecord.adapters.storage.keyed_digest import keyed_digest, new_digest_key, proof_of
+from onrecord.domain.log import Backend
 from tests.adapters.redis.stores import followed
 
 KEY = new_digest_key()
 PROVE = partial(proof_of, KEY)
-PLACE = "hansard:0:tail:0 17"
+PLACE = "onrecord:0:tail:0 17"
 
 
 @given(st.binary(max_size=99) | st.integers(0, 1 << 18).map(bytes))

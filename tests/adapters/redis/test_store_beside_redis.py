@@ -1,4 +1,4 @@
-"""`hansard.connect(url, redis=...)`: a store with a Redis beside it, whatever that does."""
+"""`onrecord.connect(url, redis=...)`: a store with a Redis beside it, whatever that does."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.settings import settings
-from hansard.domain.log import RecordedEvent
+import onrecord
+from onrecord.adapters.settings import settings
+from onrecord.domain.log import RecordedEvent
 from tests.adapters.redis.stores import API, KEY, Rendered, said
 
 NOBODY = "redis://:swordfish@127.0.0.1:1/0"
@@ -21,14 +21,14 @@ NOBODY = "redis://:swordfish@127.0.0.1:1/0"
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HANSARD_REDIS", raising=False)
+    monkeypatch.delenv("ONRECORD_REDIS", raising=False)
 
 
 def test_a_store_renders_what_it_is_asked_for_again_once(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered = Rendered(monkeypatch)
-    with hansard.connect("sqlite:///talks.db", redis=url) as store:
+    with onrecord.connect("sqlite:///talks.db", redis=url) as store:
         said(store.conversation(KEY))
         for _ in range(3):
             store.conversation(KEY).request(API)
@@ -37,8 +37,8 @@ def test_a_store_renders_what_it_is_asked_for_again_once(
 
 def test_the_environment_may_name_the_redis(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rendered = Rendered(monkeypatch)
-    monkeypatch.setenv("HANSARD_REDIS", url)
-    with hansard.connect("memory://") as store:
+    monkeypatch.setenv("ONRECORD_REDIS", url)
+    with onrecord.connect("memory://") as store:
         said(store.conversation(KEY))
         for _ in range(2):
             store.conversation(KEY).request(API)
@@ -46,18 +46,18 @@ def test_the_environment_may_name_the_redis(url: str, monkeypatch: pytest.Monkey
 
 
 def test_without_a_redis_there_is_none() -> None:
-    assert settings({"HANSARD_REDIS": ""}).redis is None
+    assert settings({"ONRECORD_REDIS": ""}).redis is None
 
 
 def test_settings_are_shown_without_the_passwords_that_urls_hold() -> None:
-    names = ("HANSARD_URL", "HANSARD_LISTEN_URL", "HANSARD_REDIS")
+    names = ("ONRECORD_URL", "ONRECORD_LISTEN_URL", "ONRECORD_REDIS")
     assert "swordfish" not in repr(settings(dict.fromkeys(names, NOBODY)))
 
 
 def test_a_store_that_finds_no_redis_does_all_that_it_does(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with hansard.connect("sqlite:///talks.db", redis=NOBODY) as store:
+    with onrecord.connect("sqlite:///talks.db", redis=NOBODY) as store:
         talk = store.conversation(KEY)
         said(talk)
         assert talk.request(API)["messages"]
@@ -71,17 +71,17 @@ def test_a_store_that_finds_no_redis_does_all_that_it_does(
 
 
 def test_a_store_forgets_in_redis_too(url: str) -> None:
-    with hansard.connect("memory://", redis=url) as store:
+    with onrecord.connect("memory://", redis=url) as store:
         talk = store.conversation(KEY)
         said(talk)
         talk.request(API)
         store.forget(KEY)
-        with pytest.raises(hansard.NothingToSend):
+        with pytest.raises(onrecord.NothingToSend):
             talk.request(API)
 
 
 def test_a_subscription_follows_the_tail_of_its_tenant(url: str) -> None:
-    with hansard.connect("sqlite:///talks.db", redis=url) as store, ThreadPoolExecutor(1) as pool:
+    with onrecord.connect("sqlite:///talks.db", redis=url) as store, ThreadPoolExecutor(1) as pool:
         said(store.conversation(KEY))
         (end,) = store.cursors()
         with store.subscribe(end) as events:
@@ -91,7 +91,7 @@ def test_a_subscription_follows_the_tail_of_its_tenant(url: str) -> None:
 
 
 def test_closing_a_store_ends_its_subscriptions(url: str) -> None:
-    store = hansard.connect("memory://", redis=url)
+    store = onrecord.connect("memory://", redis=url)
     said(store.conversation(KEY))
     (end,) = store.cursors()
     with ThreadPoolExecutor(1) as pool:
@@ -101,14 +101,14 @@ def test_closing_a_store_ends_its_subscriptions(url: str) -> None:
 
 
 def test_a_url_that_is_none_of_a_redis_is_invalid_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(hansard.InvalidInput, match="write redis://"):
-        hansard.connect("sqlite:///talks.db", redis="localhost:6379")
+    with pytest.raises(onrecord.InvalidInput, match="write redis://"):
+        onrecord.connect("sqlite:///talks.db", redis="localhost:6379")
     assert not (tmp_path / "talks.db").exists()
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("hansard.adapters.redis")]:
+    for name in [name for name in sys.modules if name.startswith("onrecord.adapters.redis")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "redis", None)
-    with pytest.raises(hansard.StorageUnavailable, match=r"pip install 'hansard\[redis\]'"):
-        hansard.connect("memory://", redis="redis://localhost")
+    with pytest.raises(onrecord.StorageUnavailable, match=r"pip install 'onrecord\[redis\]'"):
+        onrecord.connect("memory://", redis="redis://localhost")

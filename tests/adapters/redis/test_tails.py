@@ -9,12 +9,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-import hansard
-from hansard.adapters.redis import relay as relaying
-from hansard.adapters.redis.accelerator import Accelerator
-from hansard.adapters.redis.relay import Relay
-from hansard.adapters.redis.tails import mark_key
-from hansard.domain.log import RecordedEvent, Subscription
+import onrecord
+from onrecord.adapters.redis import relay as relaying
+from onrecord.adapters.redis.accelerator import Accelerator
+from onrecord.adapters.redis.relay import Relay
+from onrecord.adapters.redis.tails import mark_key
+from onrecord.domain.log import RecordedEvent, Subscription
 from tests.adapters.redis.followers import Followers, relayed
 from tests.adapters.redis.stores import Reads
 from tests.factories import OTHER_TENANT, TENANT, answer, appending, started
@@ -139,7 +139,7 @@ def test_a_large_event_is_taken_from_the_log(
 
 
 def test_a_cursor_of_another_log_is_stale(own_log: Followers) -> None:
-    with pytest.raises(hansard.StaleCursor):
+    with pytest.raises(onrecord.StaleCursor):
         Accelerator(own_log.beside, own_log.backend).subscribe(
             replace(own_log.end, incarnation=uuid4()), None
         )

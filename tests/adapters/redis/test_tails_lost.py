@@ -10,11 +10,11 @@ from itertools import count, islice
 
 import pytest
 
-from hansard.adapters.redis import relay as relaying
-from hansard.adapters.redis import tails
-from hansard.adapters.redis.connection import Connection
-from hansard.adapters.redis.tails import mark_key
-from hansard.domain.log import Subscription
+from onrecord.adapters.redis import relay as relaying
+from onrecord.adapters.redis import tails
+from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.redis.tails import mark_key
+from onrecord.domain.log import Subscription
 from tests.adapters.redis.followers import Followers, relayed
 from tests.redis_server import Server, until
 

@@ -1,4 +1,4 @@
-"""`hansard worker` fills the tails where there is a Redis; when it is killed, readers miss nothing."""
+"""`onrecord worker` fills the tails where there is a Redis; when it is killed, readers miss nothing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import hansard
-from hansard.adapters.redis.connection import Connection
-from hansard.adapters.redis.tail_entries import tail_key
-from hansard.adapters.redis.tails import mark_key
+import onrecord
+from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.redis.tail_entries import tail_key
+from onrecord.adapters.redis.tails import mark_key
 from tests.adapters.command import PROGRAM
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -35,14 +35,14 @@ def test_a_worker_relays_and_may_be_killed(
         talk.user("Are you there?")
         return asked.ask(("EXISTS", tail_key(end.incarnation, end.shard))) == [1]
 
-    monkeypatch.setenv("HANSARD_SPOOL", str(tmp_path))
-    with hansard.connect(place, redis=url) as store:
+    monkeypatch.setenv("ONRECORD_SPOOL", str(tmp_path))
+    with onrecord.connect(place, redis=url) as store:
         talk = store.conversation("support/4711")
         talk.user("one")
         (end,) = [cursor for cursor in store.cursors() if cursor.position]
         worker = subprocess.Popen(
             [*PROGRAM, "worker", "--url", place],
-            env={**os.environ, "HANSARD_REDIS": url},
+            env={**os.environ, "ONRECORD_REDIS": url},
             cwd=tmp_path,
             stdout=subprocess.DEVNULL,
         )

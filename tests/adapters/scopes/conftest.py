@@ -6,7 +6,7 @@ from pathlib import Path
 import openai
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.openai_clients import KEY
 from tests.adapters.openai_server import OpenAIServer, Says
 
@@ -25,18 +25,18 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[hansard.Store]:
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
+def store(tmp_path: Path) -> Iterator[onrecord.Store]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as opened:
         yield opened
 
 
 @pytest.fixture
-def talk(store: hansard.Store) -> hansard.Talk:
+def talk(store: onrecord.Store) -> onrecord.Talk:
     return store.conversation("talk")
 
 
 @pytest.fixture
-def other(store: hansard.Store) -> hansard.Talk:
+def other(store: onrecord.Store) -> onrecord.Talk:
     return store.conversation("other")
 
 

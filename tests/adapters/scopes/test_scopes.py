@@ -8,8 +8,8 @@ import httpx2
 import openai
 import pytest
 
-import hansard
-from hansard.adapters.demo.server import DemoServer
+import onrecord
+from onrecord.adapters.demo.server import DemoServer
 from tests.adapters import recorded_calls
 from tests.adapters.openai_clients import ANSWERED, HELLO, KEY, MODEL, types
 from tests.adapters.openai_server import Fails, OpenAIServer, Says
@@ -22,7 +22,7 @@ GREETING = Says("Hello! What can I do for you?")
 
 
 def test_what_is_called_in_a_scope_is_recorded_and_nothing_else(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     ask(client)
     with talk.recording():
@@ -31,13 +31,15 @@ def test_what_is_called_in_a_scope_is_recorded_and_nothing_else(
     assert types(talk) == ANSWERED
 
 
-def test_clients_made_in_a_scope_are_recorded_too(talk: hansard.Talk, server: OpenAIServer) -> None:
+def test_clients_made_in_a_scope_are_recorded_too(
+    talk: onrecord.Talk, server: OpenAIServer
+) -> None:
     with talk.recording(), openai.OpenAI(api_key=KEY, base_url=server.url) as client:
         ask(client)
     assert types(talk) == ANSWERED
 
 
-def test_anthropics_clients_are_recorded_in_a_scope(talk: hansard.Talk) -> None:
+def test_anthropics_clients_are_recorded_in_a_scope(talk: onrecord.Talk) -> None:
     with (
         DemoServer([recorded_calls.GREETING]) as server,
         anthropic.Anthropic(api_key=KEY, base_url=server.url) as client,
@@ -50,7 +52,7 @@ def test_anthropics_clients_are_recorded_in_a_scope(talk: hansard.Talk) -> None:
 
 
 def test_scopes_nest_and_the_innermost_holds(
-    talk: hansard.Talk, other: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, other: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     with talk.recording():
         with other.recording():
@@ -60,21 +62,21 @@ def test_scopes_nest_and_the_innermost_holds(
     assert (calls(talk), calls(other)) == (1, 1)
 
 
-def test_a_scope_ends_with_an_error(talk: hansard.Talk, client: openai.OpenAI) -> None:
+def test_a_scope_ends_with_an_error(talk: onrecord.Talk, client: openai.OpenAI) -> None:
     with pytest.raises(LookupError), talk.recording():
         raise LookupError
     ask(client)
     assert talk.since(0) == []
 
 
-def test_a_scope_is_entered_once(talk: hansard.Talk) -> None:
+def test_a_scope_is_entered_once(talk: onrecord.Talk) -> None:
     scope = talk.recording()
     with scope, pytest.raises(RuntimeError, match="ask for another"):
         scope.__enter__()
 
 
 def test_a_recorded_client_is_not_recorded_twice(
-    talk: hansard.Talk, store: hansard.Store, client: openai.OpenAI
+    talk: onrecord.Talk, store: onrecord.Store, client: openai.OpenAI
 ) -> None:
     with talk.recording():
         ask(talk.record(client))
@@ -82,7 +84,7 @@ def test_a_recorded_client_is_not_recorded_twice(
     assert calls(talk) == 2
 
 
-def test_other_requests_are_left_alone(talk: hansard.Talk, server: OpenAIServer) -> None:
+def test_other_requests_are_left_alone(talk: onrecord.Talk, server: OpenAIServer) -> None:
     with talk.recording(), httpx2.Client() as http:
         http.get(f"{server.origin}/elsewhere")
         http.post(f"{server.origin}/v1/embeddings", json={"input": "x"})
@@ -91,7 +93,7 @@ def test_other_requests_are_left_alone(talk: hansard.Talk, server: OpenAIServer)
 
 
 def test_any_http_client_that_speaks_a_providers_wire_is_recorded(
-    talk: hansard.Talk, server: OpenAIServer
+    talk: onrecord.Talk, server: OpenAIServer
 ) -> None:
     with talk.recording(), httpx2.Client() as http:
         http.post(f"{server.url}/chat/completions", json={"model": MODEL, "messages": HELLO})
@@ -99,7 +101,7 @@ def test_any_http_client_that_speaks_a_providers_wire_is_recorded(
 
 
 def test_a_request_that_is_sent_once_more_after_its_answer_is_another_one(
-    talk: hansard.Talk, server: OpenAIServer
+    talk: onrecord.Talk, server: OpenAIServer
 ) -> None:
     with talk.recording(), httpx2.Client() as http:
         asked = {"model": MODEL, "messages": HELLO}
@@ -111,14 +113,14 @@ def test_a_request_that_is_sent_once_more_after_its_answer_is_another_one(
 
 @pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI])
 def test_a_call_that_cannot_be_recorded_in_its_scope_is_refused(
-    talk: hansard.Talk, server: OpenAIServer, kind: type[Any]
+    talk: onrecord.Talk, server: OpenAIServer, kind: type[Any]
 ) -> None:
     talk.user("Hello")
     talk.close()
 
     async def refused() -> BaseException:
         async with openai.AsyncOpenAI(api_key=KEY, base_url=server.url) as client:
-            with pytest.raises(hansard.NotRecorded) as caught, talk.recording():
+            with pytest.raises(onrecord.NotRecorded) as caught, talk.recording():
                 await ask_later(client)
         return caught.value
 
@@ -126,14 +128,14 @@ def test_a_call_that_cannot_be_recorded_in_its_scope_is_refused(
         error = asyncio.run(refused())
     else:
         with openai.OpenAI(api_key=KEY, base_url=server.url) as client:
-            with pytest.raises(hansard.NotRecorded) as caught, talk.recording():
+            with pytest.raises(onrecord.NotRecorded) as caught, talk.recording():
                 ask(client)
             error = caught.value
     assert isinstance(error, openai.OpenAIError)
     assert server.received == []
 
 
-def test_retries_in_a_scope_are_attempts_of_one_request(talk: hansard.Talk) -> None:
+def test_retries_in_a_scope_are_attempts_of_one_request(talk: onrecord.Talk) -> None:
     with (
         OpenAIServer([Fails(500), GREETING]) as server,
         openai.OpenAI(api_key=KEY, base_url=server.url, max_retries=1) as client,
@@ -144,7 +146,7 @@ def test_retries_in_a_scope_are_attempts_of_one_request(talk: hansard.Talk) -> N
 
 
 def test_a_stream_belongs_to_the_scope_that_it_was_begun_in(
-    talk: hansard.Talk, other: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, other: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     with talk.recording():
         stream = client.chat.completions.create(model=MODEL, messages=HELLO, stream=True)
@@ -155,7 +157,7 @@ def test_a_stream_belongs_to_the_scope_that_it_was_begun_in(
     assert other.since(0) == []
 
 
-def test_a_proxy_is_recorded_in_a_scope(talk: hansard.Talk, server: OpenAIServer) -> None:
+def test_a_proxy_is_recorded_in_a_scope(talk: onrecord.Talk, server: OpenAIServer) -> None:
     through = httpx2.Client(proxy=server.origin)
     with (
         openai.OpenAI(api_key=KEY, base_url="http://api.example/v1", http_client=through) as client,
@@ -169,7 +171,7 @@ def test_a_proxy_is_recorded_in_a_scope(talk: hansard.Talk, server: OpenAIServer
 # -- what it costs ---------------------------------------------------------------------------
 
 
-def test_nothing_is_wrapped_outside_of_scopes(talk: hansard.Talk, client: openai.OpenAI) -> None:
+def test_nothing_is_wrapped_outside_of_scopes(talk: onrecord.Talk, client: openai.OpenAI) -> None:
     http: Any = vars(client)["_client"]
     url = httpx2.URL("http://x/v1/chat/completions")
     with talk.recording():
@@ -180,23 +182,23 @@ def test_nothing_is_wrapped_outside_of_scopes(talk: hansard.Talk, client: openai
 
 
 def test_a_scope_that_can_record_nothing_says_so(
-    talk: hansard.Talk, monkeypatch: pytest.MonkeyPatch
+    talk: onrecord.Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
         """Find no module of that name."""
 
-    monkeypatch.setattr("hansard.adapters.capture.unwrapped._hooked", set[type[Any]]())
-    monkeypatch.setattr("hansard.adapters.capture.unwrapped.find_spec", missing)
-    monkeypatch.setattr("hansard.adapters.capture.unwrapped.kinds", dict[type[Any], type[Any]])
+    monkeypatch.setattr("onrecord.adapters.capture.unwrapped._hooked", set[type[Any]]())
+    monkeypatch.setattr("onrecord.adapters.capture.unwrapped.find_spec", missing)
+    monkeypatch.setattr("onrecord.adapters.capture.unwrapped.kinds", dict[type[Any], type[Any]])
     with (
-        pytest.warns(hansard.RecordingWarning, match="httpx2 is missing") as said,
+        pytest.warns(onrecord.RecordingWarning, match="httpx2 is missing") as said,
         talk.recording(),
     ):
         pass
     assert said[0].filename == __file__
 
 
-def test_the_hook_is_installed_once(talk: hansard.Talk, client: openai.OpenAI) -> None:
+def test_the_hook_is_installed_once(talk: onrecord.Talk, client: openai.OpenAI) -> None:
     for _ in range(3):
         with talk.recording():
             ask(client)

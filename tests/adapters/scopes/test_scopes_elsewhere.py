@@ -9,7 +9,7 @@ from functools import partial
 import openai
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.scoped_calls import WAITING, ask, ask_later, calls
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 
 def test_a_thread_takes_a_scope_along_in_a_copied_context_only(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     with talk.recording():
         for run in (partial(ask, client), partial(copy_context().run, ask, client)):
@@ -30,11 +30,11 @@ def test_a_thread_takes_a_scope_along_in_a_copied_context_only(
 
 
 def test_an_executor_takes_a_scope_along_in_a_copied_context_only(
-    store: hansard.Store, client: openai.OpenAI
+    store: onrecord.Store, client: openai.OpenAI
 ) -> None:
     talks = [store.conversation(f"talk/{number}") for number in range(6)]
 
-    def submitted(pool: ThreadPoolExecutor, talk: hansard.Talk) -> None:
+    def submitted(pool: ThreadPoolExecutor, talk: onrecord.Talk) -> None:
         with talk.recording():
             pool.submit(copy_context().run, ask, client).result()
             pool.submit(ask, client).result()
@@ -45,7 +45,7 @@ def test_an_executor_takes_a_scope_along_in_a_copied_context_only(
 
 
 def test_threads_have_scopes_of_their_own(
-    store: hansard.Store, client: openai.OpenAI, talk: hansard.Talk
+    store: onrecord.Store, client: openai.OpenAI, talk: onrecord.Talk
 ) -> None:
     everyone = threading.Barrier(5)
 
@@ -68,9 +68,9 @@ def test_threads_have_scopes_of_their_own(
 
 
 async def test_tasks_take_their_scopes_along(
-    store: hansard.Store, later: openai.AsyncOpenAI
+    store: onrecord.Store, later: openai.AsyncOpenAI
 ) -> None:
-    async def work(talk: hansard.Talk) -> None:
+    async def work(talk: onrecord.Talk) -> None:
         with talk.recording():
             await ask_later(later)
             await asyncio.gather(ask_later(later), ask_later(later))
@@ -81,7 +81,7 @@ async def test_tasks_take_their_scopes_along(
 
 
 async def test_a_task_keeps_the_scope_that_it_was_begun_in(
-    talk: hansard.Talk, later: openai.AsyncOpenAI
+    talk: onrecord.Talk, later: openai.AsyncOpenAI
 ) -> None:
     with talk.recording():
         task = asyncio.create_task(ask_later(later))
@@ -91,7 +91,7 @@ async def test_a_task_keeps_the_scope_that_it_was_begun_in(
 
 
 async def test_a_call_that_goes_on_in_another_thread_is_recorded(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     with talk.recording():
         await asyncio.to_thread(ask, client)

@@ -9,14 +9,14 @@ from contextvars import Context
 import openai
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.scoped_calls import WAITING, ask, ask_later, calls
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_an_async_generator_that_is_left_unfinished_does_not_leak_its_scope(
-    talk: hansard.Talk, later: openai.AsyncOpenAI
+    talk: onrecord.Talk, later: openai.AsyncOpenAI
 ) -> None:
     async def agent() -> AsyncGenerator[int]:
         with talk.recording():
@@ -37,7 +37,7 @@ async def test_an_async_generator_that_is_left_unfinished_does_not_leak_its_scop
 
 
 def test_a_generator_that_is_left_unfinished_does_not_leak_its_scope(
-    talk: hansard.Talk, client: openai.OpenAI
+    talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
     def agent() -> Generator[int]:
         with talk.recording():
@@ -55,9 +55,9 @@ def test_a_generator_that_is_left_unfinished_does_not_leak_its_scope(
 
 
 async def test_generators_that_take_turns_keep_their_scopes_apart(
-    talk: hansard.Talk, other: hansard.Talk, later: openai.AsyncOpenAI
+    talk: onrecord.Talk, other: onrecord.Talk, later: openai.AsyncOpenAI
 ) -> None:
-    async def agent(talk: hansard.Talk, times: int) -> AsyncGenerator[int]:
+    async def agent(talk: onrecord.Talk, times: int) -> AsyncGenerator[int]:
         with talk.recording():
             for number in range(times):
                 await ask_later(later)
@@ -73,7 +73,7 @@ async def test_generators_that_take_turns_keep_their_scopes_apart(
 
 
 async def test_an_async_generator_may_be_closed_in_another_context(
-    talk: hansard.Talk, other: hansard.Talk, later: openai.AsyncOpenAI
+    talk: onrecord.Talk, other: onrecord.Talk, later: openai.AsyncOpenAI
 ) -> None:
     async def agent() -> AsyncGenerator[int]:
         with talk.recording():
@@ -90,7 +90,7 @@ async def test_an_async_generator_may_be_closed_in_another_context(
 
 
 async def test_a_dropped_generator_is_closed_as_it_would_be_without_a_scope(
-    talk: hansard.Talk, later: openai.AsyncOpenAI
+    talk: onrecord.Talk, later: openai.AsyncOpenAI
 ) -> None:
     closed = asyncio.Event()
 
@@ -114,7 +114,7 @@ async def test_a_dropped_generator_is_closed_as_it_would_be_without_a_scope(
 
 
 async def test_work_that_a_generator_began_goes_on_in_its_scope_while_it_waits(
-    talk: hansard.Talk, later: openai.AsyncOpenAI
+    talk: onrecord.Talk, later: openai.AsyncOpenAI
 ) -> None:
     """As a framework does that streams the events of a run which goes on beside."""
     go = asyncio.Event()
@@ -139,7 +139,7 @@ async def test_work_that_a_generator_began_goes_on_in_its_scope_while_it_waits(
 
 
 async def test_a_context_manager_that_is_a_generator_opens_its_scope_for_its_users(
-    talk: hansard.Talk, client: openai.OpenAI, later: openai.AsyncOpenAI
+    talk: onrecord.Talk, client: openai.OpenAI, later: openai.AsyncOpenAI
 ) -> None:
     @contextmanager
     def sync() -> Generator[None]:
@@ -163,7 +163,7 @@ async def test_a_context_manager_that_is_a_generator_opens_its_scope_for_its_use
 
 
 async def test_a_context_manager_within_a_generator_does_not_leak_its_scope(
-    talk: hansard.Talk, later: openai.AsyncOpenAI
+    talk: onrecord.Talk, later: openai.AsyncOpenAI
 ) -> None:
     @contextmanager
     def scoped() -> Generator[None]:

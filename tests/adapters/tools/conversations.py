@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-import hansard
-from hansard.domain.content import Document, Text, ToolCall, ToolResult
-from hansard.domain.events import ToolCallRecorded, ToolResultRecorded
+import onrecord
+from onrecord.domain.content import Document, Text, ToolCall, ToolResult
+from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 
 
-def asked(talk: hansard.Talk, *calls: tuple[str, Any]) -> hansard.Talk:
+def asked(talk: onrecord.Talk, *calls: tuple[str, Any]) -> onrecord.Talk:
     """The conversation, after its user said something and its model called tools.
 
     Each call is a name and its arguments; their ids are `call_1` and so on.
@@ -21,7 +21,7 @@ def asked(talk: hansard.Talk, *calls: tuple[str, Any]) -> hansard.Talk:
     return talk
 
 
-def again(talk: hansard.Talk, name: str) -> None:
+def again(talk: onrecord.Talk, name: str) -> None:
     """The model calls another tool, without a prompt between."""
     if not talk.head().version:
         talk.user("Where is it?")
@@ -29,7 +29,7 @@ def again(talk: hansard.Talk, name: str) -> None:
     talk.append(ToolCallRecorded(call_id=call.id, name=name, content=call))
 
 
-def results(talk: hansard.Talk) -> Iterator[ToolResultRecorded]:
+def results(talk: onrecord.Talk) -> Iterator[ToolResultRecorded]:
     """The results that are recorded, in the order of the log."""
     for recorded in talk.read():
         event = recorded.event()
@@ -37,7 +37,7 @@ def results(talk: hansard.Talk) -> Iterator[ToolResultRecorded]:
             yield event
 
 
-def told(talk: hansard.Talk) -> list[tuple[str, str, bool]]:
+def told(talk: onrecord.Talk) -> list[tuple[str, str, bool]]:
     """Of each result the call's id, its text, and whether it is an error."""
     return [(event.call_id, text_of(event), event.is_error) for event in results(talk)]
 
@@ -51,7 +51,7 @@ def said(block: Text | Document) -> str:
     return block.text if isinstance(block, Text) else f"<{block.media_type}>"
 
 
-def kept(talk: hansard.Talk) -> list[dict[str, str]]:
+def kept(talk: onrecord.Talk) -> list[dict[str, str]]:
     """The metadata in the header of each result."""
     return [
         dict(recorded.client_header().metadata)

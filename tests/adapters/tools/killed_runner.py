@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-import hansard
+import onrecord
 
 
 def main(url: str, file: Path, fatal: int, way: str) -> None:
@@ -25,13 +25,13 @@ def main(url: str, file: Path, fatal: int, way: str) -> None:
             lines.write(f"done {number}\n")
         return f"result {number}"
 
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         talk = store.conversation("support/4711")
 
         def recorded() -> list[str]:
             return [each.type for each in talk.read() if each.type == "tool_result.recorded"]
 
-        hansard.ToolRunner(talk, [leave], parallel=way == "parallel").run()
+        onrecord.ToolRunner(talk, [leave], parallel=way == "parallel").run()
 
 
 if __name__ == "__main__":

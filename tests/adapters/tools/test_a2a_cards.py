@@ -8,10 +8,10 @@ from a2a.compat.v0_3 import types as old
 from a2a.types import AgentCard
 from google.protobuf import json_format  # type: ignore[import-untyped]  # it has no stubs
 
-import hansard
-from hansard.adapters.tools.a2a_cards import parse_a2a_name
-from hansard.domain.errors import InvalidContent
-from hansard.projections.requests.tool_names import OPENAI, name_for
+import onrecord
+from onrecord.adapters.tools.a2a_cards import parse_a2a_name
+from onrecord.domain.errors import InvalidContent
+from onrecord.projections.requests.tool_names import OPENAI, name_for
 
 CARD: dict[str, Any] = {
     "name": "Travel agent",
@@ -46,7 +46,7 @@ CARD_03: dict[str, Any] = {
 
 class TestTheTool:
     def test_is_described_by_the_card_itself(self) -> None:
-        (tool,) = hansard.agent_card(CARD, element="Travel_Agent").tools
+        (tool,) = onrecord.agent_card(CARD, element="Travel_Agent").tools
         assert tool.description is not None
         about, card = tool.description.split("\n", 1)
         assert about == (
@@ -57,7 +57,7 @@ class TestTheTool:
         assert "Züge" in card
 
     def test_takes_a_text_and_perhaps_what_it_belongs_to(self) -> None:
-        (tool,) = hansard.agent_card(CARD).tools
+        (tool,) = onrecord.agent_card(CARD).tools
         schema = tool.input_schema
         assert schema["type"] == "object"
         assert list(schema["properties"]) == ["text", "taskId", "contextId", "referenceTaskIds"]
@@ -65,7 +65,7 @@ class TestTheTool:
         assert schema["properties"]["referenceTaskIds"]["items"] == {"type": "string"}
 
     def test_is_named_by_its_element(self) -> None:
-        (tool,) = hansard.agent_card(CARD, element="Travel_Agent").tools
+        (tool,) = onrecord.agent_card(CARD, element="Travel_Agent").tools
         assert tool.name == "A2A_Travel_Agent"
 
     @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ class TestTheTool:
         ],
     )
     def test_is_named_by_the_agent_where_no_element_is_given(self, name: str, spelled: str) -> None:
-        (tool,) = hansard.agent_card({**CARD, "name": name}).tools
+        (tool,) = onrecord.agent_card({**CARD, "name": name}).tools
         assert tool.name == spelled
         assert name_for(spelled, OPENAI) == spelled
 
     @pytest.mark.parametrize("element", ["", "  "])
     def test_has_no_blank_name(self, element: str) -> None:
         with pytest.raises(InvalidContent, match="give `element=` one"):
-            hansard.agent_card(CARD, element=element)
+            onrecord.agent_card(CARD, element=element)
 
 
 class TestItsName:
@@ -101,34 +101,34 @@ class TestItsName:
 class TestACard:
     def test_of_the_sdk_is_told_as_its_json(self) -> None:
         typed = json_format.ParseDict(CARD, AgentCard())
-        assert hansard.agent_card(typed) == hansard.agent_card(CARD)
+        assert onrecord.agent_card(typed) == onrecord.agent_card(CARD)
 
     def test_of_protocol_0_3_is_one_too(self) -> None:
         typed = old.AgentCard.model_validate(CARD_03)
-        (tool,) = hansard.agent_card(typed).tools
+        (tool,) = onrecord.agent_card(typed).tools
         assert tool.description is not None
         assert json.loads(tool.description.split("\n", 1)[1])["url"] == CARD_03["url"]
-        assert hansard.agent_card(CARD_03).source.version == "0.9"
+        assert onrecord.agent_card(CARD_03).source.version == "0.9"
 
     @pytest.mark.parametrize("card", [None, "a card", [CARD], 7])
     def test_is_an_object(self, card: object) -> None:
         with pytest.raises(InvalidContent, match="an agent's card is an AgentCard or its JSON"):
-            hansard.agent_card(card)
+            onrecord.agent_card(card)
 
     @pytest.mark.parametrize("name", [None, "", " ", 7])
     def test_has_a_name(self, name: object) -> None:
         with pytest.raises(InvalidContent, match="has a `name`"):
-            hansard.agent_card({**CARD, "name": name})
+            onrecord.agent_card({**CARD, "name": name})
 
 
 class TestItsSource:
     def test_names_the_agent_and_its_version(self) -> None:
-        source = hansard.agent_card(CARD, element="Travel_Agent").source
+        source = onrecord.agent_card(CARD, element="Travel_Agent").source
         assert (source.origin, source.name, source.version) == ("a2a", "Travel agent", "1.4.2")
         assert source.tools == ("A2A_Travel_Agent",)
 
     def test_has_a_digest_of_the_card_whatever_the_order_of_its_members(self) -> None:
         turned = dict(reversed(CARD.items()))
-        assert hansard.agent_card(turned).source.sha256 == hansard.agent_card(CARD).source.sha256
+        assert onrecord.agent_card(turned).source.sha256 == onrecord.agent_card(CARD).source.sha256
         later = {**CARD, "version": "1.4.3"}
-        assert hansard.agent_card(later).source.sha256 != hansard.agent_card(CARD).source.sha256
+        assert onrecord.agent_card(later).source.sha256 != onrecord.agent_card(CARD).source.sha256

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.domain.errors import InvalidInput
+import onrecord
+from onrecord.domain.errors import InvalidInput
 from tests.adapters.tools.conversations import asked, told
 
 pytestmark = pytest.mark.anyio
@@ -19,8 +19,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ def way(request: pytest.FixtureRequest) -> dict[str, Any]:
     return WAYS[str(request.param)]
 
 
-async def track(parcel: str, context: hansard.ToolCallContext) -> str:
+async def track(parcel: str, context: onrecord.ToolCallContext) -> str:
     await asyncio.sleep(0)
     return f"{parcel} {context.get('tenant_id')}"
 
@@ -63,19 +63,21 @@ CALLS: tuple[tuple[str, dict[str, str]], ...] = (
 CONTEXT = {"tenant_id": "acme"}
 
 
-async def test_both_kinds_are_run_in_a_loop(talk: hansard.Talk, way: dict[str, Any]) -> None:
+async def test_both_kinds_are_run_in_a_loop(talk: onrecord.Talk, way: dict[str, Any]) -> None:
     asked(talk, *CALLS)
-    await hansard.ToolRunner(talk, [track, look, fail], context=CONTEXT, **way).run_async()
+    await onrecord.ToolRunner(talk, [track, look, fail], context=CONTEXT, **way).run_async()
     assert told(talk) == EXPECTED
 
 
-def test_both_kinds_are_run_without_one(talk: hansard.Talk, way: dict[str, Any]) -> None:
+def test_both_kinds_are_run_without_one(talk: onrecord.Talk, way: dict[str, Any]) -> None:
     asked(talk, *CALLS)
-    hansard.ToolRunner(talk, [track, look, fail], context=CONTEXT, **way).run()
+    onrecord.ToolRunner(talk, [track, look, fail], context=CONTEXT, **way).run()
     assert told(talk) == EXPECTED
 
 
-async def test_a_loop_is_not_blocked_by_a_tool_that_is_not_asynchronous(talk: hansard.Talk) -> None:
+async def test_a_loop_is_not_blocked_by_a_tool_that_is_not_asynchronous(
+    talk: onrecord.Talk,
+) -> None:
     goes_on = threading.Event()
 
     def wait() -> str:
@@ -83,14 +85,14 @@ async def test_a_loop_is_not_blocked_by_a_tool_that_is_not_asynchronous(talk: ha
         return "waited"
 
     asked(talk, ("wait", {}))
-    running = asyncio.ensure_future(hansard.ToolRunner(talk, [wait]).run_async())
+    running = asyncio.ensure_future(onrecord.ToolRunner(talk, [wait]).run_async())
     await asyncio.sleep(0)
     goes_on.set()
     await running
     assert told(talk) == [("call_1", "waited", False)]
 
 
-async def test_in_parallel_all_are_begun_before_any_is_awaited(talk: hansard.Talk) -> None:
+async def test_in_parallel_all_are_begun_before_any_is_awaited(talk: onrecord.Talk) -> None:
     met = asyncio.Barrier(3)
 
     async def meet(number: int) -> int:
@@ -98,12 +100,12 @@ async def test_in_parallel_all_are_begun_before_any_is_awaited(talk: hansard.Tal
         return number
 
     asked(talk, *(("meet", {"number": number}) for number in (1, 2, 3)))
-    await hansard.ToolRunner(talk, [meet], parallel=True).run_async()
+    await onrecord.ToolRunner(talk, [meet], parallel=True).run_async()
     assert [text for _, text, _ in told(talk)] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-async def test_a_call_that_takes_too_long_has_failed(talk: hansard.Talk, parallel: bool) -> None:
+async def test_a_call_that_takes_too_long_has_failed(talk: onrecord.Talk, parallel: bool) -> None:
     ended: list[str] = []
 
     async def hang() -> None:
@@ -113,7 +115,7 @@ async def test_a_call_that_takes_too_long_has_failed(talk: hansard.Talk, paralle
             ended.append("cancelled")
 
     asked(talk, ("hang", {}), ("look", {"parcel": "NW-2"}))
-    await hansard.ToolRunner(talk, [hang, look], timeout=0.2, parallel=parallel).run_async()
+    await onrecord.ToolRunner(talk, [hang, look], timeout=0.2, parallel=parallel).run_async()
     assert told(talk) == [
         ("call_1", "Error: Tool execution timed out", True),
         ("call_2", "NW-2 looked up", False),
@@ -121,30 +123,30 @@ async def test_a_call_that_takes_too_long_has_failed(talk: hansard.Talk, paralle
     assert ended == ["cancelled"]
 
 
-async def test_a_thread_that_takes_too_long_has_failed_too(talk: hansard.Talk) -> None:
+async def test_a_thread_that_takes_too_long_has_failed_too(talk: onrecord.Talk) -> None:
     end = threading.Event()
 
     def hang() -> None:
         end.wait(60)
 
     asked(talk, ("hang", {}))
-    await hansard.ToolRunner(talk, [hang], timeout=0.2).run_async()
+    await onrecord.ToolRunner(talk, [hang], timeout=0.2).run_async()
     end.set()
     assert told(talk) == [("call_1", "Error: Tool execution timed out", True)]
 
 
-async def test_a_tool_s_own_time_out_is_its_own_error(talk: hansard.Talk) -> None:
+async def test_a_tool_s_own_time_out_is_its_own_error(talk: onrecord.Talk) -> None:
     async def ask() -> None:
         raise TimeoutError("the depot does not answer")
 
     asked(talk, ("ask", {}))
-    await hansard.ToolRunner(talk, [ask], timeout=60).run_async()
+    await onrecord.ToolRunner(talk, [ask], timeout=60).run_async()
     assert told(talk) == [("call_1", "Error: the depot does not answer", True)]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 async def test_a_cancellation_that_nobody_asked_for_is_a_result(
-    talk: hansard.Talk, parallel: bool
+    talk: onrecord.Talk, parallel: bool
 ) -> None:
     """As when what the tool relies on is gone."""
 
@@ -152,7 +154,7 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_result(
         raise asyncio.CancelledError
 
     asked(talk, ("gone", {}), ("look", {"parcel": "NW-2"}))
-    await hansard.ToolRunner(talk, [gone, look], parallel=parallel).run_async()
+    await onrecord.ToolRunner(talk, [gone, look], parallel=parallel).run_async()
     assert told(talk) == [
         ("call_1", "Error: CancelledError", True),
         ("call_2", "NW-2 looked up", False),
@@ -161,7 +163,7 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_result(
 
 @pytest.mark.parametrize("parallel", [False, True])
 async def test_cancelling_the_run_records_nothing_of_what_was_under_way(
-    talk: hansard.Talk, parallel: bool
+    talk: onrecord.Talk, parallel: bool
 ) -> None:
     begun = asyncio.Event()
     ended: list[str] = []
@@ -175,7 +177,7 @@ async def test_cancelling_the_run_records_nothing_of_what_was_under_way(
 
     asked(talk, ("look", {"parcel": "NW-1"}), ("hang", {}))
     running = asyncio.ensure_future(
-        hansard.ToolRunner(talk, [look, hang], parallel=parallel).run_async()
+        onrecord.ToolRunner(talk, [look, hang], parallel=parallel).run_async()
     )
     await begun.wait()
     while not told(talk):
@@ -188,7 +190,7 @@ async def test_cancelling_the_run_records_nothing_of_what_was_under_way(
     assert ended == ["cancelled"]
 
 
-async def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(talk: hansard.Talk) -> None:
+async def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(talk: onrecord.Talk) -> None:
     made: list[int] = []
 
     async def ring(number: int) -> str:
@@ -197,14 +199,14 @@ async def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(talk: han
         return f"rang {number}"
 
     asked(talk, ("ring", {"number": 1}), ("ring", {"number": 2}))
-    (run,) = await hansard.ToolRunner(talk, [ring]).run_async()
+    (run,) = await onrecord.ToolRunner(talk, [ring]).run_async()
     assert made == [1]
-    assert isinstance(run.done, hansard.Rejected)
+    assert isinstance(run.done, onrecord.Rejected)
 
 
-async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(talk: hansard.Talk) -> None:
+async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(talk: onrecord.Talk) -> None:
     asked(talk, ("look", {"parcel": "NW-1"}), ("fail", {}))
-    runner = hansard.ToolRunner(talk, [look, fail])
+    runner = onrecord.ToolRunner(talk, [look, fail])
     with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
         runner.run()
     assert [call.id for call in talk.open_calls()] == ["call_1", "call_2"]
@@ -212,9 +214,9 @@ async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(talk: hansar
     assert talk.open_calls() == []
 
 
-async def test_so_is_one_that_does_not_say_that_it_is_asynchronous(talk: hansard.Talk) -> None:
+async def test_so_is_one_that_does_not_say_that_it_is_asynchronous(talk: onrecord.Talk) -> None:
     asked(talk, ("look", {"parcel": "NW-1"}), ("hidden", {}))
-    runner = hansard.ToolRunner(talk, [look, hansard.tool(lambda: fail(), name="hidden")])
+    runner = onrecord.ToolRunner(talk, [look, onrecord.tool(lambda: fail(), name="hidden")])
     with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
         runner.run()
     assert [call.id for call in talk.open_calls()] == ["call_2"]
@@ -222,7 +224,7 @@ async def test_so_is_one_that_does_not_say_that_it_is_asynchronous(talk: hansard
     assert talk.open_calls() == []
 
 
-async def test_a_thread_sees_the_caller_s_context_variables(talk: hansard.Talk) -> None:
+async def test_a_thread_sees_the_caller_s_context_variables(talk: onrecord.Talk) -> None:
     import contextvars
 
     variable = contextvars.ContextVar[str]("variable")
@@ -232,5 +234,5 @@ async def test_a_thread_sees_the_caller_s_context_variables(talk: hansard.Talk) 
         return variable.get()
 
     asked(talk, ("see", {}))
-    await hansard.ToolRunner(talk, [see]).run_async()
+    await onrecord.ToolRunner(talk, [see]).run_async()
     assert told(talk) == [("call_1", "seen", False)]

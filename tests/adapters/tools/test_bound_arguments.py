@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-import hansard
-from hansard.domain.tool_context import EMPTY
+import onrecord
+from onrecord.domain.tool_context import EMPTY
 from tests.adapters.tools.conversations import asked, told
 
 BOUND = "canary-bound"
@@ -29,7 +29,7 @@ class Depot:
 
 
 def test_a_bound_argument_is_no_part_of_what_a_model_is_told() -> None:
-    tool = hansard.tool(functools.partial(look, token=BOUND), name="look")
+    tool = onrecord.tool(functools.partial(look, token=BOUND), name="look")
     assert list(tool.definition.input_schema["properties"]) == ["parcel", "limit"]
     assert BOUND not in json.dumps(tool.definition.model_dump(mode="json"))
     assert tool.call({"parcel": "NW-1"}, EMPTY) == f"NW-1 {BOUND} 3"
@@ -37,19 +37,19 @@ def test_a_bound_argument_is_no_part_of_what_a_model_is_told() -> None:
 
 def test_so_is_one_of_a_partial_of_a_partial_and_of_a_method() -> None:
     twice = functools.partial(functools.partial(look, token=BOUND), limit=1)
-    assert list(hansard.tool(twice, name="look").definition.input_schema["properties"]) == [
+    assert list(onrecord.tool(twice, name="look").definition.input_schema["properties"]) == [
         "parcel"
     ]
     method = cast("Callable[..., object]", Depot().look_up)
-    tool = hansard.tool(method, name="look")
+    tool = onrecord.tool(method, name="look")
     assert list(tool.definition.input_schema["properties"]) == ["parcel"]
     assert tool.call({"parcel": "NW-1"}, EMPTY) == f"NW-1 {BOUND}"
 
 
 def test_nothing_that_shows_the_tool_shows_it() -> None:
-    tool = hansard.tool(functools.partial(look, token=BOUND), name="look").once("Go on.")
-    talk = hansard.connect("memory://").conversation("support/4711")
-    runner = hansard.ToolRunner(talk, [tool])
+    tool = onrecord.tool(functools.partial(look, token=BOUND), name="look").once("Go on.")
+    talk = onrecord.connect("memory://").conversation("support/4711")
+    runner = onrecord.ToolRunner(talk, [tool])
     runner.declare()
     shown = f"{tool!r} {vars(runner)} {[recorded.event() for recorded in talk.read()]}"
     assert BOUND not in shown
@@ -57,18 +57,18 @@ def test_nothing_that_shows_the_tool_shows_it() -> None:
 
 
 def test_no_model_can_give_it_another_value() -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     asked(talk, ("look", {"parcel": "NW-1", "token": "another"}))
-    tool = hansard.tool(functools.partial(look, token=BOUND), name="look")
-    hansard.ToolRunner(talk, [tool]).run()
+    tool = onrecord.tool(functools.partial(look, token=BOUND), name="look")
+    onrecord.ToolRunner(talk, [tool]).run()
     why = "Error: the arguments of 'look' are not valid: token: there is no such argument"
     assert told(talk) == [("call_1", why, True)]
 
 
 def test_a_method_that_is_bound_to_no_object_is_refused() -> None:
-    with pytest.raises(hansard.InvalidContent, match=r"hansard\.tool\(one\.look\)"):
-        hansard.tool(Depot.look)
-    assert hansard.tool(Depot().look).call({"parcel": "NW-1", "token": "t"}, EMPTY) == "NW-1 t"
+    with pytest.raises(onrecord.InvalidContent, match=r"onrecord\.tool\(one\.look\)"):
+        onrecord.tool(Depot.look)
+    assert onrecord.tool(Depot().look).call({"parcel": "NW-1", "token": "t"}, EMPTY) == "NW-1 t"
 
 
 def test_an_object_with_a_func_of_its_own_is_no_partial() -> None:
@@ -79,9 +79,9 @@ def test_an_object_with_a_func_of_its_own_is_no_partial() -> None:
         def __call__(self, parcel: "str") -> str:
             return parcel
 
-    tool = hansard.tool(Looks(), name="look")
+    tool = onrecord.tool(Looks(), name="look")
     assert tool.definition.input_schema["properties"] == {"parcel": {"type": "string"}}
-    with pytest.raises(hansard.HansardError, match="parcel"):
+    with pytest.raises(onrecord.OnrecordError, match="parcel"):
         tool.call({"parcel": 7}, EMPTY)
 
 
@@ -90,5 +90,5 @@ def test_what_is_asynchronous_is_so_within_a_partial() -> None:
         async def __call__(self, parcel: str, token: str) -> str:
             return f"{parcel} {token}"
 
-    assert hansard.tool(functools.partial(Looks(), token=BOUND), name="look").is_async
-    assert not hansard.tool(functools.partial(look, token=BOUND), name="look").is_async
+    assert onrecord.tool(functools.partial(Looks(), token=BOUND), name="look").is_async
+    assert not onrecord.tool(functools.partial(look, token=BOUND), name="look").is_async

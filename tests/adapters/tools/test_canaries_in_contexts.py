@@ -12,8 +12,8 @@ import mcp
 import pytest
 from pydantic import BaseModel, SecretStr
 
-import hansard
-from hansard.adapters.tools.context_values import without_values
+import onrecord
+from onrecord.adapters.tools.context_values import without_values
 from tests.adapters.tools.conversations import asked, told
 from tests.adapters.tools.mcp_server import Sent
 
@@ -54,18 +54,18 @@ CONTEXT = {
     "view": memoryview(canary("view").encode()),
     "user": User(canary("field"), Session(token=canary("member"), key=SecretStr(canary("key")))),
     "client": Client(),
-    "inner": hansard.ToolCallContext(token=canary("inner")),
+    "inner": onrecord.ToolCallContext(token=canary("inner")),
     "tenant_id": "acme",
 }
 KEPT = ["tenant_id"]
 HELD = ("buffer", "view", "field", "member", "key")
 
 
-def quote(context: hansard.ToolCallContext) -> str:
+def quote(context: onrecord.ToolCallContext) -> str:
     raise PermissionError(f"refused: {context['token']} and {context['account']}")
 
 
-def quote_otherwise(context: hansard.ToolCallContext) -> str:
+def quote_otherwise(context: onrecord.ToolCallContext) -> str:
     from urllib.parse import quote_plus
 
     raise PermissionError(
@@ -74,18 +74,18 @@ def quote_otherwise(context: hansard.ToolCallContext) -> str:
     )
 
 
-def give_back(context: hansard.ToolCallContext) -> object:
+def give_back(context: onrecord.ToolCallContext) -> object:
     return {"context": context, "all": [context]}
 
 
-def chain(context: hansard.ToolCallContext) -> None:
+def chain(context: onrecord.ToolCallContext) -> None:
     try:
         raise ValueError(context["token"])
     except ValueError as exc:
         raise LookupError(f"no order for {context['account']['roles'][0]}") from exc
 
 
-def answer(context: hansard.ToolCallContext, parcel: str) -> str:
+def answer(context: onrecord.ToolCallContext, parcel: str) -> str:
     return f"{parcel} {'tenant_id' in context}"
 
 
@@ -118,12 +118,14 @@ async def test_no_file_no_event_and_no_request_shows_a_canary(
     tmp_path: Path, way: dict[str, Any]
 ) -> None:
     sent = Sent()
-    with hansard.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         talk = store.conversation("support/4711")
         talk.carry(CONTEXT, persist=KEPT)
         async with mcp.Client(sent.server()) as client:
-            tools = await hansard.mcp_tools(client, meta=hansard.allow("tenant_id"))
-            runner = hansard.ToolRunner(talk, [*TOOLS, tools], context=CONTEXT, persist=KEPT, **way)
+            tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenant_id"))
+            runner = onrecord.ToolRunner(
+                talk, [*TOOLS, tools], context=CONTEXT, persist=KEPT, **way
+            )
             runner.declare()
             asked(talk, *CALLS)
             runs = await runner.run_async({"trace": canary("trace")})
@@ -142,18 +144,18 @@ async def test_no_file_no_event_and_no_request_shows_a_canary(
 
 
 def test_errors_of_the_caller_show_none() -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     asked(talk, ("answer", {}))
     for persist in (["token"], ["account"], ["raw"], ["client"]):
-        with pytest.raises(hansard.InvalidContent) as refused:
-            hansard.ToolRunner(talk, TOOLS, context=CONTEXT, persist=persist).run()
+        with pytest.raises(onrecord.InvalidContent) as refused:
+            onrecord.ToolRunner(talk, TOOLS, context=CONTEXT, persist=persist).run()
         shown = "".join(traceback.format_exception(refused.value))
         assert "canary-" not in shown
 
 
 @pytest.mark.parametrize("place", ["token", "nested", "deep", "wrapped", "raw", "inner", *HELD])
 def test_an_error_s_words_are_kept_but_for_the_values(place: str) -> None:
-    context = hansard.ToolCallContext.of(CONTEXT)
+    context = onrecord.ToolCallContext.of(CONTEXT)
     told = without_values(f"the depot refused {canary(place)}: ask again", context)
     assert "canary-" not in told
     assert told.startswith("the depot refused ")
@@ -162,7 +164,7 @@ def test_an_error_s_words_are_kept_but_for_the_values(place: str) -> None:
 
 @pytest.mark.parametrize("value", [None, True, False, "", "a", "abc", 1, 12, [], {}])
 def test_a_value_that_stands_in_any_word_is_not_looked_for(value: object) -> None:
-    context = hansard.ToolCallContext(flag=value)
+    context = onrecord.ToolCallContext(flag=value)
     text = f"a 1 12 abc True False None {value!r}"
     assert without_values(text, context) == text
 
@@ -181,11 +183,11 @@ def test_a_context_that_holds_itself_or_cannot_be_told_hides_no_failure() -> Non
     for _ in range(5_000):
         deep = [deep]
 
-    def fail(context: hansard.ToolCallContext) -> None:
+    def fail(context: onrecord.ToolCallContext) -> None:
         raise LookupError(f"refused {context['circle']['password']} {canary('deep')}")
 
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     asked(talk, ("fail", {}))
     context = {"mute": Mute(), "circle": circle, "deep": deep}
-    hansard.ToolRunner(talk, [fail], context=context).run()
+    onrecord.ToolRunner(talk, [fail], context=context).run()
     assert told(talk) == [("call_1", "Error: refused \u2026 \u2026", True)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.tools import killed_runner
 from tests.adapters.tools.conversations import asked, told
 
@@ -34,18 +34,18 @@ def test_a_kill_between_calls_repeats_no_finished_one_and_loses_none(
     fatal: int, way: str, tmp_path: Path
 ) -> None:
     url, file = f"sqlite:///{tmp_path / 'talks.db'}", tmp_path / "lines"
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         asked(
             store.conversation("support/4711"),
             *(("leave", {"number": number}) for number in range(1, CALLS + 1)),
         )
     assert run(url, file, fatal=fatal, way=way) == -signal.SIGKILL
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         finished = {call for call, _, _ in told(store.conversation("support/4711"))}
     assert {f"call_{number}" for number in range(1, fatal)} <= finished
     assert f"call_{fatal}" not in finished
     assert run(url, file, fatal=0, way=way) == 0
-    with hansard.connect(url) as store:
+    with onrecord.connect(url) as store:
         talk = store.conversation("support/4711")
         expected = [(f"call_{n}", f"result {n}", False) for n in range(1, CALLS + 1)]
         assert told(talk) == expected

@@ -2,14 +2,14 @@
 
 import pytest
 
-import hansard
-from hansard.domain.errors import InvalidContent
+import onrecord
+from onrecord.domain.errors import InvalidContent
 from tests.adapters.tools.conversations import asked, kept
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 def track(parcel: str) -> str:
@@ -19,15 +19,15 @@ def track(parcel: str) -> str:
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_a_call_is_told_of_the_conversation_s_context_and_its_own_wins(
-    talk: hansard.Talk, parallel: bool
+    talk: onrecord.Talk, parallel: bool
 ) -> None:
-    seen: list[hansard.ToolCallContext] = []
+    seen: list[onrecord.ToolCallContext] = []
 
-    def look(context: hansard.ToolCallContext) -> None:
+    def look(context: onrecord.ToolCallContext) -> None:
         seen.append(context)
 
     talk.carry({"tenant_id": "acme", "locale": "de", "desk": "1"}, persist=["tenant_id", "locale"])
-    runner = hansard.ToolRunner(
+    runner = onrecord.ToolRunner(
         talk, [look], context={"locale": "fr", "token": "t"}, parallel=parallel
     )
     asked(talk, ("look", {}))
@@ -38,25 +38,25 @@ def test_a_call_is_told_of_the_conversation_s_context_and_its_own_wins(
     assert [dict(context) for context in seen] == [base, {**base, "token": "u", "trace": "x"}]
 
 
-def test_without_any_context_it_is_the_empty_one(talk: hansard.Talk) -> None:
-    seen: list[hansard.ToolCallContext] = []
+def test_without_any_context_it_is_the_empty_one(talk: onrecord.Talk) -> None:
+    seen: list[onrecord.ToolCallContext] = []
 
-    def look(context: hansard.ToolCallContext) -> None:
+    def look(context: onrecord.ToolCallContext) -> None:
         seen.append(context)
 
     asked(talk, ("look", {}), ("look", {}))
-    hansard.ToolRunner(talk, [look]).run()
-    assert all(context is hansard.ToolCallContext() for context in seen)
+    onrecord.ToolRunner(talk, [look]).run()
+    assert all(context is onrecord.ToolCallContext() for context in seen)
     assert len(seen) == 2
 
 
-def test_what_is_carried_meanwhile_is_told_of(talk: hansard.Talk) -> None:
+def test_what_is_carried_meanwhile_is_told_of(talk: onrecord.Talk) -> None:
     seen: list[object] = []
 
-    def look(context: hansard.ToolCallContext) -> None:
+    def look(context: onrecord.ToolCallContext) -> None:
         seen.append(context.get("locale"))
 
-    runner = hansard.ToolRunner(talk, [look])
+    runner = onrecord.ToolRunner(talk, [look])
     for locale in ("de", "fr"):
         talk.carry({"locale": locale}, persist=["locale"])
         asked(talk, ("look", {}))
@@ -67,15 +67,15 @@ def test_what_is_carried_meanwhile_is_told_of(talk: hansard.Talk) -> None:
     assert seen == ["de", "fr", None]
 
 
-def test_only_what_is_allowed_stands_in_the_headers_of_results(talk: hansard.Talk) -> None:
+def test_only_what_is_allowed_stands_in_the_headers_of_results(talk: onrecord.Talk) -> None:
     talk.carry({"tenant_id": "acme"}, persist=["tenant_id"])
     asked(talk, ("track", {"parcel": "NW-1"}), ("weather", {}))
-    runner = hansard.ToolRunner(
+    runner = onrecord.ToolRunner(
         talk, [track], context={"token": "secret", "run": "7"}, persist=["run", "absent"]
     )
     runner.run()
     asked(talk, ("track", {"parcel": "NW-2"}))
-    hansard.ToolRunner(talk, [track], context={"token": "secret"}).run({"tenant_id": "other"})
+    onrecord.ToolRunner(talk, [track], context={"token": "secret"}).run({"tenant_id": "other"})
     assert kept(talk) == [
         {"tenant_id": "acme", "run": "7"},
         {"tenant_id": "acme", "run": "7"},
@@ -83,7 +83,7 @@ def test_only_what_is_allowed_stands_in_the_headers_of_results(talk: hansard.Tal
     ]
 
 
-def test_what_cannot_be_kept_is_refused_before_anything_runs(talk: hansard.Talk) -> None:
+def test_what_cannot_be_kept_is_refused_before_anything_runs(talk: onrecord.Talk) -> None:
     called: list[int] = []
 
     def note() -> None:
@@ -91,9 +91,9 @@ def test_what_cannot_be_kept_is_refused_before_anything_runs(talk: hansard.Talk)
 
     asked(talk, ("note", {}))
     with pytest.raises(InvalidContent, match="'run'") as refused:
-        hansard.ToolRunner(talk, [note], persist=["run"]).run({"run": ["canary-41"]})
+        onrecord.ToolRunner(talk, [note], persist=["run"]).run({"run": ["canary-41"]})
     assert "canary" not in str(refused.value)
     with pytest.raises(InvalidContent, match="credential"):
-        hansard.ToolRunner(talk, [note], context={"token": "t"}, persist=["token"])
+        onrecord.ToolRunner(talk, [note], context={"token": "t"}, persist=["token"])
     assert called == []
     assert len(talk.open_calls()) == 1

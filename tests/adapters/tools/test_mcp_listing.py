@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from mcp import types
 
-import hansard
-from hansard.domain.errors import InvalidContent
-from hansard.domain.events import ToolsDeclared
-from hansard.domain.tools import ToolDefinition
+import onrecord
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.tools import ToolDefinition
 
 ENTRY: dict[str, Any] = {
     "name": "read_file",
@@ -40,20 +40,20 @@ def definition(name: str = "read_file") -> ToolDefinition:
 
 class TestAnEntry:
     def test_becomes_a_definition_for_any_model(self) -> None:
-        listed = hansard.mcp_listing({"tools": [ENTRY]})
+        listed = onrecord.mcp_listing({"tools": [ENTRY]})
         assert listed.tools == (definition(),)
 
     def test_of_the_sdk_is_the_same_as_its_json(self) -> None:
         page = types.ListToolsResult.model_validate({"tools": [ENTRY]})
-        assert hansard.mcp_listing(page) == hansard.mcp_listing({"tools": [ENTRY]})
+        assert onrecord.mcp_listing(page) == onrecord.mcp_listing({"tools": [ENTRY]})
 
     def test_keeps_the_nulls_of_its_schema(self) -> None:
         page = types.ListToolsResult.model_validate({"tools": [ENTRY]})
-        (tool,) = hansard.mcp_listing(page).tools
+        (tool,) = onrecord.mcp_listing(page).tools
         assert tool.input_schema["properties"]["path"] == {"type": "string", "default": None}
 
     def test_with_no_more_than_it_must_have_says_no_more(self) -> None:
-        (tool,) = hansard.mcp_listing(
+        (tool,) = onrecord.mcp_listing(
             [types.Tool(name="ping", input_schema={"type": "object"})]
         ).tools
         assert tool == ToolDefinition(name="ping", input_schema={"type": "object"})
@@ -75,11 +75,11 @@ class TestAnEntry:
     )
     def test_that_is_no_tool_is_refused_by_its_place(self, entry: object, why: str) -> None:
         with pytest.raises(InvalidContent, match=why):
-            hansard.mcp_listing([entry])
+            onrecord.mcp_listing([entry])
 
     def test_that_is_refused_is_not_shown(self) -> None:
         with pytest.raises(InvalidContent) as refused:
-            hansard.mcp_listing([{"name": "ping", "inputSchema": "hunter2"}])
+            onrecord.mcp_listing([{"name": "ping", "inputSchema": "hunter2"}])
         assert "hunter2" not in str(refused.value)
         assert refused.value.__context__ is None
 
@@ -90,30 +90,30 @@ class TestAList:
             types.ListToolsResult.model_validate({"tools": [{**ENTRY, "name": name}]})
             for name in ("a", "b")
         ]
-        listed = hansard.mcp_listing([tool for page in pages for tool in page.tools])
+        listed = onrecord.mcp_listing([tool for page in pages for tool in page.tools])
         assert [tool.name for tool in listed.tools] == ["a", "b"]
 
     def test_that_repeats_an_entry_has_it_once(self) -> None:
-        assert hansard.mcp_listing([ENTRY, dict(ENTRY)]).tools == (definition(),)
+        assert onrecord.mcp_listing([ENTRY, dict(ENTRY)]).tools == (definition(),)
 
     def test_with_two_tools_of_one_name_is_refused(self) -> None:
         with pytest.raises(InvalidContent, match="two tools named 'read_file'"):
-            hansard.mcp_listing([ENTRY, {**ENTRY, "description": "Something else."}])
+            onrecord.mcp_listing([ENTRY, {**ENTRY, "description": "Something else."}])
 
     def test_goes_under_a_prefix_so_that_two_servers_can_list_the_same_names(self) -> None:
-        listed = hansard.mcp_listing([ENTRY], prefix="MCP_Files___")
+        listed = onrecord.mcp_listing([ENTRY], prefix="MCP_Files___")
         assert listed.tools == (definition("MCP_Files___read_file"),)
         assert listed.source.tools == ("MCP_Files___read_file",)
 
     def test_of_no_tools_is_a_list_too(self) -> None:
-        assert hansard.mcp_listing({"tools": []}).tools == ()
+        assert onrecord.mcp_listing({"tools": []}).tools == ()
 
     @pytest.mark.parametrize(
         "listing", [None, "tools", b"tools", 7, {"resources": []}, {"tools": "a"}]
     )
     def test_is_nothing_else(self, listing: object) -> None:
         with pytest.raises(InvalidContent, match="an MCP server's list is"):
-            hansard.mcp_listing(listing)
+            onrecord.mcp_listing(listing)
 
 
 class TestItsSource:
@@ -130,17 +130,17 @@ class TestItsSource:
         ids=["its JSON", "JSON of the handshake", "server_info", "the handshake"],
     )
     def test_names_the_server_and_its_version(self, server: object) -> None:
-        source = hansard.mcp_listing([ENTRY], server=server).source
+        source = onrecord.mcp_listing([ENTRY], server=server).source
         assert (source.origin, source.name, source.version) == ("mcp", "files", "2.1.0")
         assert source.tools == ("read_file",)
 
     def test_names_nobody_where_nobody_is_told(self) -> None:
-        source = hansard.mcp_listing([ENTRY]).source
+        source = onrecord.mcp_listing([ENTRY]).source
         assert (source.name, source.version) == (None, None)
 
     def test_is_told_by_a_server_and_nothing_else(self) -> None:
         with pytest.raises(InvalidContent, match="not str"):
-            hansard.mcp_listing([ENTRY], server="files")
+            onrecord.mcp_listing([ENTRY], server="files")
 
     def test_has_the_same_digest_whatever_the_order_of_keys(self) -> None:
         assert digest([ENTRY]) == digest([dict(reversed(ENTRY.items()))])
@@ -158,13 +158,13 @@ class TestItsSource:
         assert digest([ENTRY]) != digest(other)
 
     def test_has_a_digest_that_no_prefix_changes(self) -> None:
-        assert digest([ENTRY]) == hansard.mcp_listing([ENTRY], prefix="files_").source.sha256
+        assert digest([ENTRY]) == onrecord.mcp_listing([ENTRY], prefix="files_").source.sha256
 
 
 def test_a_source_stands_beside_its_tools_in_the_record() -> None:
-    with hansard.connect("memory://") as store:
+    with onrecord.connect("memory://") as store:
         talk = store.conversation("k")
-        listed = hansard.mcp_listing([ENTRY], server=SERVER)
+        listed = onrecord.mcp_listing([ENTRY], server=SERVER)
         talk.tools([listed])
         declared = list(talk.read())[-1].event()
     assert isinstance(declared, ToolsDeclared)
@@ -173,4 +173,4 @@ def test_a_source_stands_beside_its_tools_in_the_record() -> None:
 
 
 def digest(listing: object) -> str | None:
-    return hansard.mcp_listing(listing).source.sha256
+    return onrecord.mcp_listing(listing).source.sha256

@@ -11,9 +11,9 @@ import mcp
 import pytest
 from mcp.client.stdio import stdio_client
 
-import hansard
-from hansard.adapters.tools.mcp_meta import MetaFilter, allow, deny, meta_of
-from hansard.domain.errors import InvalidContent
+import onrecord
+from onrecord.adapters.tools.mcp_meta import MetaFilter, allow, deny, meta_of
+from onrecord.domain.errors import InvalidContent
 from tests.adapters.tools import mcp_server
 from tests.adapters.tools.conversations import asked, told
 from tests.adapters.tools.mcp_server import Sent
@@ -35,8 +35,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 @asynccontextmanager
@@ -57,47 +57,49 @@ def calls_on(wire: Path) -> list[dict[str, Any]]:
 
 
 async def test_a_server_receives_meta_with_exactly_the_allowed_keys(
-    talk: hansard.Talk, tmp_path: Path
+    talk: onrecord.Talk, tmp_path: Path
 ) -> None:
     asked(talk, ("echo", {"text": "NW-1"}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
-        tools = await hansard.mcp_tools(session, meta=hansard.allow("tenantId", "correlationId"))
-        await hansard.ToolRunner(talk, tools, context=CONTEXT).run_async()
+        tools = await onrecord.mcp_tools(session, meta=onrecord.allow("tenantId", "correlationId"))
+        await onrecord.ToolRunner(talk, tools, context=CONTEXT).run_async()
     assert calls_on(wire) == [{"name": "echo", "arguments": {"text": "NW-1"}, "_meta": ALLOWED}]
     assert told(talk) == [("call_1", "{'text': 'NW-1'}", False)]
 
 
-async def test_a_value_of_null_does_not_reach_a_server(talk: hansard.Talk, tmp_path: Path) -> None:
+async def test_a_value_of_null_does_not_reach_a_server(talk: onrecord.Talk, tmp_path: Path) -> None:
     """The SDK leaves it out of `_meta`, though not of the arguments that a model gave."""
     asked(talk, ("echo", {"text": "NW-1", "more": None}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
-        tools = await hansard.mcp_tools(session, meta=hansard.allow("tenantId", "correlationId"))
+        tools = await onrecord.mcp_tools(session, meta=onrecord.allow("tenantId", "correlationId"))
         context = {**CONTEXT, "tenantId": None}
-        await hansard.ToolRunner(talk, tools, context=context).run_async()
+        await onrecord.ToolRunner(talk, tools, context=context).run_async()
     (sent,) = calls_on(wire)
     assert sent["_meta"] == {"correlationId": "c-17"}
     assert sent["arguments"] == {"text": "NW-1", "more": None}
 
 
-async def test_a_server_is_told_nothing_by_default(talk: hansard.Talk, tmp_path: Path) -> None:
+async def test_a_server_is_told_nothing_by_default(talk: onrecord.Talk, tmp_path: Path) -> None:
     asked(talk, ("echo", {}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
-        tools = await hansard.mcp_tools(session)
-        await hansard.ToolRunner(talk, tools, context=CONTEXT).run_async()
+        tools = await onrecord.mcp_tools(session)
+        await onrecord.ToolRunner(talk, tools, context=CONTEXT).run_async()
     (call,) = calls_on(wire)
     assert not call.get("_meta")
     assert "canary" not in wire.read_text("utf-8")
 
 
-async def test_an_empty_context_has_no_meta_on_the_wire(talk: hansard.Talk, tmp_path: Path) -> None:
+async def test_an_empty_context_has_no_meta_on_the_wire(
+    talk: onrecord.Talk, tmp_path: Path
+) -> None:
     asked(talk, ("echo", {}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
-        tools = await hansard.mcp_tools(session, meta=hansard.deny())
-        await hansard.ToolRunner(talk, tools).run_async()
+        tools = await onrecord.mcp_tools(session, meta=onrecord.deny())
+        await onrecord.ToolRunner(talk, tools).run_async()
     (call,) = calls_on(wire)
     assert "_meta" not in call
 
@@ -112,14 +114,14 @@ FILTERS: dict[str, Callable[[], MetaFilter]] = {
 @pytest.mark.parametrize("filtering", FILTERS)
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_allowing_some_is_denying_the_others(
-    filtering: str, mode: str, talk: hansard.Talk
+    filtering: str, mode: str, talk: onrecord.Talk
 ) -> None:
     """Of 2026-07-28 (`auto`) the SDK itself adds names of the protocol's."""
     sent = Sent()
     asked(talk, ("echo", {}))
     async with mcp.Client(sent.server(), mode=mode) as client:
-        tools = await hansard.mcp_tools(client, meta=FILTERS[filtering]())
-        await hansard.ToolRunner(talk, tools, context=CONTEXT).run_async()
+        tools = await onrecord.mcp_tools(client, meta=FILTERS[filtering]())
+        await onrecord.ToolRunner(talk, tools, context=CONTEXT).run_async()
     ((_, _, meta),) = sent.calls
     assert meta is not None
     theirs = {name: value for name, value in meta.items() if "modelcontextprotocol/" not in name}
@@ -127,29 +129,29 @@ async def test_allowing_some_is_denying_the_others(
     assert (theirs == meta) is (mode == "legacy")
 
 
-async def test_a_call_s_own_context_wins_over_that_of_the_conversation(talk: hansard.Talk) -> None:
+async def test_a_call_s_own_context_wins_over_that_of_the_conversation(talk: onrecord.Talk) -> None:
     sent = Sent()
     talk.carry({"tenantId": "acme", "channel": "mail"}, persist=("tenantId", "channel"))
     asked(talk, ("echo", {}))
     async with mcp.Client(sent.server(), mode="legacy") as client:
-        tools = await hansard.mcp_tools(client, meta=hansard.allow("tenantId", "channel"))
-        await hansard.ToolRunner(talk, tools).run_async({"tenantId": "other"})
+        tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenantId", "channel"))
+        await onrecord.ToolRunner(talk, tools).run_async({"tenantId": "other"})
     assert sent.calls == [("echo", {}, {"tenantId": "other", "channel": "mail"})]
 
 
 def test_of_an_empty_context_there_is_no_meta_whatever_the_filter() -> None:
     filters: list[MetaFilter] = [allow("a"), deny(), lambda _context: {"a": 1}]
     for filtering in filters:
-        assert meta_of(hansard.ToolCallContext(), filtering) is None
+        assert meta_of(onrecord.ToolCallContext(), filtering) is None
 
 
 def test_a_filter_that_leaves_nothing_leaves_an_empty_object() -> None:
     """Absent and empty are not the same; the `mcp` SDK (2.3) sends neither."""
-    assert meta_of(hansard.ToolCallContext(token="x"), allow("tenantId")) == {}
+    assert meta_of(onrecord.ToolCallContext(token="x"), allow("tenantId")) == {}
 
 
 def test_denying_nothing_tells_all() -> None:
-    assert meta_of(hansard.ToolCallContext.of(CONTEXT), deny()) == CONTEXT
+    assert meta_of(onrecord.ToolCallContext.of(CONTEXT), deny()) == CONTEXT
 
 
 RESERVED = (
@@ -172,30 +174,30 @@ def test_a_name_that_the_protocol_reserves_is_refused(name: str) -> None:
     with pytest.raises(InvalidContent, match="reserved by MCP"):
         allow(name)
     with pytest.raises(InvalidContent, match="reserved by MCP") as refused:
-        meta_of(hansard.ToolCallContext.of({name: "canary-41"}), deny())
+        meta_of(onrecord.ToolCallContext.of({name: "canary-41"}), deny())
     assert "canary-41" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", FREE)
 def test_a_name_that_it_does_not_reserve_is_taken(name: str) -> None:
-    assert meta_of(hansard.ToolCallContext.of({name: 1}), allow(name)) == {name: 1}
+    assert meta_of(onrecord.ToolCallContext.of({name: 1}), allow(name)) == {name: 1}
 
 
 @pytest.mark.parametrize("value", [object(), {1: 2}.keys(), float("nan"), {"a": {1, 2}}, b"canary"])
 def test_a_value_that_is_no_json_is_refused_by_its_name(value: object) -> None:
     with pytest.raises(InvalidContent, match="'tenantId' is no JSON") as refused:
-        meta_of(hansard.ToolCallContext(tenantId=value), allow("tenantId"))
+        meta_of(onrecord.ToolCallContext(tenantId=value), allow("tenantId"))
     assert "canary" not in str(refused.value)
 
 
 def test_a_filter_that_gives_no_mapping_is_refused() -> None:
-    wrong: Any = hansard.ToolCallContext.keys
+    wrong: Any = onrecord.ToolCallContext.keys
     with pytest.raises(InvalidContent, match="gives a mapping"):
-        meta_of(hansard.ToolCallContext(tenantId="acme"), wrong)
+        meta_of(onrecord.ToolCallContext(tenantId="acme"), wrong)
 
 
 def test_what_is_told_is_a_copy() -> None:
     roles = ["clerk"]
-    meta = meta_of(hansard.ToolCallContext(roles=roles), allow("roles"))
+    meta = meta_of(onrecord.ToolCallContext(roles=roles), allow("roles"))
     roles.append("boss")
     assert meta == {"roles": ["clerk"]}

@@ -7,8 +7,8 @@ import pytest
 from mcp.server.lowlevel import Server
 from mcp.types import ListToolsResult, PaginatedRequestParams, Tool
 
-import hansard
-from hansard.domain.errors import InvalidContent
+import onrecord
+from onrecord.domain.errors import InvalidContent
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ class Pages:
 
 async def listed(pages: Pages) -> list[str]:
     async with mcp.Client(pages.server()) as client:
-        return [tool.name for tool in await hansard.mcp_tools(client)]
+        return [tool.name for tool in await onrecord.mcp_tools(client)]
 
 
 async def test_an_empty_text_is_a_cursor_like_any_other() -> None:
@@ -63,4 +63,4 @@ async def test_pages_that_lead_back_to_one_another_are_asked_for_once() -> None:
 async def test_a_list_that_never_ends_is_refused() -> None:
     async with mcp.Client(Pages({}).server()) as client:
         with pytest.raises(InvalidContent, match="more than 1000 pages"):
-            await hansard.mcp_tools(client)
+            await onrecord.mcp_tools(client)

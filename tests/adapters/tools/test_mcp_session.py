@@ -14,8 +14,8 @@ import pytest
 import uvicorn
 from mcp.client.stdio import stdio_client
 
-import hansard
-from hansard.domain.errors import InvalidContent
+import onrecord
+from onrecord.domain.errors import InvalidContent
 from tests.adapters.tools import mcp_server
 from tests.adapters.tools.conversations import asked, told
 from tests.adapters.tools.mcp_server import Sent
@@ -29,8 +29,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 @asynccontextmanager
@@ -63,11 +63,11 @@ def over_http(sent: Sent) -> Generator[str]:
 
 
 async def test_all_pages_of_a_server_s_tools_are_listed_with_their_source(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     async with mcp.Client(Sent().server(), mode="legacy") as client:
-        tools = await hansard.mcp_tools(client, prefix="parcels_")
-        done = hansard.ToolRunner(talk, [tools]).declare()
+        tools = await onrecord.mcp_tools(client, prefix="parcels_")
+        done = onrecord.ToolRunner(talk, [tools]).declare()
     names = ("parcels_echo", "parcels_fail", "parcels_sleep", "parcels_picture", "parcels_die")
     assert tuple(tool.name for tool in tools) == names
     assert tools[0].definition.title == "Echo"
@@ -79,23 +79,23 @@ async def test_all_pages_of_a_server_s_tools_are_listed_with_their_source(
     assert len(source.sha256) == 64
 
 
-async def test_a_tool_is_called_by_the_name_that_its_server_has_for_it(talk: hansard.Talk) -> None:
+async def test_a_tool_is_called_by_the_name_that_its_server_has_for_it(talk: onrecord.Talk) -> None:
     sent = Sent()
     asked(talk, ("parcels_echo", {"text": "a"}))
     async with mcp.Client(sent.server()) as client:
-        tools = await hansard.mcp_tools(client, prefix="parcels_")
-        await hansard.ToolRunner(talk, tools).run_async()
+        tools = await onrecord.mcp_tools(client, prefix="parcels_")
+        await onrecord.ToolRunner(talk, tools).run_async()
     assert [(name, arguments) for name, arguments, _ in sent.calls] == [("echo", {"text": "a"})]
     assert told(talk) == [("call_1", "{'text': 'a'}", False)]
 
 
-async def test_python_s_and_a_server_s_tools_are_run_together(talk: hansard.Talk) -> None:
+async def test_python_s_and_a_server_s_tools_are_run_together(talk: onrecord.Talk) -> None:
     def add(a: int, b: int) -> int:
         return a + b
 
     asked(talk, ("add", {"a": 1, "b": 2}), ("echo", {}), ("fail", {}))
     async with over_stdio() as session:
-        runner = hansard.ToolRunner(talk, [add, await hansard.mcp_tools(session)], parallel=True)
+        runner = onrecord.ToolRunner(talk, [add, await onrecord.mcp_tools(session)], parallel=True)
         done = runner.declare()
         await runner.run_async()
     assert told(talk) == [
@@ -111,10 +111,10 @@ async def test_python_s_and_a_server_s_tools_are_run_together(talk: hansard.Talk
     ]
 
 
-async def test_a_picture_of_a_server_s_is_a_document_of_the_result(talk: hansard.Talk) -> None:
+async def test_a_picture_of_a_server_s_is_a_document_of_the_result(talk: onrecord.Talk) -> None:
     asked(talk, ("picture", {}))
     async with mcp.Client(Sent().server()) as client:
-        await hansard.ToolRunner(talk, await hansard.mcp_tools(client)).run_async()
+        await onrecord.ToolRunner(talk, await onrecord.mcp_tools(client)).run_async()
     ((_, text, is_error),) = told(talk)
     assert text.endswith("<image/png>")
     assert not is_error
@@ -122,39 +122,39 @@ async def test_a_picture_of_a_server_s_is_a_document_of_the_result(talk: hansard
     assert held.document.media_type == "image/png"
 
 
-async def test_over_http_a_server_receives_exactly_the_allowed_keys(talk: hansard.Talk) -> None:
+async def test_over_http_a_server_receives_exactly_the_allowed_keys(talk: onrecord.Talk) -> None:
     sent = Sent()
     asked(talk, ("echo", {"text": "a"}))
     context = {"tenantId": "acme", "token": "canary-41"}
     with over_http(sent) as url:
         async with mcp.Client(url, mode="legacy") as client:
-            tools = await hansard.mcp_tools(client, meta=hansard.allow("tenantId"))
-            await hansard.ToolRunner(talk, tools, context=context).run_async()
+            tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenantId"))
+            await onrecord.ToolRunner(talk, tools, context=context).run_async()
     assert sent.calls == [("echo", {"text": "a"}, {"tenantId": "acme"})]
 
 
-async def test_a_server_that_is_gone_is_a_result(talk: hansard.Talk) -> None:
+async def test_a_server_that_is_gone_is_a_result(talk: onrecord.Talk) -> None:
     asked(talk, ("die", {}), ("echo", {}))
     async with over_stdio() as session:
-        await hansard.ToolRunner(talk, await hansard.mcp_tools(session)).run_async()
+        await onrecord.ToolRunner(talk, await onrecord.mcp_tools(session)).run_async()
     assert [call for call, _, _ in told(talk)] == ["call_1", "call_2"]
     assert all(text.startswith("Error: ") and is_error for _, text, is_error in told(talk))
 
 
-async def test_a_session_that_was_closed_is_a_result(talk: hansard.Talk) -> None:
+async def test_a_session_that_was_closed_is_a_result(talk: onrecord.Talk) -> None:
     asked(talk, ("echo", {}))
     async with over_stdio() as session:
-        tools = await hansard.mcp_tools(session)
-    await hansard.ToolRunner(talk, tools).run_async()
+        tools = await onrecord.mcp_tools(session)
+    await onrecord.ToolRunner(talk, tools).run_async()
     ((_, text, is_error),) = told(talk)
     assert text.startswith("Error: ")
     assert is_error
 
 
-async def test_a_server_that_takes_too_long_is_a_result(talk: hansard.Talk) -> None:
+async def test_a_server_that_takes_too_long_is_a_result(talk: onrecord.Talk) -> None:
     asked(talk, ("sleep", {}), ("echo", {}))
     async with mcp.Client(Sent().server()) as client:
-        runner = hansard.ToolRunner(talk, await hansard.mcp_tools(client), timeout=0.3)
+        runner = onrecord.ToolRunner(talk, await onrecord.mcp_tools(client), timeout=0.3)
         await runner.run_async()
     assert told(talk) == [
         ("call_1", "Error: Tool execution timed out", True),
@@ -162,32 +162,34 @@ async def test_a_server_that_takes_too_long_is_a_result(talk: hansard.Talk) -> N
     ]
 
 
-async def test_a_session_is_called_from_another_thread_in_its_own_loop(talk: hansard.Talk) -> None:
+async def test_a_session_is_called_from_another_thread_in_its_own_loop(talk: onrecord.Talk) -> None:
     asked(talk, ("echo", {"text": "a"}))
     async with over_stdio() as session:
-        runner = hansard.ToolRunner(talk, await hansard.mcp_tools(session))
+        runner = onrecord.ToolRunner(talk, await onrecord.mcp_tools(session))
         await asyncio.to_thread(runner.run)
     assert told(talk) == [("call_1", "{'text': 'a'}", False)]
 
 
-def test_a_session_whose_loop_has_ended_is_a_result(talk: hansard.Talk) -> None:
-    async def listed() -> tuple[hansard.Tool, ...]:
+def test_a_session_whose_loop_has_ended_is_a_result(talk: onrecord.Talk) -> None:
+    async def listed() -> tuple[onrecord.Tool, ...]:
         async with mcp.Client(Sent().server()) as client:
-            return await hansard.mcp_tools(client)
+            return await onrecord.mcp_tools(client)
 
     asked(talk, ("echo", {}))
-    hansard.ToolRunner(talk, asyncio.run(listed())).run()
+    onrecord.ToolRunner(talk, asyncio.run(listed())).run()
     ((_, text, is_error),) = told(talk)
     assert text.startswith("Error: the loop of the MCP session has ended")
     assert is_error
 
 
-async def test_a_reserved_name_is_a_result_and_the_server_is_not_called(talk: hansard.Talk) -> None:
+async def test_a_reserved_name_is_a_result_and_the_server_is_not_called(
+    talk: onrecord.Talk,
+) -> None:
     sent = Sent()
     asked(talk, ("echo", {}))
     async with mcp.Client(sent.server()) as client:
-        tools = await hansard.mcp_tools(client, meta=hansard.deny())
-        await hansard.ToolRunner(talk, tools, context={"traceparent": "canary-41"}).run_async()
+        tools = await onrecord.mcp_tools(client, meta=onrecord.deny())
+        await onrecord.ToolRunner(talk, tools, context={"traceparent": "canary-41"}).run_async()
     ((_, text, is_error),) = told(talk)
     assert "'traceparent' is reserved by MCP" in text
     assert "canary" not in text
@@ -198,4 +200,4 @@ async def test_a_reserved_name_is_a_result_and_the_server_is_not_called(talk: ha
 async def test_what_is_no_session_is_refused() -> None:
     session: Any = "http://127.0.0.1/mcp"
     with pytest.raises(InvalidContent, match="ClientSession or a Client"):
-        await hansard.mcp_tools(session)
+        await onrecord.mcp_tools(session)

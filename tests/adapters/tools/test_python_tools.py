@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-import hansard
-from hansard.adapters.tools.python_tools import InvalidArguments, tool
-from hansard.domain.errors import InvalidContent
-from hansard.domain.tool_context import EMPTY, ToolCallContext
+import onrecord
+from onrecord.adapters.tools.python_tools import InvalidArguments, tool
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
 
 CONTEXT = ToolCallContext(tenant_id="acme")
 
@@ -61,7 +61,7 @@ def track(
 
 
 def test_a_model_is_told_name_first_paragraph_and_schema() -> None:
-    assert tool(track).definition == hansard.ToolDefinition(
+    assert tool(track).definition == onrecord.ToolDefinition(
         name="track",
         description="Find a parcel in the depots.",
         input_schema={
@@ -83,12 +83,12 @@ def test_it_is_called_with_what_the_model_asks_and_with_defaults() -> None:
 
 
 def test_the_decorator_gives_a_tool_with_or_without_brackets() -> None:
-    @hansard.tool
+    @onrecord.tool
     def one() -> str:
         """Give one."""
         return "1"
 
-    @hansard.tool(name="zwei", description="Give two.")
+    @onrecord.tool(name="zwei", description="Give two.")
     def two() -> str:
         return "2"
 

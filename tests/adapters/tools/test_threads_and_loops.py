@@ -9,8 +9,8 @@ from typing import Any
 import mcp
 import pytest
 
-import hansard
-from hansard.domain.errors import InvalidInput
+import onrecord
+from onrecord.domain.errors import InvalidInput
 from tests.adapters.tools.conversations import asked, told
 from tests.adapters.tools.mcp_server import Sent
 
@@ -21,8 +21,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 async def look(parcel: str) -> str:
@@ -39,12 +39,12 @@ CALLS = (("track", {"parcel": "NW-1"}), ("look", {"parcel": "NW-2"}))
 @pytest.mark.anyio
 @pytest.mark.parametrize("way", [{}, {"parallel": True}, {"timeout": 60}])
 async def test_nothing_is_called_that_would_wait_for_the_loop_which_it_blocks(
-    talk: hansard.Talk, way: dict[str, Any]
+    talk: onrecord.Talk, way: dict[str, Any]
 ) -> None:
     sent = Sent()
     asked(talk, ("track", {"parcel": "NW-1"}), ("echo", {"text": "a"}))
     async with mcp.Client(sent.server()) as client:
-        runner = hansard.ToolRunner(talk, [track, await hansard.mcp_tools(client)], **way)
+        runner = onrecord.ToolRunner(talk, [track, await onrecord.mcp_tools(client)], **way)
         with pytest.raises(InvalidInput, match="write `await runner"):
             runner.run()
         assert (told(talk), sent.calls) == ([], [])
@@ -59,7 +59,7 @@ def _few_threads() -> Iterator[bool]:
 
 
 def test_a_call_that_gets_no_thread_has_failed_and_the_others_are_recorded(
-    talk: hansard.Talk, monkeypatch: pytest.MonkeyPatch
+    talk: onrecord.Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start, there_is_one = threading.Thread.start, _few_threads()
 
@@ -70,7 +70,7 @@ def test_a_call_that_gets_no_thread_has_failed_and_the_others_are_recorded(
 
     monkeypatch.setattr(threading.Thread, "start", few)
     asked(talk, *CALLS)
-    hansard.ToolRunner(talk, [track, look], parallel=True).run()
+    onrecord.ToolRunner(talk, [track, look], parallel=True).run()
     assert told(talk) == [
         ("call_1", "NW-1 found", False),
         ("call_2", "Error: can't start new thread", True),
@@ -79,14 +79,14 @@ def test_a_call_that_gets_no_thread_has_failed_and_the_others_are_recorded(
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_a_call_that_gets_no_loop_has_failed_and_the_others_are_recorded(
-    talk: hansard.Talk, monkeypatch: pytest.MonkeyPatch, parallel: bool
+    talk: onrecord.Talk, monkeypatch: pytest.MonkeyPatch, parallel: bool
 ) -> None:
     def none(*_: object, **__: object) -> asyncio.AbstractEventLoop:
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("asyncio.runners.events.new_event_loop", none)
     asked(talk, *CALLS)
-    hansard.ToolRunner(talk, [track, look], parallel=parallel).run()
+    onrecord.ToolRunner(talk, [track, look], parallel=parallel).run()
     assert told(talk) == [
         ("call_1", "NW-1 found", False),
         ("call_2", "Error: [Errno 24] Too many open files", True),
@@ -95,17 +95,17 @@ def test_a_call_that_gets_no_loop_has_failed_and_the_others_are_recorded(
 
 @pytest.mark.anyio
 async def test_a_coroutine_that_there_is_no_time_to_begin_has_failed_without_a_warning(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     asked(talk, ("track", {"parcel": "NW-1"}))
-    await hansard.ToolRunner(talk, [track], timeout=1e-9).run_async()
+    await onrecord.ToolRunner(talk, [track], timeout=1e-9).run_async()
     assert told(talk) == [("call_1", "Error: Tool execution timed out", True)]
 
 
 @pytest.mark.parametrize("timeout", [float("inf"), 1e10, 10**400])
 @pytest.mark.parametrize("parallel", [False, True])
 def test_any_time_above_zero_may_be_given(
-    talk: hansard.Talk, timeout: float, parallel: bool
+    talk: onrecord.Talk, timeout: float, parallel: bool
 ) -> None:
     begun = threading.Event()
 
@@ -114,5 +114,5 @@ def test_any_time_above_zero_may_be_given(
         return "waited"
 
     asked(talk, ("wait", {}))
-    hansard.ToolRunner(talk, [wait], timeout=timeout, parallel=parallel).run()
+    onrecord.ToolRunner(talk, [wait], timeout=timeout, parallel=parallel).run()
     assert told(talk) == [("call_1", "waited", False)]

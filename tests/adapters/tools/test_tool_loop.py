@@ -8,14 +8,14 @@ import anthropic
 import openai
 import pytest
 
-import hansard
-from hansard.adapters.demo.sayings import Called, Said
-from hansard.adapters.demo.scenes import Answer, JsonObject
-from hansard.adapters.demo.server import DemoServer
-from hansard.adapters.talk import Talk
-from hansard.adapters.tools.runner import ToolRunner
-from hansard.adapters.tools.tool_loop import LIMIT, run_until_answered
-from hansard.domain.errors import TooManyModelCalls
+import onrecord
+from onrecord.adapters.demo.sayings import Called, Said
+from onrecord.adapters.demo.scenes import Answer, JsonObject
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.talk import Talk
+from onrecord.adapters.tools.runner import ToolRunner
+from onrecord.adapters.tools.tool_loop import LIMIT, run_until_answered
+from onrecord.domain.errors import TooManyModelCalls
 
 Ask = Callable[[], object]
 
@@ -46,7 +46,7 @@ def runner(looked: list[int]) -> Iterator[ToolRunner]:
         looked.append(at)
         return f"seen {at}"
 
-    with hansard.connect("memory://") as store:
+    with onrecord.connect("memory://") as store:
         talk = store.conversation("walls")
         talk.user("What is there?")
         made = ToolRunner(talk, [look])
@@ -168,10 +168,10 @@ def test_a_tool_that_answers_ends_it_without_asking_again(looked: list[int]) -> 
             raise LookupError("too dark")
         return "a wall"
 
-    with hansard.connect("memory://") as store:
+    with onrecord.connect("memory://") as store:
         talk = store.conversation("walls")
         talk.user("What is there?")
-        runner = ToolRunner(talk, [hansard.tool(look).answering()])
+        runner = ToolRunner(talk, [onrecord.tool(look).answering()])
         with asking(talk, model) as ask:
             runs = run_until_answered(runner, ask)
     assert [run.given for run in runs] == ["Error: too dark", "a wall"]

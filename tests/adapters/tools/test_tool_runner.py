@@ -7,18 +7,18 @@ from uuid import uuid4
 
 import pytest
 
-import hansard
-from hansard.domain.content import Native
-from hansard.domain.errors import ConversationClosed
-from hansard.domain.events import ServerToolCallRecorded, ToolCallRecorded
+import onrecord
+from onrecord.domain.content import Native
+from onrecord.domain.errors import ConversationClosed
+from onrecord.domain.events import ServerToolCallRecorded, ToolCallRecorded
 from tests.adapters.tools.conversations import asked, told
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -45,9 +45,9 @@ def refuse(parcel: str) -> str:
     raise LookupError(f"{parcel} is not ours")
 
 
-def test_each_open_call_gets_its_result(talk: hansard.Talk, way: dict[str, Any]) -> None:
+def test_each_open_call_gets_its_result(talk: onrecord.Talk, way: dict[str, Any]) -> None:
     asked(talk, ("track", {"parcel": "NW-1"}), ("refuse", {"parcel": "NW-2"}), ("track", {}))
-    runs = hansard.ToolRunner(talk, [track, refuse], **way).run()
+    runs = onrecord.ToolRunner(talk, [track, refuse], **way).run()
     assert told(talk) == [
         ("call_1", '{"parcel":"NW-1","depot":"North"}', False),
         ("call_2", "Error: NW-2 is not ours", True),
@@ -66,23 +66,23 @@ def test_each_open_call_gets_its_result(talk: hansard.Talk, way: dict[str, Any])
     assert talk.open_calls() == []
 
 
-def test_running_again_changes_nothing(talk: hansard.Talk, way: dict[str, Any]) -> None:
+def test_running_again_changes_nothing(talk: onrecord.Talk, way: dict[str, Any]) -> None:
     asked(talk, ("track", {"parcel": "NW-1"}))
-    runner = hansard.ToolRunner(talk, [track], **way)
+    runner = onrecord.ToolRunner(talk, [track], **way)
     runner.run()
     version = talk.head().version
     assert runner.run() == ()
-    assert hansard.ToolRunner(talk, [track], **way).run() == ()
+    assert onrecord.ToolRunner(talk, [track], **way).run() == ()
     assert talk.head().version == version
 
 
-def test_a_conversation_without_calls_runs_nothing(talk: hansard.Talk) -> None:
-    assert hansard.ToolRunner(talk, [track]).run() == ()
+def test_a_conversation_without_calls_runs_nothing(talk: onrecord.Talk) -> None:
+    assert onrecord.ToolRunner(talk, [track]).run() == ()
     talk.user("Hello")
-    assert hansard.ToolRunner(talk, [track]).run() == ()
+    assert onrecord.ToolRunner(talk, [track]).run() == ()
 
 
-def test_each_result_is_durable_before_the_next_call_is_made(talk: hansard.Talk) -> None:
+def test_each_result_is_durable_before_the_next_call_is_made(talk: onrecord.Talk) -> None:
     seen: list[int] = []
 
     def count() -> str:
@@ -90,11 +90,11 @@ def test_each_result_is_durable_before_the_next_call_is_made(talk: hansard.Talk)
         return "counted"
 
     asked(talk, ("count", {}), ("count", {}), ("count", {}))
-    hansard.ToolRunner(talk, [count]).run()
+    onrecord.ToolRunner(talk, [count]).run()
     assert seen == [0, 1, 2]
 
 
-def test_in_parallel_all_are_called_before_any_is_waited_for(talk: hansard.Talk) -> None:
+def test_in_parallel_all_are_called_before_any_is_waited_for(talk: onrecord.Talk) -> None:
     together = threading.Barrier(3)
 
     def meet(number: int) -> int:
@@ -102,11 +102,11 @@ def test_in_parallel_all_are_called_before_any_is_waited_for(talk: hansard.Talk)
         return number
 
     asked(talk, *(("meet", {"number": number}) for number in (1, 2, 3)))
-    hansard.ToolRunner(talk, [meet], parallel=True).run()
+    onrecord.ToolRunner(talk, [meet], parallel=True).run()
     assert [text for _, text, _ in told(talk)] == ["1", "2", "3"]
 
 
-def test_in_parallel_results_are_recorded_in_call_order(talk: hansard.Talk) -> None:
+def test_in_parallel_results_are_recorded_in_call_order(talk: onrecord.Talk) -> None:
     second_is_done = threading.Event()
 
     def first() -> str:
@@ -118,12 +118,12 @@ def test_in_parallel_results_are_recorded_in_call_order(talk: hansard.Talk) -> N
         return "second"
 
     asked(talk, ("first", {}), ("second", {}))
-    hansard.ToolRunner(talk, [first, second], parallel=True).run()
+    onrecord.ToolRunner(talk, [first, second], parallel=True).run()
     assert told(talk) == [("call_1", "first", False), ("call_2", "second", False)]
 
 
 def test_in_parallel_a_result_is_recorded_as_soon_as_those_before_it_are(
-    talk: hansard.Talk,
+    talk: onrecord.Talk,
 ) -> None:
     """So that a crash loses as little as can be."""
     recorded: list[int] = []
@@ -137,19 +137,19 @@ def test_in_parallel_a_result_is_recorded_as_soon_as_those_before_it_are(
         return "slow"
 
     asked(talk, ("quick", {}), ("slow", {}))
-    hansard.ToolRunner(talk, [quick, slow], parallel=True).run()
+    onrecord.ToolRunner(talk, [quick, slow], parallel=True).run()
     assert recorded == [1]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-def test_a_call_that_takes_too_long_has_failed(talk: hansard.Talk, parallel: bool) -> None:
+def test_a_call_that_takes_too_long_has_failed(talk: onrecord.Talk, parallel: bool) -> None:
     end = threading.Event()
 
     def hang() -> None:
         end.wait(60)
 
     asked(talk, ("hang", {}), ("track", {"parcel": "NW-1"}))
-    hansard.ToolRunner(talk, [hang, track], timeout=0.2, parallel=parallel).run()
+    onrecord.ToolRunner(talk, [hang, track], timeout=0.2, parallel=parallel).run()
     end.set()
     assert [(text, is_error) for _, text, is_error in told(talk)] == [
         ("Error: Tool execution timed out", True),
@@ -157,21 +157,21 @@ def test_a_call_that_takes_too_long_has_failed(talk: hansard.Talk, parallel: boo
     ]
 
 
-def test_a_tool_s_own_time_out_is_its_own_error(talk: hansard.Talk, way: dict[str, Any]) -> None:
+def test_a_tool_s_own_time_out_is_its_own_error(talk: onrecord.Talk, way: dict[str, Any]) -> None:
     def ask() -> None:
         raise TimeoutError("the depot does not answer")
 
     asked(talk, ("ask", {}))
-    hansard.ToolRunner(talk, [ask], **way).run()
+    onrecord.ToolRunner(talk, [ask], **way).run()
     assert told(talk) == [("call_1", "Error: the depot does not answer", True)]
 
 
-def test_an_exception_without_words_is_told_by_its_name(talk: hansard.Talk) -> None:
+def test_an_exception_without_words_is_told_by_its_name(talk: onrecord.Talk) -> None:
     def stop() -> None:
         raise RuntimeError
 
     asked(talk, ("stop", {}))
-    hansard.ToolRunner(talk, [stop]).run()
+    onrecord.ToolRunner(talk, [stop]).run()
     assert told(talk) == [("call_1", "Error: RuntimeError", True)]
 
 
@@ -180,17 +180,17 @@ def test_an_exception_without_words_is_told_by_its_name(talk: hansard.Talk) -> N
     [(KeyError("tenant_id"), "KeyError: 'tenant_id'"), (KeyError(), "KeyError")],
 )
 def test_a_key_that_is_missing_is_told_as_that(
-    talk: hansard.Talk, missing: KeyError, said: str
+    talk: onrecord.Talk, missing: KeyError, said: str
 ) -> None:
     def stop() -> None:
         raise missing
 
     asked(talk, ("stop", {}))
-    hansard.ToolRunner(talk, [stop]).run()
+    onrecord.ToolRunner(talk, [stop]).run()
     assert told(talk) == [("call_1", f"Error: {said}", True)]
 
 
-def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(talk: hansard.Talk) -> None:
+def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(talk: onrecord.Talk) -> None:
     class Speechless(Exception):
         def __str__(self) -> str:
             raise ValueError
@@ -199,31 +199,31 @@ def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(talk: hansar
         raise Speechless
 
     asked(talk, ("stop", {}))
-    hansard.ToolRunner(talk, [stop]).run()
+    onrecord.ToolRunner(talk, [stop]).run()
     assert told(talk) == [("call_1", "Error: Speechless", True)]
 
 
-def test_an_exception_that_names_a_file_in_no_utf8_is_told(talk: hansard.Talk) -> None:
+def test_an_exception_that_names_a_file_in_no_utf8_is_told(talk: onrecord.Talk) -> None:
     def read() -> str:
         raise FileNotFoundError("no file " + os.fsdecode(b"caf\xe9.txt"))
 
     asked(talk, ("read", {}))
-    hansard.ToolRunner(talk, [read]).run()
+    onrecord.ToolRunner(talk, [read]).run()
     assert told(talk) == [("call_1", "Error: no file caf\\udce9.txt", True)]
 
 
-def test_a_group_of_one_exception_is_that_exception(talk: hansard.Talk) -> None:
+def test_a_group_of_one_exception_is_that_exception(talk: onrecord.Talk) -> None:
     def group() -> None:
         raise ExceptionGroup("tasks", [ExceptionGroup("more", [ValueError("no such depot")])])
 
     asked(talk, ("group", {}))
-    hansard.ToolRunner(talk, [group]).run()
+    onrecord.ToolRunner(talk, [group]).run()
     assert told(talk) == [("call_1", "Error: no such depot", True)]
 
 
 @pytest.mark.parametrize("exception", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_what_ends_a_program_passes_and_is_no_result(
-    talk: hansard.Talk, way: dict[str, Any], exception: type[BaseException]
+    talk: onrecord.Talk, way: dict[str, Any], exception: type[BaseException]
 ) -> None:
     ends = [True]
 
@@ -233,7 +233,7 @@ def test_what_ends_a_program_passes_and_is_no_result(
         return "went on"
 
     asked(talk, ("track", {"parcel": "NW-1"}), ("end", {}), ("track", {"parcel": "NW-2"}))
-    runner = hansard.ToolRunner(talk, [track, end], **way)
+    runner = onrecord.ToolRunner(talk, [track, end], **way)
     with pytest.raises(exception):
         runner.run()
     assert [call for call, _, _ in told(talk)] == ["call_1"]
@@ -245,68 +245,68 @@ def test_what_ends_a_program_passes_and_is_no_result(
 
 @pytest.mark.parametrize("given", [object(), {1, 2}, lambda: 1, float("nan")])
 def test_a_result_that_no_record_can_hold_is_an_error_of_the_tool(
-    talk: hansard.Talk, given: object
+    talk: onrecord.Talk, given: object
 ) -> None:
     def odd() -> object:
         return given
 
     asked(talk, ("odd", {}))
-    (run,) = hansard.ToolRunner(talk, [odd]).run()
+    (run,) = onrecord.ToolRunner(talk, [odd]).run()
     assert run.is_error
     ((_, text, is_error),) = told(talk)
     assert is_error
     assert text.startswith("Error: ")
 
 
-def test_nothing_is_a_result(talk: hansard.Talk) -> None:
+def test_nothing_is_a_result(talk: onrecord.Talk) -> None:
     def nothing() -> None: ...
 
     asked(talk, ("nothing", {}))
-    hansard.ToolRunner(talk, [nothing]).run()
+    onrecord.ToolRunner(talk, [nothing]).run()
     assert told(talk) == [("call_1", "", False)]
 
 
-def test_a_document_is_a_result(talk: hansard.Talk) -> None:
+def test_a_document_is_a_result(talk: onrecord.Talk) -> None:
     def report() -> dict[str, object]:
         return {"reports": [{"file": PDF}]}
 
     asked(talk, ("report", {}))
-    hansard.ToolRunner(talk, [report]).run()
+    onrecord.ToolRunner(talk, [report]).run()
     ((_, text, _),) = told(talk)
     assert "<application/pdf>" in text
 
 
-def test_a_tool_may_say_itself_that_it_failed(talk: hansard.Talk) -> None:
+def test_a_tool_may_say_itself_that_it_failed(talk: onrecord.Talk) -> None:
     def check(parcel: str) -> object:
-        return hansard.Failed({"parcel": parcel, "why": "lost"})
+        return onrecord.Failed({"parcel": parcel, "why": "lost"})
 
     asked(talk, ("check", {"parcel": "NW-1"}))
-    hansard.ToolRunner(talk, [check]).run()
+    onrecord.ToolRunner(talk, [check]).run()
     assert told(talk) == [("call_1", '{"parcel":"NW-1","why":"lost"}', True)]
 
 
 @pytest.mark.parametrize("nothing", [None, "", {}])
-def test_arguments_that_are_not_there_are_none(talk: hansard.Talk, nothing: object) -> None:
+def test_arguments_that_are_not_there_are_none(talk: onrecord.Talk, nothing: object) -> None:
     def ping() -> str:
         return "pong"
 
     asked(talk, ("ping", nothing))
-    hansard.ToolRunner(talk, [ping]).run()
+    onrecord.ToolRunner(talk, [ping]).run()
     assert told(talk) == [("call_1", "pong", False)]
 
 
 @pytest.mark.parametrize("arguments", ['{"parcel": "NW', ["NW-1"], 7])
 def test_arguments_that_are_no_object_are_a_result_that_says_so(
-    talk: hansard.Talk, arguments: object
+    talk: onrecord.Talk, arguments: object
 ) -> None:
     asked(talk, ("track", arguments))
-    hansard.ToolRunner(talk, [track]).run()
+    onrecord.ToolRunner(talk, [track]).run()
     ((_, text, is_error),) = told(talk)
     assert is_error
     assert text.startswith("Error: the arguments are no JSON object")
 
 
-def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(talk: hansard.Talk) -> None:
+def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(talk: onrecord.Talk) -> None:
     """They are never open: what awaits a result is the caller's to run."""
     called: list[object] = []
 
@@ -327,13 +327,13 @@ def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(talk: hansar
         ),
         ToolCallRecorded(call_id="c", name="web_search", content=native, awaited=False),
     )
-    assert hansard.ToolRunner(talk, [web_search]).run() == ()
+    assert onrecord.ToolRunner(talk, [web_search]).run() == ()
     assert called == []
 
 
-def test_a_closed_conversation_takes_no_result(talk: hansard.Talk) -> None:
+def test_a_closed_conversation_takes_no_result(talk: onrecord.Talk) -> None:
     asked(talk, ("track", {"parcel": "NW-1"}))
-    runner = hansard.ToolRunner(talk, [track])
+    runner = onrecord.ToolRunner(talk, [track])
     talk.close()
     with pytest.raises(ConversationClosed):
         runner.run()
@@ -341,7 +341,7 @@ def test_a_closed_conversation_takes_no_result(talk: hansard.Talk) -> None:
 
 @pytest.mark.parametrize("timeout", [None, 60])
 def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(
-    talk: hansard.Talk, timeout: float | None
+    talk: onrecord.Talk, timeout: float | None
 ) -> None:
     made: list[int] = []
 
@@ -352,20 +352,20 @@ def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(
         return f"rang {number}"
 
     asked(talk, *(("ring", {"number": number}) for number in (1, 2, 3, 4)))
-    runs = hansard.ToolRunner(talk, [ring], timeout=timeout).run()
+    runs = onrecord.ToolRunner(talk, [ring], timeout=timeout).run()
     assert made == [1, 2]
-    assert isinstance(runs[1].done, hansard.Rejected)
+    assert isinstance(runs[1].done, onrecord.Rejected)
     assert told(talk)[0] == ("call_1", "rang 1", False)
     assert talk.open_calls() == []
 
 
-def test_a_second_runner_s_result_is_kept_beside_the_first(talk: hansard.Talk) -> None:
+def test_a_second_runner_s_result_is_kept_beside_the_first(talk: onrecord.Talk) -> None:
     asked(talk, ("race", {}))
 
     def race() -> str:
-        hansard.ToolRunner(talk, [hansard.tool(lambda: "the other", name="race")]).run()
+        onrecord.ToolRunner(talk, [onrecord.tool(lambda: "the other", name="race")]).run()
         return "mine"
 
-    (run,) = hansard.ToolRunner(talk, [race]).run()
-    assert isinstance(run.done, hansard.Rejected)
+    (run,) = onrecord.ToolRunner(talk, [race]).run()
+    assert isinstance(run.done, onrecord.Rejected)
     assert told(talk) == [("call_1", "the other", False)]

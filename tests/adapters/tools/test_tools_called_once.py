@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-import hansard
-from hansard.domain.content import Text, ToolCall, ToolResult
-from hansard.domain.events import ToolCallRecorded, ToolResultRecorded
+import onrecord
+from onrecord.domain.content import Text, ToolCall, ToolResult
+from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from tests.adapters.tools.conversations import asked, told
 
 AGAIN = (
@@ -19,8 +19,8 @@ AGAIN = (
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 def manual() -> str:
@@ -45,11 +45,11 @@ def flaky() -> Callable[[], str]:
     return manual
 
 
-def texts(talk: hansard.Talk) -> list[str]:
+def texts(talk: onrecord.Talk) -> list[str]:
     return [text for _, text, _ in told(talk)]
 
 
-def called(talk: hansard.Talk, call_id: str, name: str = "manual") -> None:
+def called(talk: onrecord.Talk, call_id: str, name: str = "manual") -> None:
     """The model calls a tool again, in the same exchange."""
     call = ToolCall(id=call_id, name=name, arguments={})
     talk.append(ToolCallRecorded(call_id=call_id, name=name, content=call))
@@ -57,22 +57,22 @@ def called(talk: hansard.Talk, call_id: str, name: str = "manual") -> None:
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_the_second_call_of_a_round_is_told_where_the_result_stands(
-    talk: hansard.Talk, parallel: bool
+    talk: onrecord.Talk, parallel: bool
 ) -> None:
     thirty_two: list[tuple[str, dict[str, str]]] = [("manual", {})] * 32
     asked(talk, *thirty_two)
-    once = hansard.tool(manual).once("Go on.")
-    hansard.ToolRunner(talk, [once], parallel=parallel).run()
+    once = onrecord.tool(manual).once("Go on.")
+    onrecord.ToolRunner(talk, [once], parallel=parallel).run()
     assert texts(talk) == ["Press the button.", *[f"{AGAIN}Go on."] * 31]
     assert not any(is_error for _, _, is_error in told(talk))
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_a_call_of_a_round_is_made_where_the_one_before_it_failed(
-    talk: hansard.Talk, parallel: bool
+    talk: onrecord.Talk, parallel: bool
 ) -> None:
     asked(talk, ("manual", {}), ("manual", {}), ("manual", {}))
-    runner = hansard.ToolRunner(talk, [hansard.tool(flaky()).once()], parallel=parallel)
+    runner = onrecord.ToolRunner(talk, [onrecord.tool(flaky()).once()], parallel=parallel)
     runner.run()
     called(talk, "later")
     runner.run()
@@ -87,62 +87,62 @@ def test_a_call_of_a_round_is_made_where_the_one_before_it_failed(
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("parallel", [False, True])
-async def test_so_it_is_in_a_loop(talk: hansard.Talk, parallel: bool) -> None:
+async def test_so_it_is_in_a_loop(talk: onrecord.Talk, parallel: bool) -> None:
     asked(talk, ("manual", {}), ("manual", {}), ("manual", {}))
-    tools = [hansard.tool(flaky()).once()]
-    await hansard.ToolRunner(talk, tools, parallel=parallel).run_async()
+    tools = [onrecord.tool(flaky()).once()]
+    await onrecord.ToolRunner(talk, tools, parallel=parallel).run_async()
     assert texts(talk) == ["Error: not yet", "Press the button.", AGAIN]
 
 
-def test_so_is_one_of_a_later_round_by_another_runner(talk: hansard.Talk) -> None:
+def test_so_is_one_of_a_later_round_by_another_runner(talk: onrecord.Talk) -> None:
     asked(talk, ("manual", {}))
-    hansard.ToolRunner(talk, [hansard.tool(manual).once()]).run()
+    onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
     called(talk, "later")
-    hansard.ToolRunner(talk, [hansard.tool(manual).once()]).run()
+    onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
     assert texts(talk) == ["Press the button.", AGAIN]
 
 
 def test_in_another_process_too(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'talks.db'}"
     for number in (1, 2):
-        with hansard.connect(url) as store:
+        with onrecord.connect(url) as store:
             talk = store.conversation("support/4711")
             if number == 1:
                 talk.user("Help")
             called(talk, f"call_{number}")
-            hansard.ToolRunner(talk, [hansard.tool(manual).once()]).run()
-    with hansard.connect(url) as store:
+            onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
+    with onrecord.connect(url) as store:
         assert texts(store.conversation("support/4711")) == ["Press the button.", AGAIN]
 
 
-def test_a_new_prompt_begins_anew(talk: hansard.Talk) -> None:
-    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+def test_a_new_prompt_begins_anew(talk: onrecord.Talk) -> None:
+    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
     for _ in range(2):
         asked(talk, ("manual", {}))
         runner.run()
     assert texts(talk) == ["Press the button."] * 2
 
 
-def test_an_error_is_no_result_that_could_be_read(talk: hansard.Talk) -> None:
+def test_an_error_is_no_result_that_could_be_read(talk: onrecord.Talk) -> None:
     asked(talk, ("broken", {}))
-    runner = hansard.ToolRunner(talk, [hansard.tool(broken).once()])
+    runner = onrecord.ToolRunner(talk, [onrecord.tool(broken).once()])
     runner.run()
     called(talk, "later", "broken")
     runner.run()
     assert texts(talk) == ["Error: no disk"] * 2
 
 
-def test_a_conversation_without_a_prompt_keeps_no_count(talk: hansard.Talk) -> None:
-    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+def test_a_conversation_without_a_prompt_keeps_no_count(talk: onrecord.Talk) -> None:
+    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
     for number in range(2):
         called(talk, f"call_{number}")
         runner.run()
     assert texts(talk) == ["Press the button."] * 2
 
 
-def test_an_answer_that_was_given_up_does_not_count(talk: hansard.Talk) -> None:
+def test_an_answer_that_was_given_up_does_not_count(talk: onrecord.Talk) -> None:
     asked(talk, ("manual", {}))
-    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
     runner.run()
     talk.edit(2, "Where is the other one?")
     called(talk, "later")
@@ -150,9 +150,9 @@ def test_an_answer_that_was_given_up_does_not_count(talk: hansard.Talk) -> None:
     assert texts(talk) == ["Press the button."] * 2
 
 
-def test_a_result_that_was_redacted_is_not_there_to_be_read(talk: hansard.Talk) -> None:
+def test_a_result_that_was_redacted_is_not_there_to_be_read(talk: onrecord.Talk) -> None:
     asked(talk, ("manual", {}))
-    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
     (run,) = runner.run()
     talk.redact(run.done.last)
     called(talk, "later")
@@ -162,9 +162,9 @@ def test_a_result_that_was_redacted_is_not_there_to_be_read(talk: hansard.Talk) 
     assert texts(talk) == ["Press the button.", "Press the button.", AGAIN]
 
 
-def test_so_it_is_where_a_summary_stands_for_it(talk: hansard.Talk) -> None:
+def test_so_it_is_where_a_summary_stands_for_it(talk: onrecord.Talk) -> None:
     asked(talk, ("manual", {}))
-    runner = hansard.ToolRunner(talk, [hansard.tool(manual).once()])
+    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
     runner.run()
     talk.compact("They read the manual.", until=talk.head().version)
     called(talk, "later")
@@ -172,19 +172,19 @@ def test_so_it_is_where_a_summary_stands_for_it(talk: hansard.Talk) -> None:
     assert texts(talk) == ["Press the button."] * 2
 
 
-def test_a_result_on_a_line_of_its_own_does_not_count(talk: hansard.Talk) -> None:
+def test_a_result_on_a_line_of_its_own_does_not_count(talk: onrecord.Talk) -> None:
     asked(talk, ("manual", {}))
     line = uuid4()
     result = ToolResult(call_id="aside", content=(Text(text="Press the button."),))
     call = ToolCall(id="aside", name="manual", arguments={})
     talk.append(ToolCallRecorded(line=line, call_id="aside", name="manual", content=call))
     talk.append(ToolResultRecorded(line=line, call_id="aside", content=result))
-    hansard.ToolRunner(talk, [hansard.tool(manual).once()]).run()
+    onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
     assert texts(talk)[-1] == "Press the button."
 
 
-def test_it_goes_by_the_name_that_the_caller_gave(talk: hansard.Talk) -> None:
-    runner = hansard.ToolRunner(talk, [hansard.tool(manual, name="the/manual").once()])
+def test_it_goes_by_the_name_that_the_caller_gave(talk: onrecord.Talk) -> None:
+    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual, name="the/manual").once()])
     runner.declare()
     talk.user("Help")
     request: Any = talk.request("openai-chat")
@@ -195,7 +195,7 @@ def test_it_goes_by_the_name_that_the_caller_gave(talk: hansard.Talk) -> None:
     assert texts(talk) == ["Press the button.", AGAIN.replace("manual", "the/manual")]
 
 
-def test_other_tools_are_called_as_often_as_they_are(talk: hansard.Talk) -> None:
+def test_other_tools_are_called_as_often_as_they_are(talk: onrecord.Talk) -> None:
     asked(talk, ("manual", {}), ("manual", {}))
-    hansard.ToolRunner(talk, [manual]).run()
+    onrecord.ToolRunner(talk, [manual]).run()
     assert texts(talk) == ["Press the button."] * 2

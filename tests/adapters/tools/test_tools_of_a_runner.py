@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.domain.errors import InvalidContent
+import onrecord
+from onrecord.domain.errors import InvalidContent
 from tests.adapters.tools.conversations import again
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 def track(parcel: str) -> dict[str, str]:
@@ -24,25 +24,25 @@ def refuse(parcel: str) -> str:
     raise LookupError(f"{parcel} is not ours")
 
 
-def test_two_tools_of_one_name_are_refused(talk: hansard.Talk) -> None:
+def test_two_tools_of_one_name_are_refused(talk: onrecord.Talk) -> None:
     with pytest.raises(InvalidContent, match="'track'"):
-        hansard.ToolRunner(talk, [track, hansard.tool(refuse, name="track")])
+        onrecord.ToolRunner(talk, [track, onrecord.tool(refuse, name="track")])
 
 
 @pytest.mark.parametrize("timeout", [0, -1, "1", True, float("nan")])
-def test_a_time_out_is_a_number_above_zero(talk: hansard.Talk, timeout: Any) -> None:
+def test_a_time_out_is_a_number_above_zero(talk: onrecord.Talk, timeout: Any) -> None:
     with pytest.raises(InvalidContent, match="time-out"):
-        hansard.ToolRunner(talk, [track], timeout=timeout)
+        onrecord.ToolRunner(talk, [track], timeout=timeout)
 
 
 @pytest.mark.parametrize("tools", ["track", track, [7], [["x"]]])
-def test_what_is_no_list_of_tools_is_refused(talk: hansard.Talk, tools: Any) -> None:
+def test_what_is_no_list_of_tools_is_refused(talk: onrecord.Talk, tools: Any) -> None:
     with pytest.raises(InvalidContent):
-        hansard.ToolRunner(talk, tools)
+        onrecord.ToolRunner(talk, tools)
 
 
-def test_declaring_says_where_tools_come_from(talk: hansard.Talk) -> None:
-    done = hansard.ToolRunner(talk, [track, [hansard.tool(refuse)]]).declare()
+def test_declaring_says_where_tools_come_from(talk: onrecord.Talk) -> None:
+    done = onrecord.ToolRunner(talk, [track, [onrecord.tool(refuse)]]).declare()
     (recorded,) = talk.since(done.last - 1)
     event: Any = recorded.event()
     assert [tool.name for tool in event.tools] == ["track", "refuse"]
@@ -53,10 +53,10 @@ def test_declaring_says_where_tools_come_from(talk: hansard.Talk) -> None:
     assert [tool["name"] for tool in request["tools"]] == ["track", "refuse"]
 
 
-def test_what_is_declared_is_what_is_run(talk: hansard.Talk) -> None:
+def test_what_is_declared_is_what_is_run(talk: onrecord.Talk) -> None:
     """A name that an API cannot spell comes back as the one that was given."""
-    named = hansard.tool(track, name="parcels/track it")
-    runner = hansard.ToolRunner(talk, [named])
+    named = onrecord.tool(track, name="parcels/track it")
+    runner = onrecord.ToolRunner(talk, [named])
     runner.declare()
     talk.user("Where is it?")
     request: Any = talk.request("openai-chat")

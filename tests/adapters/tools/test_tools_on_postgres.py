@@ -4,29 +4,29 @@ from collections.abc import Iterator
 
 import pytest
 
-import hansard
+import onrecord
 from tests.adapters.tools.conversations import asked, kept, told
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 
 
 @pytest.fixture(params=VERSIONS)
-def store(request: pytest.FixtureRequest) -> Iterator[hansard.Store]:
+def store(request: pytest.FixtureRequest) -> Iterator[onrecord.Store]:
     version = str(request.param)
     url = fresh_log(version)
-    with hansard.connect(url) as opened:
+    with onrecord.connect(url) as opened:
         yield opened
     server(version).drop(url)
 
 
-def test_what_is_carried_and_what_results_keep_stands_in_headers(store: hansard.Store) -> None:
-    def track(parcel: str, context: hansard.ToolCallContext) -> str:
+def test_what_is_carried_and_what_results_keep_stands_in_headers(store: onrecord.Store) -> None:
+    def track(parcel: str, context: onrecord.ToolCallContext) -> str:
         return f"{parcel} {context['tenant_id']} {len(context['token'])}"
 
     talk = store.conversation("support/4711")
     talk.carry({"tenant_id": "acme", "token": "canary-41"}, persist=["tenant_id"])
     asked(talk, ("track", {"parcel": "NW-1"}), ("track", {"parcel": "NW-2"}))
-    runner = hansard.ToolRunner(talk, [track], context={"token": "canary-41"}, parallel=True)
+    runner = onrecord.ToolRunner(talk, [track], context={"token": "canary-41"}, parallel=True)
     runner.run()
     assert dict(store.conversation("support/4711").carried()) == {"tenant_id": "acme"}
     assert told(talk) == [("call_1", "NW-1 acme 9", False), ("call_2", "NW-2 acme 9", False)]

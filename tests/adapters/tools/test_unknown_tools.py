@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.domain.errors import UnknownTool
+import onrecord
+from onrecord.domain.errors import UnknownTool
 from tests.adapters.tools.conversations import again, asked, told
 
 
 @pytest.fixture
-def talk() -> hansard.Talk:
-    return hansard.connect("memory://").conversation("support/4711")
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("support/4711")
 
 
 def track(parcel: str) -> dict[str, str]:
@@ -49,43 +49,43 @@ UNKNOWN: dict[str, tuple[list[Callable[..., Any]], str, str]] = {
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_a_name_that_is_not_there_is_told_what_is(talk: hansard.Talk, name: str) -> None:
+def test_a_name_that_is_not_there_is_told_what_is(talk: onrecord.Talk, name: str) -> None:
     tools, hint, listed = UNKNOWN[name]
     asked(talk, (name, {}))
-    hansard.ToolRunner(talk, tools).run()
+    onrecord.ToolRunner(talk, tools).run()
     assert told(talk) == [("call_1", no_tool(name, hint, listed), True)]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_three_unknown_names_in_a_row_are_an_error_once_all_have_results(
-    talk: hansard.Talk, parallel: bool
+    talk: onrecord.Talk, parallel: bool
 ) -> None:
     asked(talk, ("a", {}), ("b", {}), ("c", {}), ("track", {"parcel": "NW-1"}))
     with pytest.raises(UnknownTool, match="'c'") as refused:
-        hansard.ToolRunner(talk, [track], parallel=parallel).run()
+        onrecord.ToolRunner(talk, [track], parallel=parallel).run()
     assert refused.value.names == ("a", "b", "c")
     assert len(told(talk)) == 4
     assert talk.open_calls() == []
 
 
-def test_a_known_name_between_unknown_ones_begins_the_count_anew(talk: hansard.Talk) -> None:
+def test_a_known_name_between_unknown_ones_begins_the_count_anew(talk: onrecord.Talk) -> None:
     track_it = ("track", {"parcel": "NW-1"})
     asked(talk, ("a", {}), ("b", {}), track_it, ("c", {}), ("d", {}))
-    assert len(hansard.ToolRunner(talk, [track]).run()) == 5
+    assert len(onrecord.ToolRunner(talk, [track]).run()) == 5
 
 
-def test_unknown_names_are_counted_over_rounds_and_processes(talk: hansard.Talk) -> None:
+def test_unknown_names_are_counted_over_rounds_and_processes(talk: onrecord.Talk) -> None:
     for name in ("a", "b"):
         again(talk, name)
-        hansard.ToolRunner(talk, [track]).run()
+        onrecord.ToolRunner(talk, [track]).run()
     again(talk, "c")
     with pytest.raises(UnknownTool):
-        hansard.ToolRunner(talk, [track]).run()
+        onrecord.ToolRunner(talk, [track]).run()
 
 
-def test_a_new_prompt_begins_the_count_anew(talk: hansard.Talk) -> None:
+def test_a_new_prompt_begins_the_count_anew(talk: onrecord.Talk) -> None:
     for name in ("a", "b"):
         again(talk, name)
-        hansard.ToolRunner(talk, [track]).run()
+        onrecord.ToolRunner(talk, [track]).run()
     asked(talk, ("c", {}))
-    assert len(hansard.ToolRunner(talk, [track]).run()) == 1
+    assert len(onrecord.ToolRunner(talk, [track]).run()) == 1

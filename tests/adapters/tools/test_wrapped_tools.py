@@ -11,24 +11,24 @@ from typing import Any
 
 import pytest
 
-import hansard
-from hansard.adapters import tools as package
-from hansard.adapters.tools.tool import Tool
-from hansard.domain.errors import InvalidContent
-from hansard.domain.tool_context import EMPTY, ToolCallContext
+import onrecord
+from onrecord.adapters import tools as package
+from onrecord.adapters.tools.tool import Tool
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
 from tests.adapters.tools.conversations import asked, told
 
 CONTEXT = ToolCallContext(tenant_id="acme", token="canary-token-41")
 FOLDER = Path(next(iter(package.__path__)))
 
 
-@hansard.tool
+@onrecord.tool
 def who(context: ToolCallContext, greeting: str = "Hello") -> str:
     """Say whose tool it is."""
     return f"{greeting} {context.get('tenant_id')}"
 
 
-@hansard.tool
+@onrecord.tool
 async def who_later(context: ToolCallContext, greeting: str = "Hello") -> str:
     """Say whose tool it is, later."""
     return f"{greeting} {context.get('tenant_id')}"
@@ -60,7 +60,7 @@ def wrappers() -> dict[str, Callable[..., Tool]]:
     for name, method in inspect.getmembers(Tool, inspect.isfunction):
         if not name.startswith("_") and method.__annotations__.get("return") == "Tool":
             found[f"Tool.{name}"] = method
-    for listed in pkgutil.iter_modules(package.__path__, "hansard.adapters.tools."):
+    for listed in pkgutil.iter_modules(package.__path__, "onrecord.adapters.tools."):
         module = importlib.import_module(listed.name)
         members: dict[str, Any] = dict(vars(module))
         for name, member in members.items():
@@ -153,15 +153,15 @@ def test_what_renames_changes_neither_the_tool_nor_its_source() -> None:
 
 def test_what_transforms_changes_results_and_no_errors() -> None:
     def fail() -> object:
-        return hansard.Failed("no")
+        return onrecord.Failed("no")
 
     assert who.transformed(loud).call({}, CONTEXT) == "HELLO ACME"
-    failing = hansard.tool(fail).transformed(loud)
-    assert failing.call({}, CONTEXT) == hansard.Failed("no")
+    failing = onrecord.tool(fail).transformed(loud)
+    assert failing.call({}, CONTEXT) == onrecord.Failed("no")
 
 
 def test_a_text_of_too_many_characters_is_cut_and_says_so() -> None:
-    @hansard.tool
+    @onrecord.tool
     def read(length: int) -> str:
         return "x" * length
 
@@ -179,7 +179,7 @@ def test_nothing_is_cut_to_less_than_nothing() -> None:
 
 
 def test_what_is_no_text_is_not_cut() -> None:
-    @hansard.tool
+    @onrecord.tool
     def read() -> list[str]:
         return ["x" * 20_000]
 
@@ -193,7 +193,7 @@ def test_what_observes_is_told_of_results_and_of_exceptions() -> None:
         raise LookupError("lost")
 
     who.observed(lambda arguments, given: seen.append((arguments, given))).call({}, CONTEXT)
-    failing = hansard.tool(fail).observed(lambda _arguments, given: seen.append(given))
+    failing = onrecord.tool(fail).observed(lambda _arguments, given: seen.append(given))
     with pytest.raises(LookupError) as raised:
         failing.call({}, CONTEXT)
     assert seen == [({}, "Hello acme"), raised.value]
@@ -210,11 +210,11 @@ def test_what_an_observer_raises_changes_nothing(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_wrapped_tool_is_run_as_any_other() -> None:
-    talk = hansard.connect("memory://").conversation("support/4711")
+    talk = onrecord.connect("memory://").conversation("support/4711")
     asked(talk, ("hail", {"greeting": "Moin"}), ("hail_later", {}))
     wrapped = who.renamed("hail").transformed(loud)
     later = who_later.renamed("hail_later").transformed(loud)
-    hansard.ToolRunner(talk, [wrapped, later], context=CONTEXT).run()
+    onrecord.ToolRunner(talk, [wrapped, later], context=CONTEXT).run()
     assert told(talk) == [("call_1", "MOIN ACME", False), ("call_2", "HELLO ACME", False)]
 
 

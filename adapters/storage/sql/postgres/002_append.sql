@@ -1,35 +1,35 @@
--- Writing: hansard.append and what it needs. 001_log.sql says how the parts belong together.
+-- Writing: onrecord.append and what it needs. 001_log.sql says how the parts belong together.
 
 -- The shard of a tenant, given to it now if it is new. Refuses tenants that are not the caller's.
-CREATE FUNCTION hansard.shard_of(of_tenant uuid) RETURNS smallint
+CREATE FUNCTION onrecord.shard_of(of_tenant uuid) RETURNS smallint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     found_shard smallint;
 BEGIN
-    SELECT t.shard INTO found_shard FROM hansard.tenant AS t
+    SELECT t.shard INTO found_shard FROM onrecord.tenant AS t
     WHERE t.tenant = of_tenant
         AND NOT EXISTS (
-            SELECT FROM hansard.caller AS c WHERE c.role = session_user AND c.tenant <> of_tenant
+            SELECT FROM onrecord.caller AS c WHERE c.role = session_user AND c.tenant <> of_tenant
         );
     IF found_shard IS NOT NULL THEN
         RETURN found_shard;
     END IF;
     IF EXISTS (
-        SELECT FROM hansard.caller AS c WHERE c.role = session_user AND c.tenant <> of_tenant
+        SELECT FROM onrecord.caller AS c WHERE c.role = session_user AND c.tenant <> of_tenant
     ) THEN
         RAISE insufficient_privilege USING MESSAGE = 'this role is bound to another tenant';
     END IF;
-    INSERT INTO hansard.tenant (tenant, shard)
-    SELECT of_tenant, abs(hashtextextended(of_tenant::text, 0) % m.shards) FROM hansard.meta AS m
+    INSERT INTO onrecord.tenant (tenant, shard)
+    SELECT of_tenant, abs(hashtextextended(of_tenant::text, 0) % m.shards) FROM onrecord.meta AS m
     ON CONFLICT (tenant) DO NOTHING;
-    SELECT t.shard INTO found_shard FROM hansard.tenant AS t WHERE t.tenant = of_tenant;
+    SELECT t.shard INTO found_shard FROM onrecord.tenant AS t WHERE t.tenant = of_tenant;
     RETURN found_shard;
 END $$;
 
 -- An event as its writer hands it in. `effect` is bits: 1 prompts, 2 gives up, 4 closes, 8 opens a
 -- call, 16 closes a call (`call` names it), 32 instructions, 64 tools, 128 request,
 -- 256 adopted, 512 amended.
-CREATE TYPE hansard.new_event AS (
+CREATE TYPE onrecord.new_event AS (
     event_id uuid,
     type text,
     schema_version integer,
@@ -46,21 +46,21 @@ CREATE TYPE hansard.new_event AS (
 -- What a writer asks for: events for one conversation, all or none. `expected` is the version at
 -- which it believes the conversation is, or null; -1 lets a conversation that has not begun begin at
 -- version 0. `blobs` are the digests of those that the events refer to.
-CREATE TYPE hansard.request AS (
+CREATE TYPE onrecord.request AS (
     tenant uuid,
     conversation_id uuid,
     expected bigint,
-    events hansard.new_event[],
+    events onrecord.new_event[],
     blobs bytea[]
 );
 
 -- Requests of a batch that are recorded together, by their places in it: of one shard, one behind the
 -- other, each about a conversation of its own.
-CREATE TYPE hansard.cohort AS (shard smallint, places integer[]);
+CREATE TYPE onrecord.cohort AS (shard smallint, places integer[]);
 
 -- Share a batch out to cohorts. They come in the order of their shards, and in each as the requests do:
 -- two callers that take locks by them never wait for each other.
-CREATE FUNCTION hansard.cohorts(requests hansard.request[]) RETURNS hansard.cohort[]
+CREATE FUNCTION onrecord.cohorts(requests onrecord.request[]) RETURNS onrecord.cohort[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -70,10 +70,10 @@ DECLARE
     asked record;
     at_shard smallint;
     places integer[] := '{}';   -- of the cohort that has begun
-    cohorts hansard.cohort[] := '{}';
+    cohorts onrecord.cohort[] := '{}';
 BEGIN
     -- New tenants get their rows in this order.
-    SELECT array_agg(t.tenant), array_agg(hansard.shard_of(t.tenant)) INTO tenants, shards
+    SELECT array_agg(t.tenant), array_agg(onrecord.shard_of(t.tenant)) INTO tenants, shards
     FROM (
         SELECT DISTINCT requests[i].tenant AS tenant
         FROM generate_series(1, cardinality(requests)) AS i ORDER BY tenant
@@ -97,24 +97,24 @@ BEGIN
         IF places <> '{}' AND (
             repeated OR asked.shard <> at_shard OR asked.met_at >= places[1]
         ) THEN
-            cohorts := cohorts || ROW(at_shard, places)::hansard.cohort;
+            cohorts := cohorts || ROW(at_shard, places)::onrecord.cohort;
             places := '{}';
         END IF;
         at_shard := asked.shard;
         places := places || asked.place;
     END LOOP;
-    RETURN cohorts || ROW(at_shard, places)::hansard.cohort;
+    RETURN cohorts || ROW(at_shard, places)::onrecord.cohort;
 END $$;
 
 -- Whether events were recorded before: `duplicate` if all were, with the same content, `mismatch` if
 -- an id or a once-name stands for other content or only some are known; null if they are new.
 -- Content that was erased cannot be compared: the same id is enough then.
-CREATE FUNCTION hansard.repetition(
-    of_shard smallint, asked hansard.request,
+CREATE FUNCTION onrecord.repetition(
+    of_shard smallint, asked onrecord.request,
     OUT verdict text, OUT first_version bigint, OUT last_version bigint
 ) LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    added hansard.new_event;
+    added onrecord.new_event;
     known record;
     ordinal integer := -1;
     count_known integer := 0;
@@ -124,10 +124,10 @@ BEGIN
     FOREACH added IN ARRAY asked.events LOOP
         ordinal := ordinal + 1;
         SELECT e.conversation_id, e.version, e.type, e.salt, e.digest INTO known
-        FROM hansard.event AS e
+        FROM onrecord.event AS e
         WHERE e.shard = of_shard AND e.tenant = asked.tenant AND e.event_id = added.event_id
         UNION ALL
-        SELECT e.conversation_id, e.version, e.type, e.salt, e.digest FROM hansard.event AS e
+        SELECT e.conversation_id, e.version, e.type, e.salt, e.digest FROM onrecord.event AS e
         WHERE e.shard = of_shard AND e.conversation_id = asked.conversation_id
             AND e.once = added.once
         LIMIT 1;
@@ -175,24 +175,24 @@ END $$;
 -- A shard's writers wait for each other, and every statement costs them time. So what needs no order
 -- comes before the lock, and a cohort is looked up, inserted and moved on as a whole. Each lookup is of
 -- one row, by LIMIT: a join would be planned by how large the tables were once.
-CREATE FUNCTION hansard.append(requests hansard.request[]) RETURNS TABLE (
+CREATE FUNCTION onrecord.append(requests onrecord.request[]) RETURNS TABLE (
     place integer, verdict text, first_version bigint, last_version bigint, last_position bigint
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    asked hansard.request;
-    added hansard.new_event;
+    asked onrecord.request;
+    added onrecord.new_event;
     at_shard smallint;
-    cohorts hansard.cohort[] := '{}';
-    cohort hansard.cohort;
+    cohorts onrecord.cohort[] := '{}';
+    cohort onrecord.cohort;
     tail record;
     known boolean[];            -- whether the first event of a request was recorded before
-    head hansard.conversation_head;
-    heads_before hansard.conversation_head[];
-    heads hansard.conversation_head[];
-    facts hansard.event[];
+    head onrecord.conversation_head;
+    heads_before onrecord.conversation_head[];
+    heads onrecord.conversation_head[];
+    facts onrecord.event[];
     blob_digest bytea;
     since integer;
     opens boolean;
@@ -201,31 +201,31 @@ DECLARE
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE feature_not_supported
-            USING MESSAGE = 'hansard.append runs in READ COMMITTED transactions only';
+            USING MESSAGE = 'onrecord.append runs in READ COMMITTED transactions only';
     END IF;
     IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     IF cardinality(requests) > 1 THEN
-        cohorts := hansard.cohorts(requests);
+        cohorts := onrecord.cohorts(requests);
     ELSIF cardinality(requests) = 1 THEN
         -- As in shard_of, without a call where the tenant is known.
-        SELECT t.shard INTO at_shard FROM hansard.tenant AS t
+        SELECT t.shard INTO at_shard FROM onrecord.tenant AS t
         WHERE t.tenant = requests[1].tenant AND NOT EXISTS (
-            SELECT FROM hansard.caller AS c
+            SELECT FROM onrecord.caller AS c
             WHERE c.role = session_user AND c.tenant <> t.tenant
         );
         IF NOT FOUND THEN
-            at_shard := hansard.shard_of(requests[1].tenant);
+            at_shard := onrecord.shard_of(requests[1].tenant);
         END IF;
-        cohorts := ARRAY[ROW(at_shard, '{1}')::hansard.cohort];
+        cohorts := ARRAY[ROW(at_shard, '{1}')::onrecord.cohort];
     END IF;
 
     FOREACH cohort IN ARRAY cohorts LOOP
         PERFORM pg_advisory_xact_lock(1212239443, cohort.shard);
-        SELECT t.position, greatest(t.recorded_at, hansard.clock()) AS recorded_at INTO tail
+        SELECT t.position, greatest(t.recorded_at, onrecord.clock()) AS recorded_at INTO tail
         FROM (SELECT) AS one LEFT JOIN (
-            SELECT e.position, e.recorded_at FROM hansard.event AS e
+            SELECT e.position, e.recorded_at FROM onrecord.event AS e
             WHERE e.shard = cohort.shard ORDER BY e.position DESC LIMIT 1
         ) AS t ON true;
         tail.position := coalesce(tail.position, 0);
@@ -234,17 +234,17 @@ BEGIN
 
         -- Not a loop over rows: its cursor would copy the requests, once a cohort.
         SELECT array_agg((
-                SELECT h FROM hansard.conversation_head AS h
+                SELECT h FROM onrecord.conversation_head AS h
                 WHERE h.shard = cohort.shard
                     AND h.conversation_id = requests[p.place].conversation_id
                 LIMIT 1
             )), array_agg((
-                SELECT true FROM hansard.event AS e
+                SELECT true FROM onrecord.event AS e
                 WHERE e.shard = cohort.shard AND e.tenant = requests[p.place].tenant
                     AND e.event_id = requests[p.place].events[1].event_id
                 LIMIT 1
             ) IS NOT NULL OR (
-                SELECT true FROM hansard.event AS e
+                SELECT true FROM onrecord.event AS e
                 WHERE e.shard = cohort.shard
                     AND e.conversation_id = requests[p.place].conversation_id
                     AND e.once = requests[p.place].events[1].once
@@ -260,7 +260,7 @@ BEGIN
             last_version := NULL;
             last_position := NULL;
             IF head.tenant IS NULL THEN
-                SELECT h.tenant INTO head.tenant FROM hansard.conversation_head AS h
+                SELECT h.tenant INTO head.tenant FROM onrecord.conversation_head AS h
                 WHERE h.conversation_id = asked.conversation_id AND h.tenant <> asked.tenant;
                 IF NOT FOUND THEN
                     head := ROW(
@@ -276,7 +276,7 @@ BEGIN
 
             IF known[n] OR cardinality(asked.events) <> 1 THEN
                 SELECT r.* INTO verdict, first_version, last_version
-                FROM hansard.repetition(cohort.shard, asked) AS r;
+                FROM onrecord.repetition(cohort.shard, asked) AS r;
                 IF verdict IS NOT NULL THEN
                     RETURN NEXT;
                     CONTINUE;
@@ -340,7 +340,7 @@ BEGIN
                         WHEN 128 THEN 'request' WHEN 256 THEN 'adopted' WHEN 512 THEN 'amended' END,
                     added.type, added.once, added.header, NULL, NULL,
                     added.salt, added.body
-                )::hansard.event;
+                )::onrecord.event;
             END LOOP;
             head.position := tail.position;
             head.recorded_at := tail.recorded_at;
@@ -348,7 +348,7 @@ BEGIN
             -- One by one, and not NOT: else PostgreSQL may look at all blobs of the conversation,
             -- or at all that nothing refers to, for their index promises fewer.
             FOREACH blob_digest IN ARRAY asked.blobs LOOP
-                UPDATE hansard.blob AS b SET referenced = true
+                UPDATE onrecord.blob AS b SET referenced = true
                 WHERE b.shard = cohort.shard AND b.conversation_id = asked.conversation_id
                     AND b.digest = blob_digest AND b.referenced IS NOT TRUE;
             END LOOP;
@@ -358,7 +358,7 @@ BEGIN
             RETURN NEXT;
         END LOOP;
 
-        INSERT INTO hansard.event
+        INSERT INTO onrecord.event
         SELECT f.position, f.version, f.exchange, f.recorded_at, f.conversation_id, f.event_id,
             f.tenant, f.schema_version, f.shard, f.opens_exchange, f.pointer, f.type, f.once,
             f.header, b.digest,
@@ -370,7 +370,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT (facts[n]).*) AS f
         -- OFFSET keeps it from being computed twice.
         CROSS JOIN LATERAL (SELECT sha256(f.salt || f.body) AS digest OFFSET 0) AS b;
-        INSERT INTO hansard.conversation_head SELECT * FROM unnest(heads)
+        INSERT INTO onrecord.conversation_head SELECT * FROM unnest(heads)
         ON CONFLICT (shard, conversation_id) DO UPDATE SET
             version = excluded.version, exchange = excluded.exchange, closed = excluded.closed,
             instructions = excluded.instructions, tools = excluded.tools,

@@ -1,5 +1,5 @@
 -- The view `conversations`: a row a conversation, for lists of them.
-CREATE TABLE hansard.view_conversations (
+CREATE TABLE onrecord.view_conversations (
     generation integer NOT NULL,
     conversation_id uuid NOT NULL,
     tenant uuid NOT NULL,
@@ -32,16 +32,16 @@ CREATE TABLE hansard.view_conversations (
 );
 -- A tenant is in one shard, so its conversations are in order of their last position.
 CREATE INDEX view_conversations_last
-    ON hansard.view_conversations (generation, tenant, last_position);
+    ON onrecord.view_conversations (generation, tenant, last_position);
 
-CREATE FUNCTION hansard.forget_in_view_conversations(of_conversation uuid) RETURNS void
+CREATE FUNCTION onrecord.forget_in_view_conversations(of_conversation uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-    DELETE FROM hansard.view_conversations AS v WHERE v.conversation_id = of_conversation;
+    DELETE FROM onrecord.view_conversations AS v WHERE v.conversation_id = of_conversation;
 END;
-REVOKE ALL ON FUNCTION hansard.forget_in_view_conversations(uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION onrecord.forget_in_view_conversations(uuid) FROM PUBLIC;
 
-ALTER TABLE hansard.view_conversations ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON hansard.view_conversations
-    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
-SELECT hansard.renew_admissions();
+ALTER TABLE onrecord.view_conversations ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON onrecord.view_conversations
+    USING (tenant = coalesce((SELECT onrecord.bound_tenant()), tenant));
+SELECT onrecord.renew_admissions();

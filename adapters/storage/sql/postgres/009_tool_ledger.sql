@@ -1,6 +1,6 @@
 -- The view `tool_ledger`: a row a call of a tool, with its result. Row 0 of a conversation keeps the
 -- names that models were told in place of the caller's own, in `metadata`, and is no call.
-CREATE TABLE hansard.view_tool_ledger (
+CREATE TABLE onrecord.view_tool_ledger (
     generation integer NOT NULL,
     tenant uuid NOT NULL,
     conversation_id uuid NOT NULL,
@@ -28,37 +28,37 @@ CREATE TABLE hansard.view_tool_ledger (
     is_redacted boolean NOT NULL,
     PRIMARY KEY (generation, conversation_id, version)
 );
-CREATE INDEX view_tool_ledger_position ON hansard.view_tool_ledger (generation, tenant, position);
+CREATE INDEX view_tool_ledger_position ON onrecord.view_tool_ledger (generation, tenant, position);
 -- Which call a result is of, and which calls a response made. Were it not partial, a row would be looked
 -- for by its version in the first one, among all calls of its conversation.
 CREATE INDEX view_tool_ledger_call
-    ON hansard.view_tool_ledger (generation, conversation_id, call_id, version) WHERE kind = 'tool';
+    ON onrecord.view_tool_ledger (generation, conversation_id, call_id, version) WHERE kind = 'tool';
 CREATE INDEX view_tool_ledger_response
-    ON hansard.view_tool_ledger (generation, conversation_id, response, call_id)
+    ON onrecord.view_tool_ledger (generation, conversation_id, response, call_id)
     WHERE response IS NOT NULL;
 CREATE INDEX view_tool_ledger_result
-    ON hansard.view_tool_ledger (generation, conversation_id, result_version)
+    ON onrecord.view_tool_ledger (generation, conversation_id, result_version)
     WHERE result_version IS NOT NULL;
-CREATE INDEX view_tool_ledger_waiting ON hansard.view_tool_ledger (generation, conversation_id)
+CREATE INDEX view_tool_ledger_waiting ON onrecord.view_tool_ledger (generation, conversation_id)
     WHERE kind = 'server tool' AND status = 'open';
 
-CREATE FUNCTION hansard.forget_in_view_tool_ledger(of_conversation uuid) RETURNS void
+CREATE FUNCTION onrecord.forget_in_view_tool_ledger(of_conversation uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
     -- Generations are few and come first in the key: each is found by one look into it.
     WITH RECURSIVE g (number) AS (
-        SELECT min(v.generation) FROM hansard.view_tool_ledger AS v
+        SELECT min(v.generation) FROM onrecord.view_tool_ledger AS v
         UNION ALL
-        SELECT (SELECT min(v.generation) FROM hansard.view_tool_ledger AS v
+        SELECT (SELECT min(v.generation) FROM onrecord.view_tool_ledger AS v
             WHERE v.generation > g.number)
         FROM g WHERE g.number IS NOT NULL
     )
-    DELETE FROM hansard.view_tool_ledger AS v USING g
+    DELETE FROM onrecord.view_tool_ledger AS v USING g
     WHERE v.generation = g.number AND v.conversation_id = of_conversation;
 END;
-REVOKE ALL ON FUNCTION hansard.forget_in_view_tool_ledger(uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION onrecord.forget_in_view_tool_ledger(uuid) FROM PUBLIC;
 
-ALTER TABLE hansard.view_tool_ledger ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON hansard.view_tool_ledger
-    USING (tenant = coalesce((SELECT hansard.bound_tenant()), tenant));
-SELECT hansard.renew_admissions();
+ALTER TABLE onrecord.view_tool_ledger ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON onrecord.view_tool_ledger
+    USING (tenant = coalesce((SELECT onrecord.bound_tenant()), tenant));
+SELECT onrecord.renew_admissions();

@@ -1,4 +1,4 @@
--- A Hansard log in one SQLite file.
+-- A Onrecord log in one SQLite file.
 --
 -- `event` is the log. A row is an event: written once, in the order of `position`, never changed,
 -- never deleted. `position` counts the log's events from 1 without a gap, `version` those of one
@@ -56,7 +56,7 @@ CREATE INDEX event_points ON event (conversation_id, points, version) WHERE poin
 
 CREATE TRIGGER event_is_never_deleted BEFORE DELETE ON event
 BEGIN
-  SELECT RAISE(ABORT, 'events are immutable: erase a conversation with hansard forget');
+  SELECT RAISE(ABORT, 'events are immutable: erase a conversation with onrecord forget');
 END;
 
 CREATE TRIGGER event_is_only_erased BEFORE UPDATE ON event
@@ -67,7 +67,7 @@ WHEN NEW.body IS NOT NULL OR NEW.salt IS NOT NULL OR NEW.once IS NOT NULL
       OLD.schema_version, OLD.recorded_at, OLD.header, OLD.digest, OLD.leaf)
   OR NEW.points IS NOT OLD.points
 BEGIN
-  SELECT RAISE(ABORT, 'events are immutable: erase a conversation with hansard forget');
+  SELECT RAISE(ABORT, 'events are immutable: erase a conversation with onrecord forget');
 END;
 
 -- INSERT OR REPLACE deletes without asking the trigger above, so it is refused here.

@@ -1,0 +1,212 @@
+"""Onrecord: the verbatim record of what agents said and did.
+
+``onrecord.connect(url)`` gives a `Store`, ``store.conversation(key)`` a `Talk`; both say the rest.
+All errors are `OnrecordError`; onrecord/domain/errors.py shows their tree.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from onrecord.adapters.app import connect
+from onrecord.adapters.capture.spool import RecordingWarning
+from onrecord.adapters.results import Rejected
+from onrecord.adapters.store import Store
+from onrecord.adapters.talk import Talk
+from onrecord.domain.content import Document, HeldFile, Native, Text, Url
+from onrecord.domain.errors import (
+    ConversationClosed,
+    ConversationForgotten,
+    ConversationNotFound,
+    CorruptRecord,
+    ForeignDatabase,
+    IdempotencyMismatch,
+    InvalidContent,
+    InvalidExport,
+    InvalidInput,
+    InvalidModel,
+    MalformedJson,
+    NothingToSend,
+    NotInstalled,
+    NotRecorded,
+    OnrecordError,
+    ResultsWithoutConversation,
+    RoundOpen,
+    SchemaNewer,
+    SchemaOlder,
+    StaleCursor,
+    StorageBusy,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+    StorageUnavailable,
+    TooManyModelCalls,
+    UnknownApi,
+    UnknownTool,
+    UnsupportedClient,
+    UnsupportedDocument,
+    UnsupportedFilesystem,
+    UnsupportedTool,
+    VersionConflict,
+    ViewStopped,
+)
+from onrecord.domain.log import Duplicate, Recorded
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+from onrecord.projections.window import MessageWindow, Window
+
+if TYPE_CHECKING:
+    from onrecord.adapters.capability_files import capabilities
+    from onrecord.adapters.request_check import Verdict, check_request
+    from onrecord.adapters.tools.a2a_cards import agent_card
+    from onrecord.adapters.tools.mcp_listing import mcp_listing
+    from onrecord.adapters.tools.mcp_meta import allow, deny
+    from onrecord.adapters.tools.mcp_session import mcp_tools
+    from onrecord.adapters.tools.python_tools import tool
+    from onrecord.adapters.tools.runner import ToolRun, ToolRunner
+    from onrecord.adapters.tools.tool import Failed, Tool
+    from onrecord.adapters.tools.tool_loop import run_until_answered
+    from onrecord.adapters.tools.toolset import Toolset
+    from onrecord.adapters.views.page import Page
+    from onrecord.adapters.views.reading import Views
+    from onrecord.projections.capabilities import Capabilities, Given
+    from onrecord.projections.documents import HeldDocument
+    from onrecord.projections.referee.violation import Violation
+    from onrecord.projections.server_tools import Activity
+    from onrecord.projections.views.audit import Deed
+    from onrecord.projections.views.conversations import Overview
+    from onrecord.projections.views.search import Hit
+    from onrecord.projections.views.tool_ledger import LedgerCall
+    from onrecord.projections.views.usage import ModelUsage
+    from onrecord.projections.views.window import Exchange, remembered
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Activity",
+    "BuiltinTool",
+    "Capabilities",
+    "ConversationClosed",
+    "ConversationForgotten",
+    "ConversationNotFound",
+    "CorruptRecord",
+    "Deed",
+    "Document",
+    "Duplicate",
+    "Exchange",
+    "Failed",
+    "ForeignDatabase",
+    "Given",
+    "HeldDocument",
+    "HeldFile",
+    "Hit",
+    "IdempotencyMismatch",
+    "InvalidContent",
+    "InvalidExport",
+    "InvalidInput",
+    "InvalidModel",
+    "LedgerCall",
+    "MalformedJson",
+    "MessageWindow",
+    "ModelUsage",
+    "Native",
+    "NotInstalled",
+    "NotRecorded",
+    "NothingToSend",
+    "OnrecordError",
+    "Overview",
+    "Page",
+    "Recorded",
+    "RecordingWarning",
+    "Rejected",
+    "ResultsWithoutConversation",
+    "RoundOpen",
+    "SchemaNewer",
+    "SchemaOlder",
+    "StaleCursor",
+    "StorageBusy",
+    "StorageError",
+    "StorageFull",
+    "StorageReadOnly",
+    "StorageUnavailable",
+    "Store",
+    "Talk",
+    "Text",
+    "TooManyModelCalls",
+    "Tool",
+    "ToolCallContext",
+    "ToolDefinition",
+    "ToolRun",
+    "ToolRunner",
+    "ToolSource",
+    "Toolset",
+    "UnknownApi",
+    "UnknownTool",
+    "UnsupportedClient",
+    "UnsupportedDocument",
+    "UnsupportedFilesystem",
+    "UnsupportedTool",
+    "Url",
+    "Verdict",
+    "VersionConflict",
+    "ViewStopped",
+    "Views",
+    "Violation",
+    "Window",
+    "__version__",
+    "agent_card",
+    "allow",
+    "capabilities",
+    "check_request",
+    "connect",
+    "deny",
+    "mcp_listing",
+    "mcp_tools",
+    "remembered",
+    "run_until_answered",
+    "tool",
+]
+
+# What few programs use, and where it is: importing it with the rest would double the time.
+_LATER: Final = {
+    "capabilities": "onrecord.adapters.capability_files",
+    "Verdict": "onrecord.adapters.request_check",
+    "check_request": "onrecord.adapters.request_check",
+    "agent_card": "onrecord.adapters.tools.a2a_cards",
+    "mcp_listing": "onrecord.adapters.tools.mcp_listing",
+    "allow": "onrecord.adapters.tools.mcp_meta",
+    "deny": "onrecord.adapters.tools.mcp_meta",
+    "mcp_tools": "onrecord.adapters.tools.mcp_session",
+    "tool": "onrecord.adapters.tools.python_tools",
+    "ToolRun": "onrecord.adapters.tools.runner",
+    "ToolRunner": "onrecord.adapters.tools.runner",
+    "Failed": "onrecord.adapters.tools.tool",
+    "Tool": "onrecord.adapters.tools.tool",
+    "run_until_answered": "onrecord.adapters.tools.tool_loop",
+    "Toolset": "onrecord.adapters.tools.toolset",
+    "Page": "onrecord.adapters.views.page",
+    "Views": "onrecord.adapters.views.reading",
+    "Capabilities": "onrecord.projections.capabilities",
+    "Given": "onrecord.projections.capabilities",
+    "HeldDocument": "onrecord.projections.documents",
+    "Violation": "onrecord.projections.referee.violation",
+    "Activity": "onrecord.projections.server_tools",
+    "Deed": "onrecord.projections.views.audit",
+    "Overview": "onrecord.projections.views.conversations",
+    "Hit": "onrecord.projections.views.search",
+    "LedgerCall": "onrecord.projections.views.tool_ledger",
+    "ModelUsage": "onrecord.projections.views.usage",
+    "Exchange": "onrecord.projections.views.window",
+    "remembered": "onrecord.projections.views.window",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name that is imported when it is first asked for; AttributeError for any other."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'onrecord' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Return all names, those that are imported later too."""
+    return sorted({*globals(), *_LATER})
