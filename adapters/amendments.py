@@ -15,6 +15,7 @@ from uuid import UUID
 from onrecord.adapters.lineage import Stretch, lineage
 from onrecord.domain.events import ContentRedacted, HistoryCompacted
 from onrecord.domain.log import Log, RecordedEvent, Told
+from onrecord.domain.references import refers_back
 from onrecord.projections.responses import Place
 
 
@@ -60,10 +61,16 @@ def amendments(log: Log, stretches: tuple[Stretch, ...]) -> Amendments:
         for recorded in _backwards(log, last):
             place = recorded.conversation_id, recorded.version
             match recorded.event():
-                case ContentRedacted(version=version):
+                case ContentRedacted(version=version) as event if refers_back(
+                    event, recorded.version
+                ):
                     redactions.append(recorded)
                     redacted.add((recorded.conversation_id, version))
-                case HistoryCompacted() as event if compaction is None and place not in redacted:
+                case HistoryCompacted() as event if (
+                    compaction is None
+                    and place not in redacted
+                    and refers_back(event, recorded.version)
+                ):
                     found = Compaction(recorded, event)
                     compaction = found if _holds(log, stretches, found) else None
                 case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -16,7 +16,7 @@ from onrecord.adapters.capture.spool import Spool, spool_folder
 from onrecord.adapters.settings import settings
 from onrecord.adapters.storage.sqlite_url import path_of
 from onrecord.adapters.store import Store
-from onrecord.domain.errors import InvalidInput, StorageUnavailable
+from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ def connect(
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
     `sqlite:///talks.db` is a file in this folder (`sqlite:////var/talks.db` an absolute path),
-    `postgresql://…` a server, `memory://` a store that ends with the process. Without an URL it
-    is `$ONRECORD_URL`, else `sqlite:///onrecord.db`.
+    `postgresql://…` a server (`?schema=support` in a schema of that name, by default `onrecord`),
+    `memory://` a store that ends with the process. Without an URL it is `$ONRECORD_URL`, else
+    `sqlite:///onrecord.db`.
 
     Where a store serves several parties, `tenant` is the id of the one that this is for: it meets
     no other's conversations. Without it, it is `$ONRECORD_TENANT`, else nobody's in particular.
@@ -67,7 +68,7 @@ def connect(
     backend = _backend(place, beside, direct)
     where = shown(place)
     spool = Spool(spool_folder(where, backend.digest("spool").hex(), party))
-    return Store(
+    store = Store(
         backend,
         where,
         spool=spool,
@@ -77,6 +78,12 @@ def connect(
         accelerator=_accelerator(beside, backend),
         views=lambda: _views(place, backend, party),
     )
+    try:
+        store.resume_erasures()  # What another program did not live to erase.
+    except BaseException:
+        store.close()
+        raise
+    return store
 
 
 def is_there(url: str | None = None) -> bool:
@@ -101,7 +108,9 @@ def migrate(url: str | None = None) -> int:
     """
     place = url or settings().url
     steps = _migrate(place)
-    connect(place).close()
+    # On Citus it is migrated at the coordinator, and opened at its own node.
+    with suppress(WrongNode):
+        connect(place).close()
     return steps
 
 

@@ -42,6 +42,13 @@ def text_if_given(what: str, given: object) -> str | None:
     return None if given is None else text_given(what, given)
 
 
+def reason_given(given: object) -> str:
+    """Return the reason of an erasure; InvalidContent if it is blank or no text."""
+    if not text_given("a reason", given).strip():
+        raise InvalidContent("an erasure needs a reason: say why, without the names of who asked")
+    return cast("str", given)
+
+
 def id_given(what: str, given: object) -> UUID:
     """Return the id; InvalidContent for anything but a UUID."""
     if isinstance(given, UUID):

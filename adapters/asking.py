@@ -30,12 +30,12 @@ _TAKEN: Final = MappingProxyType(
     {
         "api": "the name of an API",
         "model": "the name of a model",
-        "window": "a onrecord.Window(...) or a onrecord.MessageWindow(...)",
+        "window": "an onrecord.Window(...) or an onrecord.MessageWindow(...)",
         "thinking": '"keep" or "drop"',
         "cache": "True or False",
         "missing": '"cancel", "refuse" or "drop"',
         "tags": '"seed-short-id" or "doc-reference"',
-        "capabilities": "a onrecord.Given(...)",
+        "capabilities": "an onrecord.Given(...)",
     }
 )
 """What a request takes under each name."""

@@ -44,6 +44,12 @@ class Bodies:
         """Begin with none."""
         self._bodies: OrderedDict[UUID, Body] = OrderedDict()
 
+    def copy(self) -> Bodies:
+        """Return the same bodies, kept apart from here on."""
+        other = Bodies()
+        other._bodies = self._bodies.copy()
+        return other
+
     def keep(self, body: Body) -> None:
         """Take note of a request that is recorded."""
         self._bodies[body.parent.request] = body
@@ -135,8 +141,14 @@ class Reading:
         return found if self._depth else None
 
     def digests(self) -> Digests:
-        """Return the digests of all that the request says."""
-        if self._tail is None and (self._whole is None or not self._whole.pieces):
+        """Return the digests of all that the request says.
+
+        None of one that goes on by reference: what stands before it is the provider's.
+        """
+        whole = self._whole
+        if self._tail is None and (
+            whole is None or not whole.pieces or whole.refers_to is not None
+        ):
             return Digests()
         history, prefix = self._running()
         return Digests(prefix.digest(), history.digest(), history.blocks)

@@ -94,5 +94,5 @@ def _call(backend: Backend, stretches: tuple[Stretch, ...], event: ToolCallRecor
         # Gemini's calls, and Ollama's, may have no id of their own.
         return call if call.id else call.model_copy(update={"id": event.call_id})
     if isinstance(call, Opaque):
-        raise UnknownApi(f"calls of {call.api!r} cannot be read: upgrade to a Onrecord that does")
+        raise UnknownApi(f"calls of {call.api!r} cannot be read: upgrade to an Onrecord that does")
     raise CorruptRecord("an event of a tool call holds another block: verify the log")

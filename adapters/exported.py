@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, Final
+from typing import IO, Final
 from uuid import UUID
 
+from onrecord.adapters.arguments import key_given
 from onrecord.adapters.export import FORMAT, blobs_in
+from onrecord.adapters.export_members import Members
 from onrecord.domain import jsontext
 from onrecord.domain.content import Blob
-from onrecord.domain.errors import CorruptRecord, InvalidExport, MalformedJson
-from onrecord.domain.header import body_digest, leaf, parse_header, recorded_header
+from onrecord.domain.erasures import is_operators
+from onrecord.domain.errors import InvalidExport, OnrecordError
+from onrecord.domain.events import ConversationStarted
+from onrecord.domain.header import SALT_SIZE, body_digest, leaf, parse_header, recorded_header
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.registry import Erased
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Piece:
 Line = Beginning | Piece | RecordedEvent
 
 _CUT: Final = "the file ends before its last line: it was cut, export it again"
+_DIGEST_SIZE: Final = 32
 _FOREIGN: Final = "this is no file of `onrecord export`"
 
 
@@ -61,8 +66,8 @@ def read_export(file: IO[bytes]) -> Iterator[Line]:
     for number, data in enumerate(file, 1):
         try:
             line = reading.take(data)
-        except (KeyError, TypeError, ValueError, CorruptRecord) as exc:
-            raise InvalidExport(f"line {number}: {_reason(exc)}") from exc
+        except OnrecordError as exc:
+            raise InvalidExport(f"line {number}: {exc}") from exc
         if line is not None:
             yield line
     if not reading.ended:
@@ -86,7 +91,7 @@ class _Reading:
         members = _members(data)
         if self.ended:
             raise InvalidExport("something follows the last line")
-        if members.get("onrecord") == "end":
+        if members.is_word("onrecord", "end"):
             self._end(members)
             return None
         self._running.update(data)
@@ -96,11 +101,12 @@ class _Reading:
             return self.beginning
         if "blob" in members:
             return self._piece(members)
-        return self._event(members, self.beginning.conversation_id)
+        return self._event(members, self.beginning)
 
-    def _piece(self, members: dict[str, Any]) -> Piece:
-        blob = Blob(sha256=members["blob"], size=members["size"])
-        piece = Piece(blob, members["start"], b64decode(members["data"], validate=True))
+    def _piece(self, members: Members) -> Piece:
+        digest, size = members.hex("blob", _DIGEST_SIZE), members.number("size")
+        blob = Blob(sha256=digest.hex(), size=size)
+        piece = Piece(blob, members.number("start"), members.base64("data"))
         if self._blob is None:
             self._blob = _OpenBlob(blob)
         self._blob.add(piece)
@@ -110,22 +116,28 @@ class _Reading:
             self._blob = None
         return piece
 
-    def _event(self, members: dict[str, Any], conversation_id: UUID) -> RecordedEvent:
-        event = _recorded(members, conversation_id)
+    def _event(self, members: Members, beginning: Beginning) -> RecordedEvent:
+        event = _recorded(members, beginning.conversation_id)
         self._version += 1
         if event.version != self._version:
             raise InvalidExport(f"version {self._version} is missing")
+        if event.version == 1:
+            _must_begin(event, beginning.key)
+        elif event.type == "conversation.started":
+            raise InvalidExport("the conversation begins twice")
+        if is_operators(event.type):
+            raise InvalidExport("the event is of the operators' stream: no conversation holds one")
         if self._blob is not None:
             raise InvalidExport("a blob is not whole")
         if any(blob.sha256 not in self._blobs for blob in blobs_in(event)):
             raise InvalidExport("a blob that the event refers to is missing")
         return event
 
-    def _end(self, members: dict[str, Any]) -> None:
+    def _end(self, members: Members) -> None:
         promised = self.beginning.events if self.beginning else -1
-        if (self._lines, self._version) != (members["lines"], promised):
+        if (self._lines, self._version) != (members.number("lines"), promised):
             raise InvalidExport("there are fewer or more lines than were written")
-        if self._running.hexdigest() != members["sha256"]:
+        if self._running.digest() != members.hex("sha256", _DIGEST_SIZE):
             raise InvalidExport("the lines are not those that were written")
         self.ended = True
 
@@ -149,43 +161,56 @@ class _OpenBlob:
             raise InvalidExport("a blob's bytes do not match its digest")
 
 
-def _members(data: bytes) -> dict[str, Any]:
+def _members(data: bytes) -> Members:
     if not data.endswith(b"\n"):
         raise InvalidExport(_CUT)
-    return jsontext.read_object(data)
+    return Members(jsontext.read_object(data))
 
 
-def _beginning(members: dict[str, Any]) -> Beginning:
-    if members.get("onrecord") != "export":
+def _beginning(members: Members) -> Beginning:
+    if not members.is_word("onrecord", "export"):
         raise InvalidExport(_FOREIGN)
-    if members["format"] != FORMAT:
-        raise InvalidExport(f"export format {members['format']} is not known: upgrade Onrecord")
+    found = members.number("format")
+    if found != FORMAT:
+        raise InvalidExport(f"export format {found} is not known: upgrade Onrecord")
     return Beginning(
-        key=members["key"],
-        conversation_id=UUID(members["conversation"]),
-        incarnation=UUID(members["incarnation"]),
-        events=members["events"],
+        key=None if members.is_null("key") else key_given(members.text("key")),
+        conversation_id=members.id("conversation"),
+        incarnation=members.id("incarnation"),
+        events=members.number("events", 1),
     )
 
 
-def _recorded(members: dict[str, Any], conversation_id: UUID) -> RecordedEvent:
+def _must_begin(first: RecordedEvent, key: str | None) -> None:
+    """Refuse a first event that does not begin the conversation which the first line names."""
+    event = first.event()
+    if isinstance(event, Erased) and first.type == "conversation.started":
+        return
+    if not isinstance(event, ConversationStarted):
+        raise InvalidExport("the first event begins no conversation")
+    if event.key != key:
+        raise InvalidExport("the first event has another key than the first line")
+
+
+def _recorded(members: Members, conversation_id: UUID) -> RecordedEvent:
     """Return an event whose digest and leaf are those of its bytes."""
-    header_bytes = members["header"].encode("ascii")
+    header_bytes = members.text("header").encode()
     header = parse_header(header_bytes)
-    salt, body = _salt(members), _body(members)
+    salt = None if members.is_null("salt") else members.hex("salt", SALT_SIZE)
+    body = _body(members)
     event = RecordedEvent(
-        shard=members["shard"],
-        position=members["position"],
+        shard=members.number("shard"),
+        position=members.number("position", 1),
         conversation_id=conversation_id,
-        version=members["version"],
-        exchange=members["exchange"],
+        version=members.number("version", 1),
+        exchange=members.number("exchange"),
         event_id=header.event_id,
         type=header.type,
         schema_version=header.schema_version,
-        recorded_at=members["recorded_at"],
+        recorded_at=members.number("recorded_at"),
         header=header_bytes,
-        digest=bytes.fromhex(members["digest"]),
-        leaf=bytes.fromhex(members["leaf"]),
+        digest=members.hex("digest", _DIGEST_SIZE),
+        leaf=members.hex("leaf", _DIGEST_SIZE),
         salt=salt,
         body=body,
     )
@@ -201,22 +226,7 @@ def _recorded(members: dict[str, Any], conversation_id: UUID) -> RecordedEvent:
     return event
 
 
-def _salt(members: dict[str, Any]) -> bytes | None:
-    return None if members["salt"] is None else bytes.fromhex(members["salt"])
-
-
-def _body(members: dict[str, Any]) -> bytes | None:
+def _body(members: Members) -> bytes | None:
     if "body_base64" in members:
-        return b64decode(members["body_base64"], validate=True)
-    return None if members["body"] is None else members["body"].encode()
-
-
-def _reason(exc: Exception) -> str:
-    """Say what is wrong, but nothing of the content."""
-    match exc:
-        case InvalidExport() | MalformedJson() | CorruptRecord():
-            return str(exc)
-        case KeyError():
-            return f"{exc.args[0]} is missing"
-        case _:
-            return "a value is not of its kind"
+        return members.base64("body_base64")
+    return None if members.is_null("body") else members.text("body").encode()

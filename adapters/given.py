@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from pydantic import ValidationError
 
 from onrecord.adapters.arguments import kind_of, several, text_if_given
-from onrecord.adapters.given_documents import Shelf, described, must_hold, stored
+from onrecord.adapters.given_documents import Shelf, Unstored, described, must_hold, stored
+from onrecord.adapters.stream import Stream
+from onrecord.adapters.writing import Done
+from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
@@ -20,18 +23,36 @@ GivenTool: TypeAlias = ToolDefinition | BuiltinTool | Native | Mapping[str, Any]
 _Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 
 
+def attachments(documents: object) -> tuple[Document | Unstored, ...]:
+    """Return documents with their types and names, none of them stored; `prompt` takes them too."""
+    return tuple(described(given) for given in several("documents", documents))
+
+
 def prompt(text: object, documents: object, shelf: Shelf) -> tuple[Text | Document, ...]:
     """Return what a user says, documents first; InvalidContent where no record can hold it.
 
     Nothing is stored of what is refused. Blank text alone is: no provider takes it.
     """
     said = text_if_given("a prompt's text", text)
-    attached = tuple(described(given) for given in several("documents", documents))
+    attached = attachments(documents)
     if said is not None and not said.strip() and not attached:
         raise InvalidContent("the prompt is blank: give it text or a document")
     must_hold(shelf, attached)
     kept = tuple(stored(given, shelf) for given in attached)
     return kept if said is None else (*kept, Text(text=said))
+
+
+def say(
+    talk: Stream,
+    text: object,
+    documents: Sequence[Document | Unstored],
+    message_id: str | None,
+    expected_version: int | None,
+) -> Done:
+    """Store documents, and record a user's prompt with them."""
+    said = prompt(text, documents, talk)
+    decided = conversation.say(talk.known_head(), said, message_id=message_id)
+    return talk.append(*decided, expected_version=expected_version)
 
 
 def tools(given: object) -> tuple[_Tool, ...]:
@@ -47,7 +68,9 @@ def sources(given: object) -> tuple[ToolSource, ...]:
     listed = tuple(several("sources", given))
     for each in listed:
         if not isinstance(each, ToolSource):
-            raise InvalidContent(f"a source of tools is a onrecord.ToolSource, not {kind_of(each)}")
+            raise InvalidContent(
+                f"a source of tools is an onrecord.ToolSource, not {kind_of(each)}"
+            )
     return cast("tuple[ToolSource, ...]", listed)
 
 

@@ -80,7 +80,7 @@ def described(given: object) -> Document | Unstored:
             return Unstored(given, found, name)
         case _:
             raise InvalidContent(
-                "a document is a pathlib.Path, bytes or a onrecord.Document, "
+                "a document is a pathlib.Path, bytes or an onrecord.Document, "
                 f"not {kind_of(given)}: for a file give pathlib.Path(...)"
             )
 

@@ -11,11 +11,13 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from onrecord.adapters.arguments import key_given
 from onrecord.adapters.export import blobs_in
 from onrecord.adapters.exported import Beginning, Line, Piece, read_export
 from onrecord.domain.draft import Stamp, draft, once_of
 from onrecord.domain.errors import (
     ConversationForgotten,
+    DocumentMissing,
     IdempotencyMismatch,
     InvalidExport,
     InvalidInput,
@@ -26,6 +28,7 @@ from onrecord.domain.head import NOTHING, effect_of
 from onrecord.domain.log import (
     Append,
     Backend,
+    BlobMissing,
     Conflict,
     Duplicate,
     Forgotten,
@@ -116,7 +119,7 @@ def import_file(
     beginning = checked.beginning
     _must_be_whole(checked, tenant)
     _must_have_origin(backend, tenant, checked.fork)
-    name = key or beginning.key
+    name = beginning.key if key is None else key_given(key)
     if name is None:
         raise InvalidInput("the file names no key: give one with --as KEY")
     present = _place(backend, tenant, name, beginning.conversation_id)
@@ -170,9 +173,9 @@ def _place(backend: Backend, tenant: UUID, key: str, conversation_id: UUID) -> i
     found = backend.find(tenant, key)
     present = backend.head(conversation_id).version
     if found is None and present:
-        raise InvalidInput(
-            "the conversation is in this store already, under another key, or was forgotten here"
-        )
+        if any(event.body is None for event in backend.read(conversation_id, limit=1)):
+            raise InvalidInput("the conversation was forgotten here: it cannot be imported again")
+        raise InvalidInput("the conversation is in this store already, under another key")
     if found is None:
         found = backend.open(tenant, key, conversation_id)
     if found != conversation_id:
@@ -273,6 +276,8 @@ def _commit(backend: Backend, request: Append) -> int:
             )
         case Forgotten():
             raise ConversationForgotten
+        case BlobMissing():
+            raise DocumentMissing
         case _:
             assert_never(verdict)
 

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -19,10 +19,13 @@ from uuid import UUID
 from onrecord.adapters.answers import record_answer
 from onrecord.adapters.awaited_answers import AwaitedAnswers, find_among
 from onrecord.adapters.bodies import Bodies, Reading
-from onrecord.adapters.capture.place import Recording
-from onrecord.adapters.capture.spool import RecordingWarning, Spool, say_dropped
+from onrecord.adapters.capture.background import is_oversized
+from onrecord.adapters.capture.place import Conclusion
+from onrecord.adapters.capture.raw_bytes import Content, pieces_of
+from onrecord.adapters.capture.spool import RecordingWarning, Spool, say_dropped, say_oversized
 from onrecord.adapters.capture.unstored import Unstored
 from onrecord.adapters.compared import Compared
+from onrecord.adapters.held_elsewhere import HeldElsewhere
 from onrecord.adapters.lineage import Lineages, Stretch
 from onrecord.adapters.paths import Paths
 from onrecord.adapters.recording import (
@@ -32,6 +35,7 @@ from onrecord.adapters.recording import (
     Related,
     Rendered,
     Standing,
+    apart,
     beside,
     goes_on,
     matching,
@@ -41,10 +45,11 @@ from onrecord.adapters.relating import Relating
 from onrecord.adapters.results import told_apart
 from onrecord.adapters.side_lines import SideLine, SideLines, last_request
 from onrecord.adapters.standing import IN_FLIGHT, Begun, Standings
-from onrecord.adapters.writing import Done, append_to
+from onrecord.adapters.writing import Done, append_first, append_to, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.errors import (
     ConversationForgotten,
+    DocumentMissing,
     IdempotencyMismatch,
     NotRecorded,
     OnrecordError,
@@ -120,6 +125,7 @@ class Journal:
         self._standings = Standings(talk)
         self._sides = SideLines()
         self._answers = AwaitedAnswers()
+        self._held_elsewhere = HeldElsewhere()
 
     def remember(self, asked: Asked) -> None:
         """Take note of a request that was rendered here: it may go out next."""
@@ -152,7 +158,7 @@ class Journal:
         """Make a request durable, and all that it says for the first time.
 
         `after` says which version of the main line it goes on from, where its sender knows: what
-        came after that is history no more. Raises a OnrecordError where that cannot be done: then
+        came after that is history no more. Raises an OnrecordError where that cannot be done: then
         nothing is recorded.
         """
         if outgoing.account is not None:
@@ -162,6 +168,16 @@ class Journal:
             with contextlib.suppress(RecordingWarning):
                 self.spool.take_in(self.talk.backend)
             return self._record(outgoing, after)
+
+    def begin_batch(self, entries: Sequence[Outgoing]) -> list[Begun]:
+        """Make the requests of a batch durable, in one commit: each begins a side line.
+
+        Raises an OnrecordError where that cannot be done: then nothing is recorded.
+        """
+        with self._lock:
+            with contextlib.suppress(RecordingWarning):
+                self.spool.take_in(self.talk.backend)
+            return stored_again(partial(self._record_batch, entries))
 
     def find_response(self, provider_id: str) -> Begun | None:
         """Return the request that awaits the rest of a response, by the provider's id; None if none.
@@ -180,7 +196,7 @@ class Journal:
         """Take note that another attempt of a request is in flight."""
         IN_FLIGHT[begun.request] = begun
 
-    def conclude(self, begun: Begun, recording: Recording) -> None:
+    def conclude(self, begun: Begun, recording: Conclusion) -> None:
         """Make an answer, or a failed attempt, durable; spool it where the store cannot take it.
 
         It is history as long as its request is the main line's last one, else it is kept on a side
@@ -189,11 +205,13 @@ class Journal:
         """
         try:
             self._conclude(begun, recording)
+            if is_oversized(recording):
+                say_oversized()
         finally:
             # Not before: until the log has the answer, the request still awaits it.
             IN_FLIGHT.pop(begun.request, None)
 
-    def _conclude(self, begun: Begun, recording: Recording) -> None:
+    def _conclude(self, begun: Begun, recording: Conclusion) -> None:
         events, blobs = recording
         self._answers.note(begun, events)
         talk = self.talk
@@ -237,11 +255,13 @@ class Journal:
             version = standing.head.version
             expected = None if aside and version else version
             drafted, blobs, event = self._drafted(decided, standing, reading, rendered)
+            start = conversation.start(standing.head, self.talk.key)
+            drafted = (*map(self.talk.draft, start), *drafted)
             begun = IN_FLIGHT[decided.request] = Begun(decided.request, decided.line)
             try:
                 self._put(blobs)
                 done = self.talk.append_drafted(drafted, expected)
-            except VersionConflict:
+            except (VersionConflict, DocumentMissing):
                 continue
             except IdempotencyMismatch:
                 # It says something else under an id that is recorded: of another call, or else it
@@ -249,10 +269,31 @@ class Journal:
                 aside, is_reused = is_reused, True
                 continue
             begun.version = done.last
+            self._held_elsewhere.say(related, reading.asked)
             self._keep(related, decided, event, done)
             self._bodies.keep(reading.body(decided.request))
             return begun
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
+
+    def _record_batch(self, entries: Sequence[Outgoing]) -> list[Begun]:
+        """Record each request beside what is said now: none of them has seen another."""
+        standing, bodies = self._standings.now(), self._bodies.copy()
+        drafted: list[NewEvent] = []
+        begun: list[Begun] = []
+        for outgoing in entries:
+            reading = Reading(outgoing, bodies)
+            rendered = matching(outgoing.body, self.remembered())
+            related = self._related(reading, standing, rendered, None)
+            related = apart(related, standing, reading.whole())
+            decided = plan(outgoing, reading.asked, standing, related, rendered=rendered)
+            events, blobs, _ = self._drafted(decided, standing, reading, rendered)
+            self._put(blobs)
+            drafted += events
+            begun.append(Begun(decided.request, decided.line))
+            if len(begun) == 1:
+                bodies.keep(reading.body(decided.request))  # The others share what it says.
+        append_first(self.talk, tuple(drafted), None)
+        return begun
 
     def _told_apart(self, decided: Plan, head: Head) -> Plan:
         """Return a plan whose results say which of the calls of their id they are of."""
@@ -298,8 +339,7 @@ class Journal:
         self, decided: Plan, standing: Standing, reading: Reading, rendered: Rendered | None
     ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes], RequestSent]:
         """Draft what a plan records; the request last, as a template of what is stored then."""
-        start = conversation.start(standing.head, self.talk.key)
-        before = [self.talk.draft(event) for event in (*start, *decided.events)]
+        before = [self.talk.draft(event) for event in decided.events]
         known = [*decided.sources, *(Source(event.event_id, event.body) for event in before)]
         outgoing = reading.outgoing
         parent = reading.parent()
@@ -342,9 +382,10 @@ class Journal:
         with self._remembering:
             return tuple(self._rendered)
 
-    def _put(self, blobs: Mapping[str, bytes]) -> None:
-        for data in blobs.values():
-            self.talk.backend.put_blob(self.talk.tenant, self.talk.conversation_id, (data,))
+    def _put(self, blobs: Mapping[str, Content]) -> None:
+        talk = self.talk
+        for content in blobs.values():
+            talk.backend.put_blob(talk.tenant, talk.conversation_id, pieces_of(content))
 
 
 def _after_last(reading: Reading, standing: Standing, rendered: Rendered | None) -> Related | None:

@@ -74,6 +74,19 @@ class Journals:
         with self._lock:
             return self._held.get(conversation_id)
 
+    def keyed(self, key: str) -> Journal:
+        """Return the journal of the conversation of a key, which begins with its first event."""
+        return self.of(self._conversation(key))
+
+    def find(self, key: str) -> Journal | None:
+        """Return the journal of the conversation of a key, if there is one."""
+        return None if self._backend.find(self._tenant, key) is None else self.keyed(key)
+
+    def numbered(self, conversation_id: UUID) -> Journal | None:
+        """Return the journal of a conversation by its id; None if it was forgotten."""
+        key = beginning_of(self._backend, conversation_id).key
+        return None if key is None else self.keyed(key)
+
     def header(self, talk: Conversation) -> dict[str, str]:
         """Return the header that binds a call to a conversation: its id, and a proof of ours."""
         self.of(talk)  # Kept: its first event may be the call's.

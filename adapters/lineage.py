@@ -6,6 +6,7 @@ place, with what a side line said there (`LineAdopted`). Both are settled facts:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -13,6 +14,7 @@ from uuid import UUID
 from onrecord.domain.events import ConversationForked, LineAdopted
 from onrecord.domain.head import Head
 from onrecord.domain.log import Log
+from onrecord.domain.references import refers_back
 
 FIRST: Final = 1
 """The version that a conversation begins with: its name, before it says anything."""
@@ -74,6 +76,10 @@ class Lineages:
         """Return the stretches of the main line as it stood at `as_of`, up to version `after`."""
         return (*self._origins(after), *self._own(as_of or after, after, None))
 
+    def own(self, version: int) -> tuple[list[Stretch], ConversationForked | None]:
+        """Return the conversation's own stretches at a version, and what it goes on from."""
+        return self._own(version, version, None), self._fork(version)
+
     def _own(self, as_of: int, cut: int, head: Head | None) -> list[Stretch]:
         stretches: list[Stretch] = []
         while (adoption := self._last_adoption(as_of, head)) is not None:
@@ -100,23 +106,43 @@ class Lineages:
         return self._adoptions[as_of]
 
     def _read_adoption(self, as_of: int) -> Adoption | None:
-        recorded = self._log.latest(self._id, "adopted", as_of)
-        event = None if recorded is None else recorded.event()
-        if recorded is None or not isinstance(event, LineAdopted):
-            return None
-        return Adoption(recorded.version, event)
+        return next(adoptions_before(self._log, self._id, as_of), None)
 
     def _origins(self, version: int) -> tuple[Stretch, ...]:
         if self._origin is not None:
             return self._origin
-        origin: tuple[Stretch, ...] = ()
+        # A loop, not a recursion: forks of forks may be many, and forged ones may lead back here.
+        known, fork = {self._id}, self._fork(version)
+        parts: list[list[Stretch]] = []
+        while fork is not None and fork.origin not in known:
+            known.add(fork.origin)
+            part, fork = Lineages(self._log, fork.origin).own(fork.version)
+            parts.append(part)
+        found = tuple(stretch for part in reversed(parts) for stretch in part)
+        if version >= BEGINNING:
+            self._origin = found
+        return found
+
+    def _fork(self, version: int) -> ConversationForked | None:
+        """Return what says that the conversation goes on from another one; None if nothing does."""
+        found: ConversationForked | None = None
         for recorded in self._log.read(self._id, until=min(version, BEGINNING)):
             event = recorded.event()
-            if isinstance(event, ConversationForked):
-                origin = Lineages(self._log, event.origin).at(event.version)
-        if version >= BEGINNING:
-            self._origin = origin
-        return origin
+            if isinstance(event, ConversationForked) and refers_back(event, recorded.version):
+                found = event
+        return found
+
+
+def adoptions_before(log: Log, conversation_id: UUID, until: int) -> Iterator[Adoption]:
+    """Yield the adoptions up to a version that hold, the last one first."""
+    while until > 0:
+        recorded = log.latest(conversation_id, "adopted", until)
+        if recorded is None:
+            return
+        event = recorded.event()
+        if isinstance(event, LineAdopted) and refers_back(event, recorded.version):
+            yield Adoption(recorded.version, event)
+        until = recorded.version - 1
 
 
 def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:

@@ -123,7 +123,9 @@ class Paths:
             )
             if left is not None:
                 parent = known.get(left)
-                return self.of(parent, known) if parent and parent.line != side.line else None
+                # A line began before what was said on it: so each step leads to an earlier one.
+                is_earlier = parent is not None and parent.begun <= after < side.begun
+                return self.of(parent, known) if parent and is_earlier else None
         as_of = side.as_of or after
         return Path(self._lineages.up_to(after, as_of), as_of)
 

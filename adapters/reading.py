@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Final
+from uuid import UUID
 
 from onrecord.adapters.amendments import NONE, Amendments, amendments, parted
 from onrecord.adapters.lineage import Stretch
@@ -135,9 +136,9 @@ def blob_among(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> byte
     raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
 
 
-def has_blob(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> bool:
-    """Whether one of the stretches owns a blob."""
-    for owner in dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches)):
+def has_blob(blobs: Blobs, owners: Iterable[UUID], blob: Blob) -> bool:
+    """Whether one of these conversations owns a blob."""
+    for owner in dict.fromkeys(owners):
         with suppress(CorruptRecord):
             next(blobs.get_blob(owner, blob), b"")
             return True

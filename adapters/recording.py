@@ -126,6 +126,7 @@ class Related:
     It is on the line `side`, or begins one (`is_new`, at `after` and `as_of`), else on the main
     line, which `adopts` what it went on from: then the line is made of `stretches`. Where that
     cannot be, it stays on the line `otherwise`. `sources` are events that it was compared with.
+    `is_unknown`: it names what it goes on from, and that was never recorded here.
     """
 
     relation: Relation
@@ -139,6 +140,7 @@ class Related:
     stretches: tuple[Stretch, ...] = ()
     otherwise: SideLine | None = None
     sources: tuple[Source, ...] = ()
+    is_unknown: bool = False
 
 
 UNRELATED: Final = Related("unrelated", is_new=True)
@@ -164,6 +166,18 @@ def beside(related: Related, standing: Standing) -> Related:
         after=after,
         as_of=as_of,
     )
+
+
+def apart(related: Related, standing: Standing, asked: Sent | None) -> Related:
+    """Return where a request of a batch goes: to a line of its own, whatever others say.
+
+    It leaves the main line where it can, so that what it repeats is not recorded again; it goes on
+    from no other side line, for the next request of the batch may as well.
+    """
+    related = beside(related, standing)
+    if related.side is None:
+        return related
+    return replace(UNRELATED, new=() if asked is None else asked.pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +293,11 @@ def in_force_anew(
     asked: Sent, instructions: InstructionsSet | None, tools: ToolsDeclared | None
 ) -> list[Recording]:
     """Return what puts a request's instructions and tools in force, as far as these are not."""
-    wire = WIRES[asked.api]
-    asks = (wire.instructions(asked, None), wire.tools(asked, None))
+    wire, asks = WIRES[asked.api], list[Recording]()
+    if asked.system is not None or not asked.keeps_in_force:
+        asks.append(wire.instructions(asked, None))
+    if asked.tools is not None or not asked.keeps_in_force:
+        asks.append(wire.tools(asked, None))
     return [asking for asking in asks if not _is_in_force(asking, instructions, tools)]
 
 

@@ -81,9 +81,12 @@ def _referring(
 
 
 def _unknown_reference(compared: Compared) -> Related:
+    # A conversation of the provider's may have been made for this very request.
+    is_unknown = compared.asked.refers_to is not None
+    new = compared.asked.pieces
     if compared.standing.last is None:
-        return Related("reference", new=compared.asked.pieces)
-    return Related("unrelated", new=compared.asked.pieces, is_new=True)
+        return Related("reference", new=new, is_unknown=is_unknown)
+    return Related("unrelated", new=new, is_new=True, is_unknown=is_unknown)
 
 
 def _is_present(compared: Compared, path: Path, version: int) -> bool:

@@ -18,6 +18,7 @@ from onrecord.domain.events import (
     ResponseInterrupted,
 )
 from onrecord.domain.log import RecordedEvent, Told
+from onrecord.domain.references import refers_back
 
 _REMEMBERED: Final = 64
 # Bodies are canonical (docs/format.md): that of an event on a side line begins so.
@@ -112,7 +113,8 @@ class _Told:
             self._sent(recorded, line)
         elif recorded.type == "line.adopted":
             event = recorded.event()
-            self.adopted += [event.adopted] if isinstance(event, LineAdopted) else []
+            if isinstance(event, LineAdopted) and refers_back(event, recorded.version):
+                self.adopted.append(event.adopted)
         elif line is not None and (closing := closing_of(recorded)) is not None:
             self._closed(line, closing)
 
@@ -124,10 +126,14 @@ class _Told:
         self._requests[recorded.event_id] = last
         if line is None:
             return
-        begun = event.begun if event.begun is not None else self._begun[line]
+        begun, after, as_of = self._begun[line], event.after, event.as_of
+        if not refers_back(event, recorded.version):
+            after = as_of = None
+        elif event.begun is not None:
+            begun = event.begun
         before = self.found.get(line)
         parted = before.parted if before else begun
-        self.found[line] = SideLine(line, begun, parted, event.after, event.as_of, last)
+        self.found[line] = SideLine(line, begun, parted, after, as_of, last)
 
     def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
         """Take note of an answer that is on a line without a request of its own."""

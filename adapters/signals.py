@@ -15,7 +15,7 @@ from onrecord.adapters.given_documents import Shelf, Unstored, described, must_h
 from onrecord.adapters.given_results import GivenResult, given_result
 from onrecord.adapters.known_facts import knowledge_of
 from onrecord.adapters.stream import Stream
-from onrecord.adapters.writing import Done
+from onrecord.adapters.writing import Done, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Text
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
@@ -94,10 +94,14 @@ def record_signal(
     given = content_given(content)
     attached = [described(document) for document in several("documents", documents)]
     conversation.receive(talk.known_head(), ())
-    received = signal_given(given, talk, named, once, attached)
-    if not interrupts:
-        return talk.append(*conversation.receive(talk.known_head(), (received,)))
-    return settle(talk, lambda head: _interrupting(talk, head, received)).done
+
+    def record() -> Done:
+        received = signal_given(given, talk, named, once, attached)
+        if not interrupts:
+            return talk.append(*conversation.receive(talk.known_head(), (received,)))
+        return settle(talk, lambda head: _interrupting(talk, head, received)).done
+
+    return stored_again(record)
 
 
 def settle(talk: Stream, decide: Decide) -> Settled:

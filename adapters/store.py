@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
+from onrecord.adapters.arguments import reason_given, text_given
 from onrecord.adapters.beginning import beginning_of
 from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.clock_doubts import clock_doubts
+from onrecord.adapters.erasing import Erasing, erasures, erasures_of, unfinished_erasures
 from onrecord.adapters.lineage import BEGINNING
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.talk import Talk
 from onrecord.adapters.tenancy import NO_MATRIX, Tenancy
-from onrecord.domain.errors import ConversationNotFound, InvalidInput
+from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, Conversation, Cursor, Subscription
+from onrecord.projections.erasures import ErasureEntry
 
 if TYPE_CHECKING:
     from onrecord.adapters.capture.binding import Unbound
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.relay import Relay
-    from onrecord.adapters.verifying import Verified
+    from onrecord.adapters.verifying import Progress, Verified
     from onrecord.adapters.views.reading import Views
+    from onrecord.domain.merkle import Root
 
 ClientT = TypeVar("ClientT")
 
@@ -49,6 +53,32 @@ class Listed:
     head: Head
     started_at: int
     recorded_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetResult:
+    """How many events were erased, and where their bytes may still be on the disk.
+
+    `residue` is a sentence a place, each with what to do; empty if there is none.
+    """
+
+    events: int
+    residue: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """How many documents were deleted, what was written anew, and what is left to do.
+
+    `rewritten` names the files, on PostgreSQL the tables, that were written anew: nothing of what was
+    forgotten is left in them. `residue` is as a `ForgetResult` has it; `doubts` are sentences about
+    the store's clock.
+    """
+
+    documents: int
+    rewritten: tuple[str, ...]
+    residue: tuple[str, ...]
+    doubts: tuple[str, ...]
 
 
 class Store:
@@ -79,6 +109,8 @@ class Store:
         self.url = url
         self.spool = spool
         self.tenant = tenant
+        self._actor = actor
+        self._erasing = Erasing(backend, tenant, erase=self._erase, forks=self._staying)
         who = None if actor is None else backend.digest(actor).hex()
         self._accelerator = accelerator
         self._open_views = views
@@ -150,47 +182,99 @@ class Store:
             family |= more
         return [one for one in forked if one.origin in family]
 
-    def forget(self, which: str | UUID) -> int:
+    def forget(self, which: str | UUID, *, reason: str, actor: str | None = None) -> ForgetResult:
         """Erase what was said in a conversation, for good; return how many events it had.
+
+        That it was erased is a fact in the operators' stream: who (`actor`, else `$ONRECORD_ACTOR`),
+        when, why (`reason`), how much, and which forks stay; `erasures` and the audit show it. It
+        can never be erased, so the reason names nobody who has a right to be forgotten.
+
+        Nothing tells of it any more. Pieces of it may stay in files until `sweep` writes them anew,
+        once for many: the answer says where.
 
         `which` is its key, or its id, which it keeps. Bodies, salts, blobs and the key go, and what
         still waits to be recorded; headers and leaves stay, so that the ledger still verifies.
         Forks of it stay too, with what was said in them and what their requests repeat: `forks`
         tells which, now or later by its id. Where documents were stored but nothing was said
-        yet, they and the key go; only its key finds it then. ConversationNotFound if there is none.
+        yet, they and the key go; only its key finds it then. ConversationNotFound if there is none,
+        InvalidInput where it is not said who erases and why.
         """
-        found = self._opened(which)
-        self.spool.forget(found)
-        erased = self.backend.forget(found)
-        self.spool.forget(found)  # An answer may have come meanwhile.
-        if self._accelerator is not None:
-            self._accelerator.forget(found)
-        if self._open_views is not None:
-            self.views.pages.erase()
-        return erased
+        who, why = self._who(actor), reason_given(reason)
+        try:
+            erased = self._erasing.forget(self._opened(which), who, why)
+        except ConversationNotFound:
+            self.resume_erasures()  # Its key may have gone with an erasure that was not finished.
+            raise
+        self.resume_erasures()
+        return ForgetResult(erased, self._residue())
 
-    def verify(self, which: str | UUID | None = None) -> Verified:
+    def erasures(self, conversation_id: UUID | None = None) -> list[ErasureEntry]:
+        """Return the erasures of one conversation, or of all, the last one first.
+
+        One that is unfinished has no outcome.
+        """
+        if conversation_id is None:
+            return list(erasures(self.backend, self.tenant))
+        found = reversed(list(erasures_of(self.backend, conversation_id)))
+        return [one for one in found if one.intention.tenant == self.tenant]
+
+    def resume_erasures(self) -> int:
+        """Finish the erasures that a program began and did not live to finish; return how many.
+
+        Opening a store does so, and so do forgetting and sweeping. A role that may not erase
+        finishes none.
+        """
+        return self._erasing.resume(self._actor)
+
+    def verify(
+        self,
+        which: str | UUID | None = None,
+        *,
+        roots: Iterable[Root] = (),
+        views: bool = False,
+        progress: Progress | None = None,
+    ) -> Verified:
         """Check that what is stored is what was committed to, and say what does not hold.
 
-        Of a conversation (its key, or its id), else of the whole store: digests, leaves, documents,
-        the order of positions and versions, and each head against its events. A role that is bound
-        to a tenant does not see all positions: it can check conversations only.
+        Of a conversation (its key, or its id), else of the whole store, all tenants of it: events,
+        heads, keys, documents, erasures, and what belongs to none. `roots` were written down
+        before, `onrecord.domain.merkle.parse_root` reads them: the log must still have them.
+        InvalidInput where they are given of a conversation. A role that is bound
+        to a tenant does not see all positions: it can check conversations only. `views` compares
+        the rows of the maintained views too with what the events come to.
         """
-        from onrecord.adapters.verifying import verify_conversation, verify_log
+        from onrecord.adapters.verifying import no_progress, verify_conversation, verify_log
+        from onrecord.adapters.views.verifying import with_views
 
-        if which is None:
-            return verify_log(self.backend, self.tenant)
-        return verify_conversation(self.backend, self._id(which))
+        told, wanted = progress or no_progress, list(roots)
+        conversation_id = None if which is None else self._id(which)
+        if conversation_id is None:
+            verified = verify_log(self.backend, roots=wanted, progress=told)
+            begun = unfinished_erasures(self.backend, self.tenant)
+            verified = replace(verified, unfinished=tuple(one.conversation_id for one in begun))
+        elif wanted:
+            raise InvalidInput("a root is a shard's: verify the whole store, or leave it out")
+        else:
+            verified = verify_conversation(self.backend, conversation_id)
+        if not views:
+            return verified
+        return with_views(verified, self.backend, self.views.pages.kept(), conversation_id, told)
 
-    def sweep(self, older_than: timedelta = GRACE) -> int:
+    def sweep(self, older_than: timedelta = GRACE, *, rewrite: bool = True) -> SweepResult:
         """Delete documents that no event refers to and that were stored so long ago, at least.
 
         They stay where a program ended between storing a document and saying what it belongs to.
-        Returns how many went.
+        Then write anew what may hold pieces of what was forgotten: that takes room for two more copies,
+        and on PostgreSQL the role of the log's owner, and nobody can use a table meanwhile. `rewrite=False`
+        leaves it for another time. Erasures that a program did not live to finish are finished.
         """
         if older_than < timedelta(0):
             raise InvalidInput("older_than is a time that has passed: give it as 0 or more")
-        return self.backend.sweep_blobs(time.time_ns() // 1000 - older_than // _MICROSECOND)
+        self._erasing.must_be_allowed()
+        self.resume_erasures()
+        swept = self.backend.sweep_blobs(older_than // _MICROSECOND)
+        rewritten = self._rewrite() if rewrite else ()
+        return SweepResult(swept, rewritten, self._residue(), clock_doubts(self.backend))
 
     def cursors(self) -> list[Cursor]:
         """Return where the log ends, shard by shard."""
@@ -220,6 +304,40 @@ class Store:
         self.backend.close()
         if self._accelerator is not None:
             self._accelerator.close()
+
+    def _erase(self, conversation_id: UUID) -> int:
+        """Take away what a conversation says, wherever it is; it may have been taken away before."""
+        self.spool.forget(conversation_id)
+        erased = self.backend.forget(conversation_id)
+        self.spool.forget(conversation_id)  # An answer may have come meanwhile.
+        if self._accelerator is not None:
+            self._accelerator.forget(conversation_id)
+        if self._open_views is not None:
+            self.views.pages.erase()
+        return erased
+
+    def _staying(self, conversation_id: UUID) -> list[UUID] | None:
+        """Return the forks of what was erased; None where another conversation is damaged."""
+        try:
+            return [fork.conversation_id for fork in self.forks(conversation_id)]
+        except ConversationNotFound:  # Only documents were there.
+            return []
+        except CorruptRecord:
+            return None
+
+    def _who(self, actor: str | None) -> str:
+        who = self._actor if actor is None else text_given("an actor", actor)
+        if who is None or not who.strip():
+            raise InvalidInput("say who erases: give actor=, or set ONRECORD_ACTOR")
+        return who
+
+    def _rewrite(self) -> tuple[str, ...]:
+        written = self.backend.rewrite()
+        return written if self._open_views is None else written + self.views.pages.rewrite()
+
+    def _residue(self) -> tuple[str, ...]:
+        views = () if self._open_views is None else self.views.pages.residue()
+        return self.backend.residue() + views
 
     def _listed(self, found: Conversation) -> Listed:
         began = beginning_of(self.backend, found.conversation_id)

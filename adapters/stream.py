@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from uuid import UUID
 
@@ -17,10 +18,12 @@ from onrecord.adapters.writing import (
     stamped,
 )
 from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord, DocumentMissing
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.header import NO_METADATA
 from onrecord.domain.log import Append, Backend, NewEvent, RecordedEvent
+from onrecord.domain.references import must_refer_back, names_versions
 
 
 class Stream:
@@ -99,14 +102,47 @@ class Stream:
             return await to_thread(first, *said, causation_id=causation_id)
         drafted = tuple(self.draft(event, causation_id) for event in said)
         request = Append(self.tenant, self.conversation_id, drafted, expected_version)
-        return await append_to_async(self.backend, request)
+        try:
+            return await append_to_async(self.backend, request)
+        except DocumentMissing:
+            from asyncio import to_thread
+
+            return await to_thread(self.append_drafted, drafted, expected_version)
+
+    def must_refer_back(self, said: Iterable[Event]) -> None:
+        """Raise InvalidContent where an event names a version that does not come before its own.
+
+        The head is read here, after the caller chose the versions: one that is beyond it by now was
+        beyond it then. What others append meanwhile only moves these events further on.
+        """
+        named = [(place, event) for place, event in enumerate(said, 1) if names_versions(event)]
+        if named:
+            version = max(self.head().version, 1)  # What begins a conversation comes before all.
+            for place, event in named:
+                must_refer_back(event, version + place)
+
+    async def must_refer_back_async(self, said: Iterable[Event]) -> None:
+        """Check events as `must_refer_back` does, without holding up the event loop."""
+        named = tuple(said)
+        if any(map(names_versions, named)):
+            from asyncio import to_thread
+
+            await to_thread(self.must_refer_back, named)
 
     def append_drafted(
         self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
     ) -> Done:
-        """Record events that are drafted already; errors as `append`."""
+        """Record events that are drafted already; errors as `append`.
+
+        A conversation owns what its events refer to: a fork takes a copy of what its origin has.
+        """
         request = Append(self.tenant, self.conversation_id, drafted, expected_version)
-        done = append_to(self.backend, request)
+        try:
+            done = append_to(self.backend, request)
+        except DocumentMissing:
+            if not self._takes_from_origin(drafted):
+                raise
+            done = append_to(self.backend, request)
         self._begun = True
         return done
 
@@ -139,13 +175,31 @@ class Stream:
 
     def holds(self, blob: Blob) -> bool:
         """Whether this conversation has the bytes of a blob, or one that it was forked from."""
-        return self.found() is not None and has_blob(
-            self.backend, self.lineages().whole(self.head().version), blob
-        )
+        if self.found() is None:
+            return False
+        stretches = reversed(self.lineages().whole(self.head().version))
+        return has_blob(self.backend, [stretch.conversation_id for stretch in stretches], blob)
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""
         return blob_among(self.backend, self.lineages().whole(self.head().version), blob)
+
+    def _takes_from_origin(self, drafted: tuple[NewEvent, ...]) -> bool:
+        """Copy the blobs of events from what the conversation was forked from; say if any was."""
+        stretches = self.lineages().whole(self.head().version)
+        owners = dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches))
+        origins = [owner for owner in owners if owner != self.conversation_id]
+        missing = (blob for event in drafted for blob in event.blobs)
+        copied = False
+        for blob in dict.fromkeys(missing):
+            if has_blob(self.backend, (self.conversation_id,), blob):
+                continue
+            for origin in origins:
+                with suppress(CorruptRecord):
+                    self.put(self.backend.get_blob(origin, blob))
+                    copied = True
+                    break
+        return copied
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events with after < version <= until, in order."""

@@ -7,11 +7,15 @@ holds for where the conversation stands; where that has moved meanwhile it is de
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
+from onrecord.adapters import given
 from onrecord.adapters.amendments import parted
+from onrecord.adapters.given_documents import Unstored
 from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.stream import Stream
 from onrecord.adapters.tails import tail_of
 from onrecord.adapters.writing import Done
 from onrecord.domain import conversation
@@ -72,6 +76,18 @@ def retell(talk: Conversation, decide: Decide, expected_version: int | None) -> 
             if not tries_left or expected_version is not None:
                 raise
     raise AssertionError("the last try returns or raises")
+
+
+def edit(
+    talk: Stream,
+    version: int,
+    text: str | None,
+    documents: Sequence[Document | Unstored],
+    expected_version: int | None,
+) -> Done:
+    """Store documents, and record a prompt with them in the place of another one, as `retell` does."""
+    said = given.prompt(text, documents, talk)
+    return retell(talk, partial(edited, version=version, said=said), expected_version)
 
 
 def regenerated(talk: Conversation, head: Head) -> tuple[Event, ...]:

@@ -26,6 +26,7 @@ from onrecord.adapters.signals import (
 from onrecord.adapters.stream import Stream
 from onrecord.adapters.tails import tail_of
 from onrecord.adapters.tool_results import stored_result, summarise
+from onrecord.adapters.writing import stored_again
 from onrecord.domain import conversation
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation
@@ -112,11 +113,19 @@ def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
         raise ResultsWithoutConversation
     for entry in given:
         conversation.give_result(head, entry.id or "", ())
+    stored_again(lambda: _record(talk, entries, given, interrupts=behaviour == "interrupt"))
+    return next_input_of(talk)
+
+
+def _record(
+    talk: Stream, entries: Sequence[_Entry], given: Sequence[_Entry], *, interrupts: bool
+) -> None:
+    """Record entries, of which some are `given` as results, their documents stored first."""
     taken = _Taken(
         talk,
         [_result(talk, entry) for entry in given],
         list(_once(_signal(talk, entry) for entry in entries if entry.id is None)),
-        behaviour == "interrupt",
+        interrupts,
     )
     recorded = settle(talk, taken.decide).events
     answered = {event.call_id for event in recorded if isinstance(event, ToolResultRecorded)}
@@ -126,7 +135,6 @@ def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
             summarise(result.event.call_id, result.documents)
         else:
             record_result(talk, result.event, result.documents)
-    return next_input_of(talk)
 
 
 def next_input_of(talk: Stream) -> NextInput:

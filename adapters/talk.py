@@ -22,7 +22,7 @@ from onrecord.adapters.lineage import Stretch
 from onrecord.adapters.results import Rejected, record_result
 from onrecord.adapters.talk_wire import TalkWire
 from onrecord.adapters.tenancy import Tenancy
-from onrecord.adapters.writing import Done
+from onrecord.adapters.writing import Done, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
 from onrecord.domain.events import Event
@@ -81,9 +81,8 @@ class Talk:
         """
         named = text_if_given("message_id", message_id)
         version = version_if_given(expected_version)
-        said = given.prompt(text, documents, self.stream)
-        decided = conversation.say(self.stream.known_head(), said, message_id=named)
-        return self.append(*decided, expected_version=version)
+        attached = given.attachments(documents)
+        return stored_again(lambda: given.say(self.stream, text, attached, named, version))
 
     def signal(
         self,
@@ -176,8 +175,8 @@ class Talk:
         InvalidContent where there is no prompt that is history.
         """
         at, expected = version_given(version), version_if_given(expected_version)
-        said = given.prompt(text, documents, self.stream)
-        return surgery.retell(self.stream, partial(surgery.edited, version=at, said=said), expected)
+        attached = given.attachments(documents)
+        return stored_again(lambda: surgery.edit(self.stream, at, text, attached, expected))
 
     def compact(
         self, summary: str, *, until: int | None = None, expected_version: int | None = None
@@ -218,9 +217,11 @@ class Talk:
     ) -> Done:
         """Record events, all or none, as one durable commit.
 
-        Raises VersionConflict where `expected_version` was given and is not the last one, and
-        IdempotencyMismatch where an id stands for other content.
+        Raises VersionConflict where `expected_version` was given and is not the last one,
+        IdempotencyMismatch where an id stands for other content, and InvalidContent where an event
+        names a version that does not come before its own.
         """
+        self.stream.must_refer_back(said)
         return self.stream.append(
             *said, expected_version=expected_version, causation_id=causation_id
         )
@@ -232,6 +233,7 @@ class Talk:
 
         Where the caller is cancelled they may be recorded or not: `head()` tells.
         """
+        await self.stream.must_refer_back_async(said)
         return await self.stream.append_async(
             *said, expected_version=expected_version, causation_id=causation_id
         )

@@ -11,7 +11,7 @@ from onrecord.adapters.backwards import backwards
 from onrecord.adapters.given_results import GivenResult, Stored, given_result
 from onrecord.adapters.results import Rejected, record_result
 from onrecord.adapters.stream import Stream
-from onrecord.adapters.writing import Done
+from onrecord.adapters.writing import Done, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.events import (
     DocumentExtracted,
@@ -39,11 +39,16 @@ def give_result(
 
     InvalidInput where no record can hold it: then nothing is stored.
     """
-    result, extracted = stored_result(talk, call_id, given_result(content), is_error=is_error)
-    done = record_result(talk, result, extracted, metadata=metadata)
-    if isinstance(done, Recorded):
-        summarise(call_id, extracted)
-    return done
+    given = given_result(content)
+
+    def record() -> Done | Rejected:
+        result, extracted = stored_result(talk, call_id, given, is_error=is_error)
+        done = record_result(talk, result, extracted, metadata=metadata)
+        if isinstance(done, Recorded):
+            summarise(call_id, extracted)
+        return done
+
+    return stored_again(record)
 
 
 def stored_result(

@@ -1,41 +1,85 @@
-"""A store checked against what it committed to: its events, its documents, its heads."""
+"""A store checked against what it committed to: every table of its log, row by row.
+
+First the log, shard by shard, in the order of positions: leaves, headers, and the root of each
+shard. Then each conversation, as it is at one moment: its head, its derived columns, its key, its
+documents, whether it was forgotten. Last what belongs to no conversation. Whoever records or
+forgets meanwhile does not wait for it, and what they do is no fault.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.lineage import Lineages
-from onrecord.domain.content import Blob
-from onrecord.domain.draft import blobs_of
+from onrecord.adapters.erasing import erasures_of
+from onrecord.adapters.stored_documents import StoredDocuments
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.events import RequestSent
+from onrecord.domain.inventory import (
+    Moment,
+    StoredBlob,
+    StoredEvent,
+    StoredHead,
+    StoredKey,
+    StoredSnapshot,
+)
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.domain.merkle import EMPTY, Root, Tree
+from onrecord.projections.erasures import ErasureEntry, erasure_entry
 from onrecord.projections.verification import (
     Fault,
-    Folded,
-    Happened,
-    event_faults,
-    fold_event,
+    Fold,
+    commitment_faults,
     happened_in,
-    head_faults,
-    position_fault,
+    place_faults,
+)
+from onrecord.projections.verification_belongings import (
+    References,
+    erasure_faults,
+    key_faults,
+    snapshot_faults,
 )
 
 _PAGE: Final = 256
+_HEADS: Final = 64
+_BEFORE_ALL: Final = -(2**63)
+
+Progress = Callable[[int, int], None]
+"""Is told how many events were looked at, and how many there are: each is looked at twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedView:
+    """A view of which `rows` were compared; `behind` events of the log it has not folded yet.
+
+    `parked` conversations wait in it, and were compared up to there.
+    """
+
+    view: str
+    rows: int
+    behind: int
+    parked: int
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was checked, and what does not hold; `is_whole` if all does."""
+    """What was checked, and what does not hold; `is_whole` if all does.
+
+    `roots` are those of the shards as they are now, to be written down. `checked` says what was
+    looked at, `unchecked` what could not be, a sentence each.
+    `views` are those that were compared with the events. `unfinished` are conversations whose erasure was begun and not finished, which is no fault.
+    """
 
     events: int
     erased: int
     conversations: int
     faults: tuple[Fault, ...]
+    roots: tuple[Root, ...] = ()
+    checked: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    unfinished: tuple[UUID, ...] = ()
+    views: tuple[VerifiedView, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -43,139 +87,282 @@ class Verified:
         return not self.faults
 
 
-def verify_log(backend: Backend, tenant: UUID) -> Verified:
-    """Check all events of all shards, and every conversation that they or the catalogue name.
+def no_progress(done: int, total: int) -> None:
+    """Let progress pass."""
 
-    Events that are recorded meanwhile are checked if a head tells of them.
+
+def verify_log(
+    backend: Backend, *, roots: Iterable[Root] = (), progress: Progress = no_progress
+) -> Verified:
+    """Check all events of all shards, all conversations, and what belongs to none.
+
+    `roots` are those that were written down before: the log must still have them.
     """
-    check = _Check(backend)
-    for last in backend.cursors():
-        check.shard(last)
-    for listed in backend.conversations(tenant):
-        check.begin(listed.conversation_id)
-    return check.done()
+    check = _Check(backend, progress)
+    cursors, wanted = backend.cursors(), list(dict.fromkeys(roots))
+    check.total = 2 * sum(last.position for last in cursors)
+    trees = [check.shard(last, wanted) for last in cursors]
+    check.unknown_shards(cursors, wanted)
+    check.conversations()
+    shards = {last.shard for last in cursors}
+    check.oddities(is_compared=shards <= {root.shard for root in wanted})
+    return check.done(trees)
 
 
 def verify_conversation(backend: Backend, conversation_id: UUID) -> Verified:
-    """Check the events of one conversation, its documents and its head."""
-    check = _Check(backend)
-    check.begin(conversation_id)
-    return check.done()
+    """Check the events of one conversation and all that belongs to it."""
+    check = _Check(backend, no_progress)
+    with backend.inventory().moment() as moment:
+        head = moment.head(conversation_id)
+        read = None if head is None else check.read(moment, head)
+    if read is not None:
+        check.conversation(read)
+    elif any(backend.read(conversation_id, limit=1)):
+        check.add([_headless(conversation_id)])
+    return check.done(())
+
+
+@dataclass(frozen=True, slots=True)
+class _ConversationRows:
+    """A conversation as it was at a moment, and what belonged to it."""
+
+    head: StoredHead
+    fold: Fold
+    references: References
+    erasures: int
+    keys: Sequence[StoredKey]
+    snapshots: Sequence[StoredSnapshot]
+    blobs: Sequence[StoredBlob]
 
 
 class _Check:
-    """The folds of all conversations that were met, and the faults found so far."""
+    """What was counted and found so far."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, progress: Progress) -> None:
         self._backend = backend
-        self._folds: dict[UUID, Folded] = {}
-        self._sound: set[tuple[UUID, Blob]] = set()
-        self._missed: set[tuple[UUID, Blob]] = set()
+        self._inventory = backend.inventory()
+        self._progress = progress
         self._faults: list[Fault] = []
-        self._events = self._erased = 0
+        self._headless: set[UUID] = set()
+        self._ends: dict[int, int] = {}
+        self._stored = StoredDocuments(backend, self._inventory)
+        self._events = self._erased = self._conversations = self._newer = 0
+        self._keys = self._snapshots = self._erasures = self._blobs = 0
+        self._beside: list[str] = []
+        self._held: list[str] = []
+        self._unchecked: list[str] = []
+        self._looked_at = 0
+        self.total = 0
 
-    def begin(self, conversation_id: UUID) -> None:
-        """Take up a conversation, of which no event may be there."""
-        self._folds.setdefault(conversation_id, Folded(conversation_id))
-
-    def shard(self, last: Cursor) -> None:
-        """Check the events of a shard, up to what was its last position."""
-        position = 0
-        for event in _shard(self._backend, last):
-            self._add(position_fault(event, position))
-            position = event.position
-            self._take(event)
-
-    def done(self) -> Verified:
-        """Compare each head with its events, and return what was found."""
-        for conversation_id in list(self._folds):
-            self._head(conversation_id)
-        return Verified(self._events, self._erased, len(self._folds), tuple(self._faults))
-
-    def _head(self, conversation_id: UUID) -> None:
-        """Compare a head with its events, those included that came after the log was read."""
-        head = self._backend.head(conversation_id)
-        known = self._folds[conversation_id].head.version
-        for event in self._backend.read(conversation_id, after=known, until=head.version):
-            self._take(event)
-        folded = self._folds[conversation_id]
-        faults = list(head_faults(folded, head))
-        if faults and self._is_erased(conversation_id, head.version):  # Meanwhile, maybe.
-            faults = list(head_faults(replace(folded, is_known=False), head))
+    def add(self, faults: Iterable[Fault]) -> None:
+        """Take note of faults."""
         self._faults += faults
 
-    def _take(self, event: RecordedEvent) -> None:
-        self._events += 1
-        self._erased += event.body is None
-        happened = happened_in(event)
-        self._faults += event_faults(event, happened)
-        self.begin(event.conversation_id)
-        folded, fault = fold_event(self._folds[event.conversation_id], event, happened)
-        self._folds[event.conversation_id] = folded
-        self._add(fault)
-        self._documents(event, happened)
+    def shard(self, last: Cursor, wanted: Sequence[Root]) -> tuple[int, Tree]:
+        """Check the events of a shard up to its last position, and its roots; return its tree."""
+        tree, before = EMPTY, None
+        self._ends[last.shard] = last.position
+        roots = [root for root in wanted if root.shard == last.shard]
+        self._compare(roots, tree)
+        for stored in self._log(last):
+            event = stored.event
+            self.add(place_faults(event, before))
+            self.add(commitment_faults(event))
+            if not stored.begun and event.conversation_id not in self._headless:
+                self._headless.add(event.conversation_id)
+                self.add([_headless(event.conversation_id)])
+            tree, before = tree.grown(event.leaf), event
+            self._compare(roots, tree)
+        for root in roots:
+            if root.size > tree.size:
+                why = f"shard {root.shard} was cut: it had {root.size} events, it has {tree.size}"
+                self.add([Fault(None, 0, why)])
+        return last.shard, tree
 
-    def _documents(self, event: RecordedEvent, happened: Happened | None) -> None:
-        if happened is None or isinstance(happened, Erased | Unrecognised):
-            return
-        for blob in blobs_of(happened):
-            place = (event.conversation_id, blob)
-            if place in self._missed or self._is_sound(*place):
+    def _compare(self, roots: Iterable[Root], tree: Tree) -> None:
+        """Compare the roots of a size with what the log comes to at that size."""
+        for root in roots:
+            if root.size != tree.size:
                 continue
-            if isinstance(happened, RequestSent) and self._is_of_origin(event, blob):
-                continue
-            if self._is_erased(event.conversation_id, event.version):  # Meanwhile.
-                continue
-            self._missed.add(place)
-            why = f"the blob {blob.sha256} is missing or damaged"
-            self._add(Fault(event.conversation_id, event.version, why))
+            if root.hash == tree.root():
+                self._held.append(f"root {root}: the log still has it")
+            else:
+                why = f"shard {root.shard} was rewritten: it had another root at size {root.size}"
+                self.add([Fault(None, 0, why)])
 
-    def _is_sound(self, conversation_id: UUID, blob: Blob) -> bool:
-        """Return whether a conversation owns a blob that can be read; once known, not read again."""
-        place = (conversation_id, blob)
-        if place not in self._sound and _is_readable(self._backend, *place):
-            self._sound.add(place)
-        return place in self._sound
+    def unknown_shards(self, cursors: Sequence[Cursor], roots: Iterable[Root]) -> None:
+        """Take note of roots of shards that the log does not have."""
+        there = {last.shard for last in cursors}
+        for root in roots:
+            if root.shard not in there:
+                self.add([Fault(None, 0, f"the log has no shard {root.shard}")])
 
-    def _is_of_origin(self, event: RecordedEvent, blob: Blob) -> bool:
-        """Return whether what it was forked from owns a blob, or was erased, maybe with it.
+    def conversations(self) -> None:
+        """Check each conversation that has a head, each at a moment of its own.
 
-        Only requests repeat what an origin owns; all else that an event names is its own.
+        While a moment lasts nothing erased can leave the disk, and whoever erases waits for that.
         """
-        try:
-            origins = Lineages(self._backend, event.conversation_id).whole(event.version)[:-1]
-        except CorruptRecord:
-            return False
-        return any(
-            self._is_sound(origin.conversation_id, blob)
-            or self._is_erased(origin.conversation_id, origin.until)
-            for origin in origins
+        after: UUID | None = None
+        while heads := self._heads(after):
+            for listed in heads:
+                with self._inventory.moment() as moment:
+                    head = moment.head(listed.conversation_id)
+                    # One id may have heads in two shards, which is a fault: each is checked.
+                    own = head if head is not None and head.shard == listed.shard else listed
+                    read = self.read(moment, own)
+                self.conversation(read)
+            self._progress(self._looked_at, self.total)
+            after = heads[-1].conversation_id
+        self._progress(self._looked_at, self.total)
+
+    def _heads(self, after: UUID | None) -> list[StoredHead]:
+        with self._inventory.moment() as moment:
+            return moment.heads(after, _HEADS)
+
+    def read(self, moment: Moment, head: StoredHead) -> _ConversationRows:
+        """Read a conversation as it is at a moment."""
+        fold = Fold(head.conversation_id, self._backend.digest)
+        references = References()
+        for stored in _events(moment, head):
+            event = stored.event
+            if not self._was_in_log(event):
+                self.add(commitment_faults(event))
+            happened = happened_in(event)
+            self.add(fold.take(stored, happened))
+            references.take(event, happened)
+        return _ConversationRows(
+            head,
+            fold,
+            references,
+            moment.erasures(head),
+            moment.keys(head),
+            moment.snapshots(head),
+            moment.blobs(head),
         )
 
-    def _is_erased(self, conversation_id: UUID, version: int) -> bool:
-        """Return whether an event is erased by now: its conversation may be forgotten any time."""
-        found = self._backend.read(conversation_id, after=version - 1, until=version)
-        return any(event.body is None for event in found)
-
-    def _add(self, fault: Fault | None) -> None:
-        if fault is not None:
-            self._faults.append(fault)
-
-
-def _is_readable(backend: Backend, conversation_id: UUID, blob: Blob) -> bool:
-    try:
-        for _ in backend.get_blob(conversation_id, blob):
-            pass
-    except CorruptRecord:
-        return False
-    return True
-
-
-def _shard(backend: Backend, last: Cursor) -> Iterator[RecordedEvent]:
-    after = Cursor(last.incarnation, last.shard, 0)
-    while after.position < last.position:
-        page = backend.read_log(after, min(_PAGE, last.position - after.position))
-        if not page:
+    def conversation(self, read: _ConversationRows) -> None:
+        """Check a conversation that was read, after the moment: it borrows connections itself."""
+        head, fold, erasures, keys = read.head, read.fold, read.erasures, read.keys
+        self._conversations += 1
+        self.add(fold.head_faults(head))
+        if not fold.events:
             return
+        told = self._recorded_erasures(head.conversation_id) if head.forgotten or erasures else []
+        self.add(erasure_faults(fold, head, erasures, told))
+        self._targets(head, fold)
+        self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
+        self.add(snapshot_faults(head, read.snapshots))
+        self.add(self._stored.faults(head, fold, read.references, read.blobs))
+        self._keys += len(keys)
+        self._erasures += erasures
+        self._snapshots += len(read.snapshots)
+        self._blobs += len(read.blobs)
+        self._events += fold.events
+        self._erased += fold.erased
+        self._newer += fold.newer > 0
+        self._looked_at += fold.events
+
+    def _was_in_log(self, event: RecordedEvent) -> bool:
+        """Return whether the pass over its shard came by an event."""
+        return 0 < event.position <= self._ends.get(event.shard, 0)
+
+    def _recorded_erasures(self, conversation_id: UUID) -> list[ErasureEntry]:
+        """Return the erasures of a conversation that the operators' stream tells of."""
+        try:
+            return list(erasures_of(self._backend, conversation_id))
+        except CorruptRecord as error:
+            self.add([Fault(conversation_id, 0, f"its erasure cannot be read: {error}")])
+            return []
+
+    def _targets(self, head: StoredHead, fold: Fold) -> None:
+        """Where a stream is an erasure that was completed, its conversation must be forgotten."""
+        if not fold.is_operators:
+            return
+        try:
+            entry = erasure_entry(self._backend.read(head.conversation_id))
+        except CorruptRecord as error:
+            self.add([Fault(head.conversation_id, 0, f"this erasure cannot be read: {error}")])
+            return
+        if not head.head.closed:
+            return
+        if entry is None or entry.outcome is None:
+            self.add([Fault(head.conversation_id, 0, "it is closed, and tells of no erasure")])
+            return
+        with self._inventory.moment() as moment:
+            target = moment.head(entry.conversation_id)
+        if entry.outcome.events and (target is None or not target.forgotten):
+            why = "its erasure is told of, and it does not count as forgotten"
+            self.add([Fault(entry.conversation_id, 0, why)])
+
+    def oddities(self, *, is_compared: bool) -> None:
+        """Check what belongs to no conversation, or to one that has not begun."""
+        self.add(Fault(odd.conversation_id, 0, odd.why) for odd in self._inventory.oddities())
+        for conversation_id in self._inventory.erased_unbegun():
+            if not self._recorded_erasures(conversation_id):
+                why = "an erasure of it is noted, and no operator's erasure tells of it"
+                self.add([Fault(conversation_id, 0, why)])
+        self._beside.append("the schema, and the rows that belong to no conversation")
+        self._beside += self._inventory.seen()
+        self._unchecked = self._inventory.unseen()
+        if not is_compared and not self._inventory.is_marked():
+            self._unchecked.append(
+                "whether the log was cut or set back: give --root with a root that was written down"
+            )
+
+    def done(self, trees: Iterable[tuple[int, Tree]]) -> Verified:
+        """Return what was found."""
+        unchecked = self._unchecked
+        if self._newer:
+            unchecked.append(
+                f"{self._newer} conversations hold events of a newer release: what those did to "
+                "their heads, and which documents they refer to"
+            )
+        return Verified(
+            self._events,
+            self._erased,
+            self._conversations,
+            tuple(dict.fromkeys(self._faults)),
+            tuple(Root(shard, tree.size, tree.root()) for shard, tree in trees),
+            checked=self._checked(),
+            unchecked=tuple(unchecked),
+        )
+
+    def _checked(self) -> tuple[str, ...]:
+        return (
+            f"{_counted(self._events, 'event')}: leaf, digest, header, place, and the columns beside them",
+            f"{_counted(self._conversations, 'head')} and {_counted(self._keys, 'key')}: as the events say",
+            (
+                f"{_counted(self._erasures, 'erasure')} and {_counted(self._snapshots, 'snapshot')}: of "
+                f"conversations that are there"
+            ),
+            f"{_counted(self._blobs, 'document')}: the bytes, and whether an event refers to them",
+            *self._beside,
+            *self._held,
+        )
+
+    def _log(self, last: Cursor) -> Iterator[StoredEvent]:
+        after = 0
+        while after < last.position:
+            limit = min(_PAGE, last.position - after)
+            page = self._inventory.log(last.shard, after, limit)
+            if not page:
+                return
+            yield from (stored for stored in page if stored.event.position <= last.position)
+            after = page[-1].event.position
+            self._looked_at += len(page)
+            self._progress(self._looked_at, self.total)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _events(moment: Moment, head: StoredHead) -> Iterator[StoredEvent]:
+    after = _BEFORE_ALL
+    while page := moment.events(head, after, _PAGE):
         yield from page
-        after = Cursor(last.incarnation, last.shard, page[-1].position)
+        after = page[-1].event.version
+
+
+def _headless(conversation_id: UUID) -> Fault:
+    return Fault(conversation_id, 0, "it has events, and no head says where it stands")

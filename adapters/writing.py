@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from typing import Protocol, TypeAlias, assert_never
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias, TypeVar, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from onrecord.domain import conversation
 from onrecord.domain.draft import Stamp, draft
-from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch, VersionConflict
+from onrecord.domain.errors import (
+    ConversationForgotten,
+    DocumentMissing,
+    IdempotencyMismatch,
+    VersionConflict,
+)
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.header import NO_METADATA, SALT_SIZE
 from onrecord.domain.log import (
     Append,
+    BlobMissing,
     Conflict,
     Duplicate,
     Forgotten,
@@ -27,6 +33,8 @@ from onrecord.domain.log import (
     Recorded,
     Verdict,
 )
+
+T = TypeVar("T")
 
 Done: TypeAlias = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
@@ -92,10 +100,18 @@ def append_first(
         return talk.append_drafted(drafted)
 
 
+def stored_again(record: Callable[[], T]) -> T:
+    """Do what stores documents and records them; once more where a sweep came between the two."""
+    try:
+        return record()
+    except DocumentMissing:
+        return record()
+
+
 def append_to(log: Log, append: Append) -> Done:
     """Append, and return what was done.
 
-    VersionConflict, IdempotencyMismatch or ConversationForgotten if nothing was.
+    VersionConflict, IdempotencyMismatch, ConversationForgotten or DocumentMissing if nothing was.
     """
     (verdict,) = log.append((append,))
     return _done(append, verdict)
@@ -120,5 +136,7 @@ def _done(append: Append, verdict: Verdict) -> Done:
             )
         case Forgotten():
             raise ConversationForgotten
+        case BlobMissing():
+            raise DocumentMissing
         case _:
             assert_never(verdict)

@@ -57,8 +57,11 @@ def media_type_of(data: bytes | bytearray, name: str | None = None) -> str:
 
 def media_type_given(given: str) -> str | None:
     """Return a media type in its usual spelling, type and subtype in lower case; None if it is none."""
+    # Looked at first: what is no type takes the pattern the longer the longer it is.
+    if len(given) > _LONGEST_TYPE:
+        return None
     said = _TYPE.fullmatch(given.strip())
-    if said is None or len(given) > _LONGEST_TYPE:
+    if said is None:
         return None
     return said[1].lower() + said[2].rstrip("; \t")
 

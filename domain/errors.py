@@ -18,6 +18,7 @@
     ├── ConversationForgotten       it was erased; a forgotten conversation takes nothing any more
     ├── VersionConflict             someone else appended first
     ├── RoundOpen                   calls await their results, and the request was not to go without
+    ├── DocumentMissing             the bytes of a document were swept before its event came
     ├── IdempotencyMismatch         the same id was recorded before, with other content
     ├── NotInstalled                a library is missing that an extra of Onrecord brings
     ├── UnknownTool                 the model calls tools that there are not, again and again
@@ -29,9 +30,11 @@
         ├── StorageFull             no room on the disk, or a size limit was reached
         ├── StorageReadOnly         the file or the server takes no writes
         ├── StorageUnavailable      the server or the file cannot be reached
-        ├── ForeignDatabase         the file or schema is not a Onrecord log
+        ├── ForeignDatabase         the file or schema is not an Onrecord log
         ├── SchemaNewer             written by a newer Onrecord
         ├── SchemaOlder             needs `onrecord migrate`
+        ├── SchemaUnreleased        made by no release of Onrecord
+        ├── WrongNode               the log lies on another node of the Citus cluster
         ├── UnsupportedFilesystem   locks of the file system cannot be trusted
         ├── StaleCursor             the cursor belongs to another incarnation of the log
         └── CorruptRecord           stored bytes do not match their digest or their format
@@ -200,6 +203,18 @@ class IdempotencyMismatch(OnrecordError):
     """The same id was recorded before, with other content: use a new id for a new fact."""
 
 
+class DocumentMissing(OnrecordError):
+    """The bytes of a document are not stored in the conversation whose event refers to them."""
+
+    def __init__(
+        self,
+        message: str = "the bytes of a document are not stored, or were swept before its event came:"
+        " store the document again, then append",
+    ) -> None:
+        """Say what to do."""
+        super().__init__(message)
+
+
 class NotInstalled(OnrecordError, ImportError):
     """A library is missing that an extra of Onrecord brings: install it."""
 
@@ -269,7 +284,7 @@ class StorageUnavailable(StorageError):
 
 
 class ForeignDatabase(StorageError):
-    """The file or schema is not a Onrecord log; nothing was changed in it."""
+    """The file or schema is not an Onrecord log; nothing was changed in it."""
 
 
 class SchemaNewer(StorageError):
@@ -278,6 +293,14 @@ class SchemaNewer(StorageError):
 
 class SchemaOlder(StorageError):
     """Written by an older Onrecord: run `onrecord migrate`."""
+
+
+class SchemaUnreleased(StorageError):
+    """Made by no release of Onrecord: what it holds cannot be read by one; begin a new store."""
+
+
+class WrongNode(StorageError):
+    """The log lies on another node of the Citus cluster: connect to that one, which is named."""
 
 
 class UnsupportedFilesystem(StorageError):

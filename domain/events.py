@@ -289,14 +289,17 @@ class ResponseInterrupted(OnLine):
     """Closes a response that did not end as its API says it must.
 
     `reason` is `cut` (the wire ended), `abandoned` (the caller stopped reading), `error` (the
-    provider said so amid the stream), `malformed` (not understood; `raw` holds what arrived) or
-    `deferred` (the provider goes on in the background; another response of this request follows).
+    provider said so amid the stream, or in a batch's results), `malformed` (not understood; `raw` holds what arrived),
+    `deferred` (the provider goes on in the background; another response of this request follows) or
+    `oversized` (longer than is read; `raw` holds what arrived, `detail` says how). The envelope of
+    a response of a batch has a member more, `onrecord:batch`: the `id` of the batch and the
+    `custom_id` of the request.
     """
 
     response: UUID
     request: UUID | None = None
     api: str
-    reason: Literal["cut", "abandoned", "error", "malformed", "deferred"]
+    reason: Literal["cut", "abandoned", "error", "malformed", "deferred", "oversized"]
     detail: str | None = None
     provider_id: str | None = None
     model: str | None = None

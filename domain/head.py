@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from onrecord.domain import events
+from onrecord.domain.erasures import COMPLETED
 from onrecord.domain.events import Event
 from onrecord.domain.registry import Unrecognised
 
@@ -100,9 +101,16 @@ def advance(head: Head, effect: Effect) -> Head:
 
 
 def effect_of(event: Event | Unrecognised) -> Effect:
-    """Return what an event does to the head; events on side lines do nothing to it."""
-    if isinstance(event, Unrecognised) or event.line is not None:
-        return NOTHING
+    """Return what an event does to the head; events on side lines do nothing to it.
+
+    Of those that are no conversation's, the end of an erasure closes its stream.
+    """
+    if isinstance(event, Unrecognised):
+        return Effect(closes=event.type == COMPLETED)
+    return NOTHING if event.line is not None else _effect(event)
+
+
+def _effect(event: Event) -> Effect:
     match event:
         case events.MessageRecorded():
             return _PROMPT if event.role == "user" else NOTHING

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from onrecord.domain import jsontext
@@ -33,6 +33,8 @@ _TIMESTAMP: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,6}Z"
 )
 _RECORDED: Final = struct.Struct(">qqq")
+_NO_HEADER: Final = "the bytes are not an event's header"
+_LARGEST_SCHEMA: Final = 2**31
 NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 """What most headers say besides: nothing."""
 
@@ -80,8 +82,12 @@ def parse_header(data: bytes) -> ClientHeader:
     """Return the client header that bytes hold; CorruptRecord where they are not one."""
     try:
         members = jsontext.read_object(data)
-        if members["format"] != FORMAT:
-            raise CorruptRecord(f"header format {members['format']} is not known: upgrade Onrecord")
+        found = members["format"]
+        if found != FORMAT:
+            which = found if type(found) is int else "of another kind"
+            raise CorruptRecord(f"header format {which} is not known: upgrade Onrecord")
+        if not _has_kinds(members):
+            raise CorruptRecord(_NO_HEADER)
         return ClientHeader(
             event_id=UUID(members["event"]),
             tenant=UUID(members["tenant"]),
@@ -97,7 +103,27 @@ def parse_header(data: bytes) -> ClientHeader:
             metadata=members.get("metadata", NO_METADATA),
         )
     except (AttributeError, KeyError, TypeError, ValueError, MalformedJson) as exc:
-        raise CorruptRecord("the bytes are not an event's header") from exc
+        raise CorruptRecord(_NO_HEADER) from exc
+
+
+def _has_kinds(members: Mapping[str, Any]) -> bool:
+    """Whether the members that are taken as they are have the kinds that they must have."""
+    key, actor = members.get("key"), members.get("actor")
+    return (
+        type(members["type"]) is str
+        and type(members["schema"]) is int
+        and 0 < members["schema"] < _LARGEST_SCHEMA
+        and type(members["codec"]) is str
+        and (key is None or type(key) is str)
+        and (actor is None or type(actor) is str)
+        and ("metadata" not in members or _is_of_texts(members["metadata"]))
+    )
+
+
+def _is_of_texts(metadata: object) -> bool:
+    return isinstance(metadata, dict) and all(
+        type(value) is str for value in cast("dict[str, object]", metadata).values()
+    )
 
 
 def recorded_header(client_header: bytes, version: int, position: int, recorded_at: int) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from uuid import UUID
 
 from onrecord.domain.content import Blob
@@ -19,13 +19,17 @@ from onrecord.domain.head import Effect, Head, Pointer
 from onrecord.domain.header import ClientHeader, parse_header
 from onrecord.domain.registry import Erased, Unrecognised
 
+if TYPE_CHECKING:
+    from onrecord.domain.inventory import Inventory
+
 
 class NewEvent(NamedTuple):
     """An event that the log does not have yet: its bytes are final.
 
     `header` are the canonical bytes of the client header. `once` names a fact that a conversation
     can hold only once (`result:<call id>`, `message:<message id>`); the log keeps a keyed digest.
-    `blobs` are those that the body refers to; they are stored before the event is appended.
+    `blobs` are those that the body refers to. They are stored before the event is appended, in its
+    conversation: an append whose blobs are not there is refused.
     """
 
     event_id: UUID
@@ -159,7 +163,17 @@ class Forgotten:
     """The conversation was forgotten, and takes nothing any more; nothing changed."""
 
 
-Verdict = Recorded | Duplicate | Conflict | Mismatch | Forgotten
+@dataclass(frozen=True, slots=True)
+class BlobMissing:
+    """Blob number `ordinal` (from 0, over all events) is not stored here; nothing changed.
+
+    It was never stored in this conversation, or was swept since: store it again, then append.
+    """
+
+    ordinal: int
+
+
+Verdict = Recorded | Duplicate | Conflict | Mismatch | Forgotten | BlobMissing
 """What became of an Append."""
 
 
@@ -297,6 +311,10 @@ class Catalogue(Protocol):
         """Yield the conversations that have begun, the one that moved last first."""
         ...
 
+    def open_conversations(self, tenant: UUID) -> list[UUID]:
+        """Return the ids of those that have begun and are not closed; closed ones cost nothing."""
+        ...
+
 
 class Blobs(Protocol):
     """Large bytes, stored once in the conversation that owns them."""
@@ -313,10 +331,10 @@ class Blobs(Protocol):
         """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
         ...
 
-    def sweep_blobs(self, older_than: int) -> int:
-        """Delete blobs that no event refers to and that were stored before a time (microseconds).
+    def sweep_blobs(self, age: int) -> int:
+        """Delete blobs that no event refers to and that were stored `age` microseconds ago, at least.
 
-        Returns how many went.
+        The store's own clock tells their age, whatever the caller's says. Returns how many went.
         """
         ...
 
@@ -329,6 +347,27 @@ class Erasure(Protocol):
 
         Headers, digests and leaves stay, so the ledger still verifies. From then on it takes
         nothing any more. Forgetting again finishes what could not be, and is free otherwise.
+        StorageReadOnly for a stream of the operators, which is kept, and for who may not erase.
+        """
+        ...
+
+    def may_forget(self) -> bool:
+        """Return whether whoever connected may erase: on PostgreSQL, an eraser or the owner."""
+        ...
+
+    def residue(self) -> tuple[str, ...]:
+        """Say where bytes that were erased may still be on the disk, and what to do about it.
+
+        A sentence each; none if nowhere. They are in no answer of the log: only who reads its
+        files finds them.
+        """
+        ...
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write anew what may hold bytes that were erased, once for any number of erasures.
+
+        Return the names of the files or tables that were written and hold no such bytes any more.
+        What this role may not write, or others use, stays: `residue` says what.
         """
         ...
 
@@ -346,6 +385,14 @@ class Backend(Log, Catalogue, Blobs, Erasure, Protocol):
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
+        ...
+
+    def clock(self) -> int:
+        """Return the time by the clock that stamps events, in microseconds since 1970-01-01 UTC."""
+        ...
+
+    def inventory(self) -> Inventory:
+        """Return all that is stored, row by row, for `onrecord verify`."""
         ...
 
     def close(self) -> None:

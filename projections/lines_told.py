@@ -15,6 +15,7 @@ from onrecord.domain.events import (
     ResponseInterrupted,
 )
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.references import refers_back
 from onrecord.domain.registry import Erased, Unrecognised
 
 Lost: TypeAlias = Literal["aside", "given up"]
@@ -76,8 +77,8 @@ class LinesTold:
         version, event_id = recorded.version, recorded.event_id
         if isinstance(event, RequestSent):
             self._requests[event_id] = version
-        if isinstance(event, LineAdopted) and event.adopted is not None:
-            adopted = self._lines.get(event.adopted)
+        if isinstance(event, LineAdopted) and refers_back(event, version):
+            adopted = self._lines.get(event.adopted) if event.adopted else None
             if adopted is not None:
                 adopted.adopted = version
         if event.line is None:
@@ -89,7 +90,7 @@ class LinesTold:
         line.kept += lost is None
         line.given_up += lost == "given up"
         match event:
-            case RequestSent() if event_id == event.line:
+            case RequestSent() if event_id == event.line and refers_back(event, version):
                 line.relation, line.after = event.relation, event.after
             case ResponseCompleted() | ResponseInterrupted() if event.request != event.line:
                 # Another answer to a request that has a line already.

@@ -49,5 +49,9 @@ class Pattern:
 
     @cached_property
     def _expression(self) -> re.Pattern[str]:
-        parts = self.text.lower().split(ANY)
-        return re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
+        first, *others = map(re.escape, self.text.lower().split(ANY))
+        if not others:
+            return re.compile(first)
+        # What was found for a star is not looked for again: a name cannot make that take long.
+        between = "".join(f"(?>.*?{part})" for part in others[:-1])
+        return re.compile(f"{first}{between}.*{others[-1]}", re.DOTALL)

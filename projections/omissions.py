@@ -9,6 +9,8 @@ from uuid import UUID
 from onrecord.domain import events
 from onrecord.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
 from onrecord.domain.log import Told
+from onrecord.domain.references import refers_back
+from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.responses import Item, Place, event_of
 
 SUMMARY: Final = "Summary of the conversation so far:\n\n"
@@ -42,6 +44,8 @@ def amended(items: Sequence[Item]) -> Amended:
         if isinstance(item, Told) and item.type not in AMENDS:
             continue
         event = event_of(item)
+        if isinstance(event, Erased | Unrecognised) or not refers_back(event, _place(item)[1]):
+            continue
         if isinstance(event, events.ContentRedacted):
             redactions.add((_place(item)[0], event.version))
         elif isinstance(event, HistoryCompacted) and event.line is None:
@@ -128,9 +132,9 @@ def _given_up(
 ) -> int:
     """Return how many events an adoption left behind, of those that are missing."""
     event = event_of(item)
-    if not isinstance(event, events.LineAdopted):
-        return 0
     conversation, version = _place(item)
+    if not isinstance(event, events.LineAdopted) or not refers_back(event, version):
+        return 0
     first = max(event.after, begun.get(conversation, 0)) + 1
     return sum(between not in versions[conversation] for between in range(first, version))
 

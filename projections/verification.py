@@ -1,49 +1,65 @@
-"""What must hold of a log, whoever wrote it: each event as committed to, each head as it folds.
+"""What must hold of a log, whoever wrote it: each event as committed to, each row as the events say.
 
-It finds damage. A forger who may rewrite every row and computes all hashes anew is found only by
-whoever kept a leaf elsewhere.
+It finds damage, and what is changed without computing hashes anew. A forger who rewrites every row,
+hashes and all, is found only by whoever kept a root elsewhere (docs/format.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Final, TypeAlias, cast, get_args
 from uuid import UUID
 
+from onrecord.domain import events
+from onrecord.domain.draft import once_of
+from onrecord.domain.erasures import is_operators
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import Event
-from onrecord.domain.head import Head, advance, effect_of
-from onrecord.domain.header import body_digest, leaf, recorded_header
+from onrecord.domain.head import (
+    MOST_TOKENS,
+    NOTHING,
+    Effect,
+    Head,
+    Pointer,
+    advance,
+    effect_of,
+)
+from onrecord.domain.header import CODEC, ClientHeader, body_digest, leaf, recorded_header
+from onrecord.domain.inventory import StoredEvent, StoredHead
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.domain.registry import NAMES, VERSIONS, Erased, Unrecognised
 
 Happened: TypeAlias = Event | Unrecognised | Erased
 """What an event tells, as far as it can be told."""
 
+Digest: TypeAlias = Callable[[str], bytes]
+"""Makes the keyed digest of a name, by the log's own key."""
+
+_PROMPTS: Final = frozenset({"message.recorded", "signal.received"})
+_COUNTS: Final = frozenset({"response.completed", "response.interrupted"})
+_CLOSES: Final = "conversation.closed"
+_POINTS: Final = {
+    "instructions.set": "instructions",
+    "tools.declared": "tools",
+    "request.sent": "request",
+    "line.adopted": "adopted",
+    "history.compacted": "amended",
+    "content.redacted": "amended",
+}
+"""What an event of a type points at, unless it is on a side line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that does not hold, of the event at a version, or of the whole (version 0)."""
+    """Something that does not hold: of the event at a version, of a conversation, of the log.
 
-    conversation_id: UUID
-    version: int
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """A conversation as its events leave it.
-
-    `is_known` is False once an event was erased, or is of a newer release: its effect is not known.
+    `version` is 0 where it is of no event, `conversation_id` None where it is of no conversation.
     """
 
-    conversation_id: UUID
-    head: Head = field(default_factory=Head)
-    is_known: bool = True
-
-
-_CERTAIN: Final = ("version", "exchange")
+    conversation_id: UUID | None
+    version: int
+    why: str
 
 
 def happened_in(event: RecordedEvent) -> Happened | None:
@@ -54,66 +70,192 @@ def happened_in(event: RecordedEvent) -> Happened | None:
         return None
 
 
-def event_faults(event: RecordedEvent, happened: Happened | None) -> Iterator[Fault]:
-    """Yield what does not hold of an event alone: its leaf, its digest, its header, its body."""
+def header_of(event: RecordedEvent) -> ClientHeader | None:
+    """Return the client header; None where it cannot be read."""
+    try:
+        return event.client_header()
+    except CorruptRecord:
+        return None
+
+
+def commitment_faults(event: RecordedEvent) -> Iterator[Fault]:
+    """Yield what does not hold of an event's bytes: its leaf, its digest, its header."""
+    if event.position < 1:
+        yield _fault(event, f"it is at position {event.position}, and positions begin at 1")
     committed = recorded_header(event.header, event.version, event.position, event.recorded_at)
     if event.leaf != leaf(committed, event.digest):
         yield _fault(event, "its leaf is not that of its header, place and digest")
     if (event.body is None) != (event.salt is None):
         yield _fault(event, "its body and its salt are not erased together")
-    elif event.body is not None and event.salt is not None:
-        if event.digest != body_digest(event.salt, event.body):
-            yield _fault(event, "its digest is not that of its salt and body")
-        elif happened is None:
-            yield _fault(event, "its body does not have the shape of its type")
-    yield from _header_faults(event)
-
-
-def position_fault(event: RecordedEvent, before: int) -> Fault | None:
-    """Return what is wrong with the place of an event in its shard, behind a position."""
-    if event.position == before + 1:
-        return None
-    return _fault(event, f"it is at position {event.position}, the one before it at {before}")
-
-
-def fold_event(
-    folded: Folded, event: RecordedEvent, happened: Happened | None
-) -> tuple[Folded, Fault | None]:
-    """Return the conversation after its next event, and what is wrong with the event's place."""
-    expected = folded.head.version + 1
-    fault = None
-    if event.version != expected:
-        fault = _fault(event, f"version {expected} should stand here")
-        folded = replace(folded, head=replace(folded.head, version=event.version - 1))
-    if happened is None or isinstance(happened, Erased | Unrecognised):
-        head = replace(folded.head, version=event.version, exchange=event.exchange)
-        return replace(folded, head=head, is_known=False), fault
-    head = advance(folded.head, effect_of(happened))
-    if event.exchange != head.exchange:
-        if folded.is_known and fault is None:
-            fault = _fault(event, f"it is in exchange {event.exchange}, not {head.exchange}")
-        head = replace(head, exchange=event.exchange)
-    return replace(folded, head=head), fault
-
-
-def head_faults(folded: Folded, head: Head) -> Iterator[Fault]:
-    """Yield where the head that a log keeps is not what the events fold to."""
-    names = [member.name for member in fields(Head)] if folded.is_known else _CERTAIN
-    wrong = [name for name in names if getattr(folded.head, name) != getattr(head, name)]
-    if wrong:
-        why = f"its head is not what its events come to: {', '.join(wrong)}"
-        yield Fault(folded.conversation_id, 0, why)
-
-
-def _header_faults(event: RecordedEvent) -> Iterator[Fault]:
-    try:
-        header = event.client_header()
-    except CorruptRecord:
+    elif (
+        event.body is not None
+        and event.salt is not None
+        and event.digest != body_digest(event.salt, event.body)
+    ):
+        yield _fault(event, "its digest is not that of its salt and body")
+    header = header_of(event)
+    if header is None:
         yield _fault(event, "its header cannot be read")
         return
     told = (header.event_id, header.conversation_id, header.type, header.schema_version)
     if told != (event.event_id, event.conversation_id, event.type, event.schema_version):
         yield _fault(event, "its header is that of another event")
+
+
+def place_faults(event: RecordedEvent, before: RecordedEvent | None) -> Iterator[Fault]:
+    """Yield what is wrong with the place of an event in its shard, behind another one."""
+    last = 0 if before is None else before.position
+    if event.position != last + 1:
+        yield _fault(event, f"it is at position {event.position}, the one before it at {last}")
+
+
+class Fold:
+    """A conversation as its events leave it, taken one after the other from the first one on.
+
+    What an event did cannot always be told: it was erased, or is of a newer release. Then its
+    columns must be such as its type allows, and the fold goes on from them.
+    """
+
+    def __init__(self, conversation_id: UUID, digest: Digest) -> None:
+        """Begin before the first event."""
+        self.conversation_id = conversation_id
+        self.head = Head()
+        self.tenant: UUID | None = None
+        self.key: str | None = None
+        self.is_fork = self.is_operators = False
+        self.events = self.erased = 0
+        self.newer = 0
+        self.started_at = self.recorded_at = self.position = 0
+        self._digest = digest
+        self._calls_known = self._counts_known = True
+
+    def take(self, stored: StoredEvent, happened: Happened | None) -> Iterator[Fault]:
+        """Take the next event, and yield what does not hold of it and of the columns beside it."""
+        event, header = stored.event, header_of(stored.event)
+        yield from self._begin(stored, header)
+        if event.body is not None and event.salt is not None and happened is None:
+            yield _fault(event, "its body does not have the shape of its type")
+        effect = _effect(happened, header)
+        if isinstance(happened, events.ConversationStarted) and not self.events:
+            self.key = happened.key
+        self.is_fork = self.is_fork or event.type == "conversation.forked"
+        self.is_operators = self.is_operators or is_operators(event.type)
+        yield from self._advance(stored, effect)
+        yield from self._once(stored, happened, effect)
+        self.events += 1
+        self.erased += event.body is None
+        self.newer += effect is None and event.body is not None
+        self.recorded_at, self.position = event.recorded_at, event.position
+
+    def head_faults(self, stored: StoredHead) -> Iterator[Fault]:
+        """Yield where the row of the head is not what the events come to."""
+        if not self.events:
+            yield self._of_head("its head says that it has begun, and none of its events is there")
+            return
+        known, told = self._known_members(stored.forgotten), stored.head
+        wrong = [name for name in known if getattr(self.head, name) != getattr(told, name)]
+        if not (0 <= told.input_tokens <= MOST_TOKENS and 0 <= told.output_tokens <= MOST_TOKENS):
+            wrong += [name for name in ("input_tokens", "output_tokens") if name not in known]
+        if stored.forgotten and told.open_calls:
+            wrong.append("open_calls")
+        for name in ("tenant", "position", "started_at", "recorded_at"):
+            if getattr(self, name) != getattr(stored, name):
+                wrong.append(name)
+        if wrong:
+            why = f"its head is not what its events come to: {', '.join(wrong)}"
+            yield self._of_head(why)
+        if stored.forgotten and self.erased < self.events:
+            yield self._of_head("it counts as forgotten, and has events that are not erased")
+        if not stored.forgotten and self.erased:
+            yield self._of_head(f"{self.erased} of its events are erased, and it is not forgotten")
+
+    def _begin(self, stored: StoredEvent, header: ClientHeader | None) -> Iterator[Fault]:
+        event = stored.event
+        if not self.events:
+            # Applications of `eventsourcing` may count from 0.
+            self.head = Head(version=-1 if event.version == 0 else 0)
+            self.tenant = header.tenant if header else stored.tenant
+            self.started_at = event.recorded_at
+        expected = self.head.version + 1
+        if event.version != expected:
+            yield _fault(event, f"version {expected} should stand here")
+            self.head = replace(self.head, version=event.version - 1)
+        if header and header.tenant != self.tenant:
+            yield _fault(event, "its header names another tenant than the events before it")
+        if header and stored.tenant not in (None, header.tenant):
+            yield _fault(event, "its header names another tenant than its row")
+
+    def _advance(self, stored: StoredEvent, effect: Effect | None) -> Iterator[Fault]:
+        """Move the head by an effect, or by the event's columns as far as its type allows them."""
+        event, before = stored.event, self.head.exchange
+        may_prompt = _may_prompt(event) if effect is None else effect.prompts
+        if stored.pointer not in _pointers(event, effect):
+            yield _fault(event, f"its row says that it points at {stored.pointer or 'nothing'}")
+        if effect is None:
+            self._calls_known = False
+            self._counts_known = self._counts_known and event.type in NAMES.keys() - _COUNTS
+            points = cast("Pointer | None", stored.pointer)
+            effect = Effect(points=points, closes=event.type == _CLOSES)
+        self.head = advance(self.head, effect)
+        exchanges = {self.head.exchange} if self._calls_known else {before, before + may_prompt}
+        if event.exchange not in exchanges:
+            yield _fault(event, f"it is in exchange {event.exchange}, not {max(exchanges)}")
+        self.head = replace(self.head, exchange=event.exchange)
+        if stored.opens_exchange not in (None, event.exchange > before):
+            yield _fault(event, "its row is wrong about whether it opened an exchange")
+
+    def _once(
+        self, stored: StoredEvent, happened: Happened | None, effect: Effect | None
+    ) -> Iterator[Fault]:
+        expected = None
+        if happened is not None and not isinstance(happened, Unrecognised | Erased):
+            name = once_of(happened)
+            expected = None if name is None else self._digest(name)
+        elif effect is None and stored.event.body is not None:
+            return  # Of a newer release.
+        if stored.once != expected:
+            yield _fault(stored.event, "what it can hold only once is not what its row says")
+
+    def _known_members(self, forgotten: bool) -> list[str]:
+        unknown: set[str] = set()
+        if not self._calls_known or forgotten:
+            unknown |= {"open_calls"}
+        if not self._counts_known:
+            unknown |= {"input_tokens", "output_tokens"}
+        if self.newer:
+            unknown |= {"closed"}
+        return [member.name for member in fields(Head) if member.name not in unknown]
+
+    def _of_head(self, why: str) -> Fault:
+        return Fault(self.conversation_id, 0, why)
+
+
+def _effect(happened: Happened | None, header: ClientHeader | None) -> Effect | None:
+    """Return what an event did to the head; None where that cannot be told."""
+    if happened is not None and not isinstance(happened, Unrecognised | Erased):
+        return effect_of(happened)
+    if isinstance(happened, Unrecognised) and is_operators(happened.type):
+        return effect_of(happened)
+    # What applications of `eventsourcing` record does nothing to it.
+    return NOTHING if header is not None and header.codec != CODEC else None
+
+
+def _may_prompt(event: RecordedEvent) -> bool:
+    """Return whether an event whose effect is not known may have opened an exchange."""
+    return event.type in _PROMPTS or _is_newer(event)
+
+
+def _pointers(event: RecordedEvent, effect: Effect | None) -> tuple[str | None, ...]:
+    """Return what an event may point at."""
+    if effect is not None:
+        return (effect.points,)
+    if _is_newer(event):
+        return (None, *get_args(Pointer))
+    return (None, _POINTS.get(event.type))
+
+
+def _is_newer(event: RecordedEvent) -> bool:
+    return event.schema_version > VERSIONS.get(event.type, 0)
 
 
 def _fault(event: RecordedEvent, why: str) -> Fault:

@@ -14,6 +14,8 @@ from onrecord.domain.log import Append, NewEvent
 
 TENANT = UUID("018f0000-0000-7000-8000-000000000001")
 OTHER_TENANT = UUID("018f0000-0000-7000-8000-000000000002")
+BECAUSE = {"reason": "asked to", "actor": "ana"}
+"""What `store.forget` has to be told."""
 OCCURRED_AT = 1_795_000_000_000_000
 
 

@@ -16,6 +16,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import psycopg
 
+from tests.patience import PATIENCE
+
 PROGRAM: Final = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 _SETTINGS: Final = """
@@ -55,7 +57,7 @@ def pooler(url: str, size: int) -> Generator[str]:
             yield pooled
         finally:
             process.kill()
-            process.wait()
+            process.wait(PATIENCE)
 
 
 def _not_root(url: str) -> str | None:
@@ -88,7 +90,7 @@ def _free_port() -> int:
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         assert process.poll() is None, "PgBouncer ended at once"
         with suppress(psycopg.OperationalError):

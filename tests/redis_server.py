@@ -17,8 +17,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -28,10 +27,9 @@ from typing import Any, Final, cast
 
 import redis
 
-GIVEN: Final = os.environ.get("ONRECORD_TEST_REDIS")
+from tests.patience import PATIENCE, until
 
-_PATIENCE: Final = 30.0
-"""How long (seconds) a test waits for what must happen before it fails."""
+GIVEN: Final = os.environ.get("ONRECORD_TEST_REDIS")
 
 # Ends when its standard input does: when the process that started it is gone, however it went.
 _WATCH = """
@@ -77,7 +75,7 @@ class Server:
         """Take it away at once, with all that it held."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
+            self.process.wait(PATIENCE)
             self.process = None
 
     @contextmanager
@@ -125,14 +123,6 @@ def server() -> Server:
     found.start()
     atexit.register(found.kill)
     return found
-
-
-def until(is_so: Callable[[], object]) -> None:
-    """Return as soon as something is so; fail where it is not within half a minute."""
-    give_up = time.monotonic() + _PATIENCE
-    while not is_so():
-        assert time.monotonic() < give_up, f"it did not come about in {_PATIENCE:.0f} s"
-        time.sleep(0.005)
 
 
 @cache

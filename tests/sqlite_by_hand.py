@@ -23,3 +23,20 @@ class ByHand:
 
     def close(self) -> None:
         self._connection.close()
+
+
+class Unruled(ByHand):
+    """The same without the triggers, each time for one statement."""
+
+    def run(self, statement: str, *values: bytes | int | str) -> list[tuple[Any, ...]]:
+        """The rows of a statement that no trigger refuses; afterwards they are there again."""
+        triggers = super().run("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+        super().run("BEGIN")
+        for name, _ in triggers:
+            super().run(f"DROP TRIGGER {name}")
+        try:
+            return super().run(statement, *values)
+        finally:
+            for _, sql in triggers:
+                super().run(sql)
+            super().run("COMMIT")

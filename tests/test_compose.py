@@ -158,7 +158,7 @@ def log() -> Iterator[str]:
     created = running.create("log", migrate)
     yield created
     running.drop(created)
-    for role in ("onrecord_app", "onrecord_worker"):
+    for role in ("onrecord_app", "onrecord_eraser", "onrecord_worker"):
         running.execute("DROP ROLE IF EXISTS {}", role)
 
 
@@ -168,12 +168,16 @@ def test_the_roles_that_it_lets_in_append_and_own_nothing(
 ) -> None:
     script = tmp_path / "admit.sql"
     script.write_text(compose["configs"]["admit.sql"]["content"], "utf-8")
-    passwords = {"APP_PASSWORD": "it's one", "WORKER_PASSWORD": "two"}
+    passwords = {"APP_PASSWORD": "it's one", "ERASER_PASSWORD": "2", "WORKER_PASSWORD": "two"}
     for _ in range(2):
         run(server(VERSIONS[-1]), "psql", "--no-psqlrc", f"--file={script}", log, env=passwords)
     backend = open_postgres(as_role(log, "onrecord_app"))
     assert backend.append([appending(uuid4(), prompt())]) == [Recorded(1, 1, 1)]
+    assert not backend.may_forget()
     backend.close()
+    eraser = open_postgres(as_role(log, "onrecord_eraser"))
+    assert eraser.may_forget()
+    eraser.close()
     as_worker = as_role(log, "onrecord_worker")
     with psycopg.connect(as_worker) as worker, pytest.raises(errors.InsufficientPrivilege):
         worker.execute("INSERT INTO onrecord.tenant VALUES (gen_random_uuid(), 0)")

@@ -62,10 +62,12 @@ def test_every_folder_with_code_is_a_package() -> None:
 
 def test_every_package_is_mapped_to_its_folder(listing: Listing) -> None:
     mapped = listing["package-dir"]
-    assert {package: ROOT / folder for package, folder in mapped.items()} == {
+    folders = {
         package: folder_of(package)
         for package in ("onrecord", *(f"onrecord.{it}" for it in LAYERS))
     }
+    beside = {"": ROOT / "src"}  # What the installed program starts in, beside the package.
+    assert {name: ROOT / folder for name, folder in mapped.items()} == folders | beside
 
 
 def test_every_data_file_is_listed(listing: Listing) -> None:

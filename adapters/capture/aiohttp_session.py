@@ -13,8 +13,8 @@ from typing import Any, Final
 from aiohttp import ClientResponse, StreamReader
 from aiohttp.base_protocol import BaseProtocol
 
-from onrecord.adapters.capture import loop_threads
-from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture import loop_threads, unrecorded
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.recorded_async_body import AsyncRecordedBody
 from onrecord.adapters.capture.recorded_body import abandon
 from onrecord.adapters.capture.sending import Sending, extensions_of_call, target_of
@@ -56,6 +56,7 @@ class RecordedSession:
         more["data"] = body or data
         send = partial(self._inner.request, method, url, headers=given, **more)
         if not sending.is_recorded:
+            unrecorded.say(sending.method, sending.path)
             return await send()
         attempt = await loop_threads.opened(partial(self._turns.attempt, bound, sending, body))
         if attempt is None:
@@ -69,7 +70,7 @@ class RecordedSession:
         return response
 
 
-def _record(response: ClientResponse, attempt: Attempt) -> None:
+def _record(response: ClientResponse, attempt: AnswerRecorder) -> None:
     """Have a response recorded as it is read; what is not read of it is abandoned."""
     # What it was packed in is taken off before anybody reads it.
     headers = {name.lower(): value for name, value in response.headers.items()}
@@ -79,7 +80,7 @@ def _record(response: ClientResponse, attempt: Attempt) -> None:
         setattr(response, name, _abandoning(getattr(response, name), attempt))
 
 
-def _abandoning(end: Callable[[], Any], attempt: Attempt) -> Callable[[], Any]:
+def _abandoning(end: Callable[[], Any], attempt: AnswerRecorder) -> Callable[[], Any]:
     def ended() -> Any:
         abandon(attempt)
         return end()
@@ -90,7 +91,7 @@ def _abandoning(end: Callable[[], Any], attempt: Attempt) -> Callable[[], Any]:
 class _RecordedContent(StreamReader):
     """The content of a response, as its readers want it: what they wait for is recorded first."""
 
-    def __init__(self, inner: StreamReader, attempt: Attempt) -> None:
+    def __init__(self, inner: StreamReader, attempt: AnswerRecorder) -> None:
         loop = asyncio.get_running_loop()
         super().__init__(BaseProtocol(loop), _BUFFER, loop=loop)
         self._chunks = aiter(AsyncRecordedBody(_Chunks(inner), attempt))

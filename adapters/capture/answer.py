@@ -16,7 +16,7 @@ from onrecord.domain.jsontext import JsonObject
 Loss = Literal["cut", "abandoned", "malformed"]
 """Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""
 
-Interruption = Loss | Literal["error", "deferred"]
+Interruption = Loss | Literal["error", "deferred", "oversized"]
 """Why a response did not end as its API says it must: see `ResponseInterrupted`."""
 
 

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from typing import overload
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.place import Place, Recording, recorded
+from onrecord.adapters.capture.place import Conclusion, Place, Recording, recorded
+from onrecord.adapters.capture.raw_bytes import Content, reference_to
 from onrecord.adapters.capture.wires import WIRES
-from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
+
+
+@overload
+def events_of(
+    answer: Answer,
+    *,
+    response: UUID,
+    request: UUID | None = None,
+    request_id: str | None = None,
+    line: UUID | None = None,
+    raw: bytes | None = None,
+) -> Recording: ...
+
+
+@overload
+def events_of(
+    answer: Answer,
+    *,
+    response: UUID,
+    request: UUID | None = None,
+    request_id: str | None = None,
+    line: UUID | None = None,
+    raw: Content | None,
+) -> Conclusion: ...
 
 
 def events_of(
@@ -21,8 +46,8 @@ def events_of(
     request: UUID | None = None,
     request_id: str | None = None,
     line: UUID | None = None,
-    raw: bytes | None = None,
-) -> Recording:
+    raw: Content | None = None,
+) -> Conclusion:
     """Return the events of an answer, each block's first, the closing one last.
 
     `raw` is what to keep of the wire: give it where `answer.needs_raw`. Results are awaited only
@@ -30,16 +55,17 @@ def events_of(
     of them, and which one only a later request can tell.
     """
     place = Place(answer.api, response, line, awaited=answer.awaits_results, ran=answer.ran)
-    events, spilled = recorded(answer.blocks, place, WIRES[answer.api].event_of)
+    events, blobs = recorded(answer.blocks, place, WIRES[answer.api].event_of)
+    spilled: dict[str, Content] = {**blobs}
     kept = None
     if raw is not None:
-        kept = blob_of(raw)
+        kept = reference_to(raw)
         spilled[kept.sha256] = raw
     told = (*events, _closing(answer, place, request, request_id, kept))
     for alternative in answer.alternatives:
-        others, blobs = events_of(alternative, response=uuid7(), request=request, line=uuid7())
+        others, more = events_of(alternative, response=uuid7(), request=request, line=uuid7())
         told = (*told, *others)
-        spilled.update(blobs)
+        spilled.update(more)
     return told, spilled
 
 

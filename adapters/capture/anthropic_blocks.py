@@ -81,7 +81,7 @@ class OpenBlock:
                 return {**self._value, "input": read(text)} if text else self._value
             case member:
                 begun = self._value.get(member)
-                said = f"{begun}{text}" if isinstance(begun, str) else text
+                said = begun + text if isinstance(begun, str) else text
                 return {**self._value, member: said}
 
     def unfinished(self, index: int) -> Unfinished:

@@ -21,6 +21,11 @@ def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) 
         message = read_object(body)
     except MalformedJson as exc:
         return Answer(api=API, interruption=loss, detail=detail or str(exc))
+    return answer_of(message)
+
+
+def answer_of(message: JsonObject) -> Answer:
+    """Return what a message, or an error in its place, said."""
     if message.get("type") == "error":
         error = message.get("error", message)
         return Answer(api=API, interruption="error", error=error, detail=error_kind(error))

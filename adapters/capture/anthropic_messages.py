@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
+from onrecord.adapters.capture.anthropic_batches import BATCHES
 from onrecord.adapters.capture.anthropic_body import read_body
 from onrecord.adapters.capture.anthropic_envelope import API
 from onrecord.adapters.capture.anthropic_frames import FramedMessageStream
@@ -52,4 +53,5 @@ WIRE: Final = Wire(
         *("x-amzn-bedrock-guardrailidentifier", "x-amzn-bedrock-guardrailversion"),
     ),
     family=_family,
+    batches=BATCHES,
 )

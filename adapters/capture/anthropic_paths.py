@@ -53,7 +53,8 @@ def _in_bedrock() -> Iterator[Endpoint]:
 _PUBLISHED: Final = "publishers/anthropic/models"
 
 ENDPOINTS: Final = (
-    Endpoint("POST", "v1/messages/batches", "later"),
+    Endpoint("POST", "v1/messages/batches", "batch"),
+    Endpoint("GET", "v1/messages/batches/*/results", "results"),
     Endpoint("POST", "v1/messages", "turn"),
     Endpoint("POST", f"{_PUBLISHED}/count-tokens:rawPredict", "none"),
     Endpoint("POST", f"{_PUBLISHED}/*:rawPredict", "turn"),

@@ -43,6 +43,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
     if not (system is None or isinstance(system, str | list)):
         raise InvalidContent("`system` is neither a string nor a list: send one of them")
     messages = _objects(sent.get("messages"), "messages")
+    continued = _continued(sent.get("thread"))
     return Sent(
         api=API,
         body=sent,
@@ -53,6 +54,8 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
         tools=None if sent.get("tools") is None else _objects(sent["tools"], "tools"),
         messages=tuple(messages),
         pieces=tuple(pieces(messages)),
+        refers_to=continued,
+        keeps_in_force=continued is not None,
     )
 
 
@@ -91,6 +94,18 @@ def tools(sent: Sent, line: UUID | None = None) -> Recording:
     values, spilled = spill(sent.tools or [])
     natives = tuple(Native(api=API, value=value) for value in values)
     return (ToolsDeclared(tools=natives, line=line),), spilled
+
+
+def _continued(thread: Any) -> str | None:
+    """Return the id of the message that a request goes on from, in a thread that the service holds.
+
+    Such a request says only what is new; the thread keeps its instructions and tools.
+    """
+    match thread:
+        case {"type": "continue", "previous_message_id": str() as previous}:
+            return previous
+        case _:
+            return None
 
 
 def _message(message: JsonObject, responses: Iterator[UUID], line: UUID | None) -> Recording:

@@ -228,7 +228,8 @@ class MessageStream:
         return tuple(sorted([*self._unfinished, *writing], key=lambda block: block.index))
 
     def _gaps(self) -> list[Anomaly]:
-        indexes = {*self._whole, *(block.index for block in self._all_unfinished())}
+        broken = (block.index for block in self._unfinished)
+        indexes = {*self._whole, *self._writing, *broken}
         missing = sorted(set(range(max(indexes, default=-1) + 1)) - indexes)
         return [Anomaly(f"no block at index {index}") for index in missing]
 

@@ -6,17 +6,21 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.answer_body import AnswerBody
 from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.compression import Unpacking
 from onrecord.adapters.capture.credentials import Credentials
 from onrecord.adapters.capture.failures import attempt_failed
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.freed_memory import give_back
+from onrecord.adapters.capture.long_parts import shortened
+from onrecord.adapters.capture.place import Conclusion
+from onrecord.adapters.capture.raw_bytes import LIMITS, Content, Limits, beginning
 from onrecord.adapters.capture.secrets import secrets_of
 from onrecord.adapters.capture.sse import BOM, EVENT_STREAM, begins_a_stream
 from onrecord.adapters.capture.wire import AnswerStream, OpenEnded, Wire
@@ -24,6 +28,9 @@ from onrecord.domain.events import AttemptFailed
 
 _ANSWERED: Final = range(200, 300)
 _REDIRECTED: Final = range(300, 400)
+_ERROR_AT_MOST: Final = 1024**2
+"""How many bytes of an error are read: it is no answer, and an event holds it."""
+
 _REQUEST_IDS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
 
 logger = logging.getLogger("onrecord")
@@ -43,11 +50,14 @@ class Attempt:
         request: UUID,
         line: UUID | None,
         credentials: Callable[[], Credentials],
-        close: Callable[[Recording, bool], None],
+        close: Callable[[Conclusion, bool], None],
+        folder: Path,
+        limits: Limits = LIMITS,
     ) -> None:
         """Begin to wait for what the request is answered.
 
-        What it went out with is asked for where it may come back: not in what a model says.
+        What it went out with is asked for where it may come back: not in what a model says. What
+        is too long to be held goes to files in a folder.
         """
         self._wire = wire
         self._request = request
@@ -57,21 +67,23 @@ class Attempt:
         self._lock = threading.Lock()
         self._status = 0
         self._request_id: str | None = None
-        self._unpacking = Unpacking(None)
+        self._folder = folder
+        self._limits = limits
+        self._body = AnswerBody(folder, limits)
         self._stream: AnswerStream | None = None
-        self._may_be_stream = False
-        self._packed: list[bytes] = []
-        self._read: list[bytes] = []
+        self._is_stream = self._may_be_stream = False
         self.is_closed = False
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """Take the head of a response in; its body follows."""
         self._status = status
         self._request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
-        self._unpacking = Unpacking(headers.get("content-encoding"))
+        encoding = headers.get("content-encoding")
+        self._body = AnswerBody(self._folder, self._limits, encoding)
         content_type = headers.get("content-type", "").lower()
         if status in _ANSWERED:
             self._stream = self._stream_of(content_type)
+        self._is_stream = self._stream is not None
         self._may_be_stream = status in _ANSWERED and self._stream is None
 
     def _stream_of(self, content_type: str) -> AnswerStream | None:
@@ -82,40 +94,53 @@ class Attempt:
     @property
     def is_stream(self) -> bool:
         """Whether the body says by itself where it ends."""
-        return self._stream is not None
+        return self._is_stream
 
     @property
     def endings(self) -> int:
         """How often all may have come, which only the end of the body tells; 0 where more must."""
         stream = self._stream
         if stream is None:
-            return len(self._packed)
+            return 0 if self._is_stream else self._body.raw.chunks
         return stream.endings if isinstance(stream, OpenEnded) else 0
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether they end the response, which is not closed yet."""
         if self.is_closed:
             return False
-        self._packed.append(chunk)
+        is_over = False
         try:
-            read = self._unpacking.feed(chunk)
-            self._read.append(read)
-            if self._may_be_stream:
-                read = self._begun()
-            return self._stream is not None and self._stream.feed(read)
+            for read in self._body.feed(chunk):
+                is_over = self._take(read)
         except Exception:
             # A fault of ours is not the caller's: the bytes are kept, and the call goes on.
             logger.exception("a chunk of a response could not be read")
-            return False
+        return is_over
+
+    def _take(self, read: bytes) -> bool:
+        """Take the next bytes of an answer in; return whether they end it."""
+        if self._may_be_stream:
+            read = self._begun()
+        return self._stream is not None and self._stream.feed(read)
 
     def _begun(self) -> bytes:
         """Look whether a body is a stream that is not said to be one; return what came of it."""
-        head = b"".join(self._read)
+        head = self._body.head()
         begins = begins_a_stream(head)
         self._may_be_stream = begins is None
         if begins:
             self._stream = self._stream_of(EVENT_STREAM)
+            self._is_stream = self._stream is not None
         return head
+
+    @property
+    def must_write(self) -> bool:
+        """Whether more came than is to be held: call `write_out`, where it is no harm to wait."""
+        return self._body.raw.must_write
+
+    def write_out(self) -> None:
+        """Write what came to the disk, if that is more than is to be held."""
+        self._body.raw.write_out()
 
     def finish(self) -> None:
         """Record the response: its last bytes have come."""
@@ -139,14 +164,22 @@ class Attempt:
             recording, failed = self._ending(loss)
         except Exception:
             logger.exception("a response could not be read: its bytes are kept")
-            recording, failed = self._recording(self._unread()), True
+            recording, failed = self._unread(), True
+        self._release()
         self._close(recording, failed)
 
-    def _ending(self, loss: Loss) -> tuple[Recording, bool]:
+    def _ending(self, loss: Loss) -> tuple[Conclusion, bool]:
         if self._status not in _ANSWERED:
             return ((self._error(),), {}), self._status not in _REDIRECTED
         answer = self._answer(loss)
+        if not self._body.is_held:
+            give_back()
         return self._recording(answer), not answer.is_complete
+
+    def _release(self) -> None:
+        """Let go of what came: a response may be held long after it was read."""
+        self._stream, self._may_be_stream = None, False
+        self._body = AnswerBody(self._folder, self._limits)
 
     def _is_first(self) -> bool:
         """Tell one caller, of all that want to end the attempt, that it is its turn."""
@@ -155,7 +188,7 @@ class Attempt:
         return first
 
     def _error(self) -> AttemptFailed:
-        body = b"".join(self._read)
+        body = beginning(self._body.unpacked(), _ERROR_AT_MOST)
         if not body:  # A client that tries again does not read it.
             return AttemptFailed(request=self._request, status=self._status, line=self._line)
         secret = self._credentials()
@@ -165,23 +198,42 @@ class Attempt:
         return failed.model_copy(update={"error": secret.out_of_error(failed.error)})
 
     def _answer(self, loss: Loss) -> Answer:
-        failure = self._unpacking.failure
+        """Return what was said; what put it together is let go of, with all its pieces."""
+        body = self._body
+        stream, self._stream = self._stream, None
+        if body.is_oversized or (stream is None and body.is_lost):
+            said = Answer(api=self._wire.api) if stream is None else stream.finish()
+            return shortened(replace(said, interruption="oversized"))
+        failure = body.failure
         if failure is not None:
             loss = "malformed"
-        if self._stream is not None:
-            return self._stream.finish(loss, failure)
-        return self._wire.read_body(b"".join(self._read).removeprefix(BOM), loss, failure)
+        if stream is not None:
+            return shortened(stream.finish(loss, failure))
+        read = b"".join(body.unpacked()).removeprefix(BOM)
+        return shortened(self._wire.read_body(read, loss, failure))
 
-    def _unread(self) -> Answer:
+    def _unread(self) -> Conclusion:
+        """Return that the response could not be read, and its bytes, where they can be kept."""
         why = "the recorder could not read it"
-        return Answer(api=self._wire.api, interruption="malformed", detail=why)
+        answer = Answer(api=self._wire.api, interruption="malformed", detail=why)
+        try:
+            return self._recording(answer)
+        except Exception:
+            # What failed before may fail again: the request is closed all the same.
+            logger.exception("the bytes of a response could not be kept")
+            return self._conclusion(answer, None)
 
-    def _recording(self, answer: Answer) -> Recording:
+    def _recording(self, answer: Answer) -> Conclusion:
         raw = None
         if answer.needs_raw or secrets_of(answer.envelope, answer.api):
             secret = self._credentials()
             raw = self._raw(secret) if answer.needs_raw else None
-            answer = _without(secret, answer)
+            if answer.interruption == "oversized":
+                answer = replace(answer, detail=self._body.why_unread())
+            answer = without_secrets(secret, answer)
+        return self._conclusion(answer, raw)
+
+    def _conclusion(self, answer: Answer, raw: Content | None) -> Conclusion:
         return events_of(
             answer,
             response=uuid7(),
@@ -191,17 +243,16 @@ class Attempt:
             raw=raw,
         )
 
-    def _raw(self, secret: Credentials) -> bytes:
-        """Return the bytes of the answer; as they came packed if that is all that can be kept."""
-        read = b"".join(self._read)
-        clean = secret.out_of_answer(read, streamed=self.is_stream)
-        if self._unpacking.failure is None or clean != read:
-            return clean
-        # Said to be packed, but not as it says: it may be plain, and hold secrets as they are.
-        return secret.out_of_answer(b"".join(self._packed), streamed=self.is_stream)
+    def _raw(self, secret: Credentials) -> Content | None:
+        """Return the bytes of the answer without secrets; None where the disk does not take them."""
+        try:
+            return self._body.clean(secret, streamed=self.is_stream)
+        except OSError as exc:
+            logger.critical("the bytes of a response could not be kept (%s)", exc.strerror)
+            return None
 
 
-def _without(secret: Credentials, answer: Answer) -> Answer:
+def without_secrets(secret: Credentials, answer: Answer) -> Answer:
     """Return an answer without secrets in what is not said; what is said is the record."""
     return replace(
         answer,

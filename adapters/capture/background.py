@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import Final, Generic, TypeVar
 from urllib.parse import unquote
 
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.place import Conclusion
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 
 RequestT = TypeVar("RequestT")
@@ -29,7 +29,7 @@ class Background(Generic[RequestT]):
         self._lock = threading.Lock()
         self._awaiting: OrderedDict[str, RequestT] = OrderedDict()
 
-    def note(self, request: RequestT, recording: Recording) -> None:
+    def note(self, request: RequestT, recording: Conclusion) -> None:
         """Take note of how a request was answered: it awaits the rest, or its answer is over."""
         closing = closing_of(recording)
         if closing is None or closing.provider_id is None:
@@ -49,7 +49,7 @@ class Background(Generic[RequestT]):
         with self._lock:
             return self._awaiting.get(provider_id)
 
-    def claim(self, provider_id: str, recording: Recording) -> bool:
+    def claim(self, provider_id: str, recording: Conclusion) -> bool:
         """Whether a reading of a response is to be recorded: it is over, and no other was yet."""
         closing = closing_of(recording)
         if closing is None or not _is_over(closing):
@@ -73,11 +73,17 @@ def response_id(path: str) -> str:
     return unquote(path.rstrip("/").rpartition("/")[2])
 
 
-def closing_of(recording: Recording) -> ResponseCompleted | ResponseInterrupted | None:
+def closing_of(recording: Conclusion) -> ResponseCompleted | ResponseInterrupted | None:
     """Return the event that closes a response; None where there was none, but a failure."""
     events, _ = recording
     last = events[-1] if events else None
     return last if isinstance(last, ResponseCompleted | ResponseInterrupted) else None
+
+
+def is_oversized(recording: Conclusion) -> bool:
+    """Whether an answer was too long to be read."""
+    closing = closing_of(recording)
+    return isinstance(closing, ResponseInterrupted) and closing.reason == "oversized"
 
 
 def _is_over(closing: ResponseCompleted | ResponseInterrupted) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
-from onrecord.adapters.capture import scope
+from onrecord.adapters.capture import requirement, scope
 from onrecord.adapters.journal import Conversation, Journal
 from onrecord.adapters.journals import HEADER, Journals
 from onrecord.domain.errors import InvalidInput
@@ -58,11 +58,11 @@ class Bound:
 
     def own(self) -> Journal:
         """Return the journal of a conversation of its own; InvalidInput where that is refused."""
-        if self.unbound == "refuse":
-            raise InvalidInput(
-                "it is bound to no conversation: use talk.record(client), "
-                "extra_headers=talk.headers, or `with talk.recording():`"
-            )
+        on_missing = requirement.required()
+        if self.unbound == "refuse" or on_missing == "raise":
+            raise InvalidInput(requirement.why_refused())
+        if on_missing == "warn":
+            requirement.say_missing()
         return self.journals.unbound()
 
 

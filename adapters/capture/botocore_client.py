@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final, cast
 
-from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture import unrecorded
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.binding import Binding
 from onrecord.adapters.capture.recorded_body import RecordedBody, abandon
 from onrecord.adapters.capture.sending import Sending, target_of
@@ -74,6 +75,7 @@ class RecordedSession:
         body = _read(request) if sending.is_recorded else b""
         attempt = self.turns.attempt(bound, sending, body)
         if attempt is None:
+            unrecorded.say(sending.method, sending.path)
             return self.inner.send(request)
         try:
             response = self.inner.send(request)
@@ -96,7 +98,7 @@ class RecordedSession:
 class _RecordedRaw:
     """A response of urllib3 that is recorded while it is read."""
 
-    def __init__(self, inner: Any, attempt: Attempt) -> None:
+    def __init__(self, inner: Any, attempt: AnswerRecorder) -> None:
         self._inner = inner
         self._attempt = attempt
 
@@ -115,6 +117,7 @@ class _RecordedRaw:
         is_last = attempt.feed(chunk)
         if is_last or amt is None or (amt and not chunk) or self._inner.closed:
             attempt.finish()
+        attempt.write_out()
         return chunk
 
     def close(self) -> None:

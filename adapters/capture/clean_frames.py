@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -29,6 +29,20 @@ def clean_frames(body: bytes, clean: Clean) -> bytes:
     decoder = Decoder()
     frames = [written(_whole(frame, clean)) for frame in decoder.feed(body)]
     return b"".join((*frames, _broken(decoder.tail, clean)))
+
+
+def frames_of(pieces: Iterable[bytes], clean: Clean) -> Iterator[bytes]:
+    """Yield what `clean_frames` returns, of a body that is too long to be held.
+
+    Where a frame is damaged nobody knows where in the rest a secret may stand: it is left out.
+    """
+    decoder = Decoder()
+    for piece in pieces:
+        for frame in decoder.feed(piece):
+            yield written(_whole(frame, clean))
+        if decoder.fault is not None:
+            break
+    yield _broken(decoder.tail, clean)
 
 
 def _whole(frame: Frame, clean: Clean) -> Frame:

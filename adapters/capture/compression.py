@@ -9,10 +9,16 @@ from __future__ import annotations
 import importlib
 import sys
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
+
+_AT_ONCE: Final = 256 * 1024
+"""How many bytes are unpacked at once: a few that came may unpack to a thousand times as many."""
+
+_GIVEN_AT_ONCE: Final = 64
+"""How many bytes are given at once to what cannot be told how much to unpack."""
 
 
 class _Member(Protocol):
@@ -24,13 +30,13 @@ class _Member(Protocol):
     @property
     def unused_data(self) -> bytes: ...
 
-    def decompress(self, data: bytes, /) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
 
 
 class _Coding(NamedTuple):
-    """How to unpack the next bytes, and what that raises where the bytes lie."""
+    """How to unpack the next bytes, in pieces, and what that raises where the bytes lie."""
 
-    unpack: Callable[[bytes], bytes]
+    unpack: Callable[[bytes], Iterator[bytes]]
     error: type[Exception]
 
 
@@ -55,16 +61,21 @@ class Unpacking:
         except ImportError as exc:
             self.failure = f"content encoding needs the library {exc.name}, which is missing"
 
-    def feed(self, chunk: bytes) -> bytes:
-        """Return what the next bytes unpack to; nothing once it failed."""
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield what the next bytes unpack to, in pieces that can be held; none once it failed."""
+        if self.failure is not None:
+            return
+        pieces: Iterator[bytes] = iter((chunk,))
         for coding in self._codings:
-            if self.failure is not None:
-                return b""
-            try:
-                chunk = coding.unpack(chunk)
-            except coding.error as exc:
-                self.failure = f"content encoding does not hold: {exc}"
-        return chunk if self.failure is None else b""
+            pieces = self._unpacked(coding, pieces)
+        yield from pieces
+
+    def _unpacked(self, coding: _Coding, packed: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            for piece in packed:
+                yield from coding.unpack(piece)
+        except coding.error as exc:
+            self.failure = f"content encoding does not hold: {exc}"
 
 
 class _Members:
@@ -74,14 +85,12 @@ class _Members:
         self._begin = begin
         self._member = begin()
 
-    def __call__(self, data: bytes) -> bytes:
-        unpacked: list[bytes] = []
+    def __call__(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._member.eof:
                 self._member = self._begin()
-            unpacked.append(self._member.decompress(data))
+            yield from _unpacked(self._member, data)
             data = self._member.unused_data if self._member.eof else b""
-        return b"".join(unpacked)
 
 
 class _Deflate:
@@ -91,13 +100,36 @@ class _Deflate:
         self._head = b""
         self._decompressor: _Member | None = None
 
-    def __call__(self, data: bytes) -> bytes:
+    def __call__(self, data: bytes) -> Iterator[bytes]:
         if self._decompressor is None:
             self._head = data = self._head + data
             if len(data) < len(b"\x78\x9c"):
-                return b""
+                return
             self._decompressor = zlib.decompressobj(_window(data))
-        return self._decompressor.decompress(data)
+        yield from _unpacked(self._decompressor, data)
+
+
+class _Pieces:
+    """Unpacks with what cannot be told how much to unpack at once: it is given little at once."""
+
+    def __init__(self, unpack: Callable[[bytes], bytes]) -> None:
+        self._unpack = unpack
+
+    def __call__(self, data: bytes) -> Iterator[bytes]:
+        for at in range(0, len(data), _GIVEN_AT_ONCE):
+            yield self._unpack(data[at : at + _GIVEN_AT_ONCE])
+
+
+def _unpacked(member: Any, data: bytes) -> Iterator[bytes]:
+    """Yield what bytes unpack to; zlib gives back what it did not look at, others keep it."""
+    while True:
+        piece: bytes = member.decompress(data, _AT_ONCE)
+        if piece:
+            yield piece
+        data = getattr(member, "unconsumed_tail", b"")
+        is_all = not data if hasattr(member, "unconsumed_tail") else member.needs_input
+        if member.eof or (is_all and len(piece) < _AT_ONCE):
+            return
 
 
 def _window(data: bytes) -> int:
@@ -125,7 +157,7 @@ def _brotli() -> _Coding:
     library: Any = _first_of("brotli", "brotlicffi")
     decompressor = library.Decompressor()
     unpack = getattr(decompressor, "process", None) or decompressor.decompress
-    return _Coding(unpack, library.error)
+    return _Coding(_Pieces(unpack), library.error)
 
 
 def _first_of(*names: str) -> ModuleType:

@@ -12,10 +12,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from onrecord.adapters.capture.clean_frames import clean_frames
+from onrecord.adapters.capture.clean_frames import clean_frames, frames_of
+from onrecord.adapters.capture.clean_pieces import between_members, in_lines, in_windows
 from onrecord.adapters.capture.eventstream import holds_frames
 from onrecord.adapters.capture.nesting import read, read_object
 from onrecord.adapters.capture.secret_names import is_secret, is_secret_parameter
@@ -25,6 +27,7 @@ from onrecord.adapters.capture.secrets import (
     cut,
     cut_all,
     cut_broken,
+    cut_text,
     secrets_of,
     stand_in,
 )
@@ -34,6 +37,9 @@ from onrecord.domain.jsontext import JsonObject
 
 _SHORTEST: Final = 8
 """How long a text must be to be looked for: a shorter one is found in half of all words."""
+
+_SHORTEST_IN_ERRORS: Final = 6
+"""How long one must be that is looked for in errors, where it stands alone and is no plain word."""
 
 _DATA: Final = b"data:"
 
@@ -46,8 +52,10 @@ class Credentials:
 
     def __init__(self, secrets: Iterable[str], digest: Digest) -> None:
         """Look for these; what is too short to be told from other text is left out."""
-        known = {secret for secret in secrets if _is_sought(secret)}
+        given = frozenset(secrets)
+        known = {secret for secret in given if _is_sought(secret)}
         self._digest = digest
+        self._short = _alone(secret for secret in given if _is_sought_in_errors(secret))
         self._stand_ins = {
             spelling: stand_in(secret, digest)
             for secret in sorted(known, key=lambda secret: (-len(secret), secret))
@@ -55,16 +63,21 @@ class Credentials:
         }
 
     def out_of_text(self, text: str) -> str:
-        """Return a text without the secrets of the request."""
+        """Return a text that is no content without the secrets of the request, short ones too."""
         for spelling, mark in self._stand_ins.items():
             text = text.replace(spelling, mark)
-        return text
+        return self._without_short(text)
 
     def out_of_bytes(self, data: bytes) -> bytes:
         """Return bytes without the secrets of the request."""
         for spelling, mark in self._stand_ins.items():
             data = data.replace(spelling.encode("utf-8", "surrogatepass"), mark.encode())
         return data
+
+    def _without_short(self, text: str) -> str:
+        if self._short is None:
+            return text
+        return self._short.sub(lambda found: stand_in(found[0], self._digest), text)
 
     def out_of_error(self, error: Any) -> Any:
         """Return what an error says without the request's secrets, nor any that it names."""
@@ -90,6 +103,41 @@ class Credentials:
         if not streamed:
             return self._piece(clean)
         return b"\n".join(self._line(line) for line in clean.split(b"\n"))
+
+    def out_of_pieces(self, pieces: Iterable[bytes], *, streamed: bool) -> Iterator[bytes]:
+        """Yield the bytes of a long answer without the request's secrets, nor any its errors name.
+
+        Of a body that is no stream all that follows the word `error` is taken for a part of one:
+        it is too long to be read as JSON.
+        """
+        following = iter(pieces)
+        head = next(following, b"")
+        pieces = chain((head,), following)
+        if holds_frames(head):
+            return frames_of(pieces, self._in_frame)
+        sought = [it.encode("utf-8", "surrogatepass") for it in self._stand_ins]
+        clean = in_windows(pieces, sought, self.out_of_bytes)
+        if streamed:
+            return in_lines(clean, self._long_line)
+        return self._body(clean, is_object=head.lstrip().startswith(b"{"))
+
+    def _body(self, pieces: Iterable[bytes], *, is_object: bool) -> Iterator[bytes]:
+        """Yield a body with what it calls secrets cut, from where it may be an error."""
+        is_error = not is_object
+        for piece in between_members(pieces):
+            is_error = is_error or b'"error"' in piece
+            yield self._told(piece) if is_error else piece
+
+    def _told(self, data: bytes) -> bytes:
+        text = data.decode("utf-8", "surrogateescape")
+        return cut_text(text, self._digest).encode("utf-8", "surrogateescape")
+
+    def _long_line(self, line: bytes) -> bytes:
+        """Return what `_line` does, without reading what is JSON of no error."""
+        data = line.removeprefix(_DATA).strip()
+        if b"error" in data or b"\\u" in data:  # Names may be spelled with escapes.
+            return self._line(line)
+        return line if data.startswith(b"{") and data.endswith(b"}") else self._line(line)
 
     def _out_of(self, value: Any) -> Any:
         match value:
@@ -145,16 +193,18 @@ class Credentials:
     def _broken_error(self, data: bytes) -> bytes:
         data = self._without_beginning(data)
         text = data.decode("utf-8", "surrogateescape")
-        clean = cut_broken(text, self._digest)
+        clean = self._without_short(cut_broken(text, self._digest))
         return data if clean == text else clean.encode("utf-8", "surrogateescape")
 
     def _without_beginning(self, data: bytes) -> bytes:
         """Return bytes without the beginning of a secret, amid which they may have broken off."""
         for spelling, mark in self._stand_ins.items():
             secret = spelling.encode("utf-8", "surrogatepass")
-            for length in range(len(secret) - 1, _SHORTEST - 1, -1):
-                if data.endswith(secret[:length]):
-                    return data[:-length] + mark.encode()
+            start = max(0, len(data) - len(secret) + 1)
+            while (start := data.find(secret[:_SHORTEST], start)) >= 0:
+                if secret.startswith(data[start:]):
+                    return data[:start] + mark.encode()
+                start += 1
         return data
 
 
@@ -198,6 +248,17 @@ def _in_query(target: str) -> Iterator[str]:
 
 def _is_sought(secret: str) -> bool:
     return len(secret) >= _SHORTEST and not secret.startswith(PLACEHOLDER)
+
+
+def _is_sought_in_errors(secret: str) -> bool:
+    is_short = _SHORTEST_IN_ERRORS <= len(secret) < _SHORTEST
+    return is_short and not secret.isalpha()
+
+
+def _alone(secrets: Iterable[str]) -> re.Pattern[str] | None:
+    """Return what matches one of these where it is no part of a longer word; None for none."""
+    spelled = "|".join(map(re.escape, sorted(secrets)))
+    return re.compile(rf"(?<![\w-])(?:{spelled})(?![\w-])") if spelled else None
 
 
 def _spellings(secret: str) -> Iterator[str]:

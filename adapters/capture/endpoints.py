@@ -14,7 +14,7 @@ _BATCHES: Final = "batches"
 
 
 class Asked(NamedTuple):
-    """What a request is for, and in which wire format; a batch of several, and none, name none."""
+    """What a request is for, and in which wire format; what is none of ours names none."""
 
     api: str
     kind: Kind
@@ -37,7 +37,8 @@ def endpoint_of(method: str, path: str) -> Asked:
             if method == endpoint.method and _matches(segments, endpoint.path.split("/")):
                 return Asked(api, endpoint.kind, endpoint.compacts)
     if method == "POST" and segments[-1] == _BATCHES:
-        return Asked("", "later")
+        # It may hold requests of several APIs, all of which one SDK speaks.
+        return Asked("openai-chat", "later")
     return _NONE
 
 

@@ -58,5 +58,6 @@ WIRE: Final = Wire(
             ),
         }
     ),
+    held={"cachedContent": "a cached content", "cached_content": "a cached content"},
     family=family,
 )

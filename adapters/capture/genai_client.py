@@ -11,7 +11,7 @@ import threading
 from functools import partial, wraps
 from typing import Any, Final, cast
 
-from onrecord.adapters.capture import http_clients, scope
+from onrecord.adapters.capture import guards, http_clients, scope
 from onrecord.adapters.capture.binding import Binding
 from onrecord.adapters.capture.sending import one_call
 from onrecord.adapters.capture.turns import Turns
@@ -19,6 +19,8 @@ from onrecord.domain.errors import UnsupportedClient
 
 _ORIGIN: Final = "_onrecord_origin"
 _API: Final = "_api_client"
+_CERTIFICATE: Final = "_use_google_auth_sync"
+"""What tells that a client shows a certificate; before google-genai 2.0 none does."""
 _SESSION: Final = "_get_aiohttp_session"
 _LAZY: Final = "_nextgen_client_instance"
 """What a client holds that sends, and is made when it is first asked for."""
@@ -52,15 +54,15 @@ def heed_calls() -> None:
 
     with _installing:
         for name, heeding in _HEEDING.items():
-            asked = getattr(BaseApiClient, name)
-            if not hasattr(asked, "__wrapped__"):
+            asked = getattr(BaseApiClient, name, None)
+            if asked is not None and not hasattr(asked, "__wrapped__"):
                 setattr(BaseApiClient, name, heeding(asked))
 
 
 def _recorded_api(origin: Any, turns: Turns) -> Any:
     """Return what sends for a client, through the same HTTP clients, recorded."""
     api = origin._api_client
-    if api._use_google_auth_sync():
+    if getattr(api, _CERTIFICATE, _shows_none)():
         raise UnsupportedClient(
             "the client shows a certificate, and sends through requests, which is not recorded: "
             "give it an httpx_client that shows it"
@@ -71,8 +73,13 @@ def _recorded_api(origin: Any, turns: Turns) -> Any:
     made._httpx_client = _recorded_http(api._httpx_client, turns)
     if api._async_httpx_client is not None:
         made._async_httpx_client = _recorded_http(api._async_httpx_client, turns)
-    setattr(made, _SESSION, partial(_session, api, turns))
+    if hasattr(api, _SESSION):  # Older releases send through httpx alone.
+        setattr(made, _SESSION, partial(_session, api, turns))
     return made
+
+
+def _shows_none() -> bool:
+    return False
 
 
 def _recorded_http(inner: Any, turns: Turns) -> Any:
@@ -131,7 +138,7 @@ def _in_scope(ask: Any) -> Any:
     async def asked(client: Any) -> Any:
         session, turns = await ask(client), scope.current()
         if turns is None:
-            return session
+            return guards.CheckedSession(session) if guards.may_object() else session
         from onrecord.adapters.capture.aiohttp_session import RecordedSession
 
         return RecordedSession(session, turns)

@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
-from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 
 ToldT = TypeVar("ToldT")
 
@@ -35,7 +35,7 @@ async def told(work: Callable[[], ToldT]) -> ToldT:
     return await anyio.to_thread.run_sync(work, limiter=_limiter())
 
 
-async def opened(begin: Callable[[], Attempt | None]) -> Attempt | None:
+async def opened(begin: Callable[[], AnswerRecorder | None]) -> AnswerRecorder | None:
     """Return the attempt that is begun; where the caller does not wait for it, it has failed.
 
     asyncio's own cancellation ends the waiting at once, and the thread goes on.
@@ -53,17 +53,17 @@ async def opened(begin: Callable[[], Attempt | None]) -> Attempt | None:
 class _Beginning:
     """An attempt that one thread begins and another one may not wait for; only one end counts."""
 
-    def __init__(self, begin: Callable[[], Attempt | None]) -> None:
+    def __init__(self, begin: Callable[[], AnswerRecorder | None]) -> None:
         self._begin = begin
         self._left: BaseException | None = None
-        self.attempt: Attempt | None = None
+        self.attempt: AnswerRecorder | None = None
 
     def run(self) -> None:
         self.attempt = self._begin()
         if self._left is not None:
             self.fail(self._left)
 
-    def leave(self, reason: BaseException) -> Attempt | None:
+    def leave(self, reason: BaseException) -> AnswerRecorder | None:
         """Say that nobody waits; return the attempt if it is begun by now."""
         self._left = reason
         return self.attempt

@@ -44,6 +44,7 @@ WIRE: Final = Wire(
         }
     ),
     defined="/input/*/tools",
+    held={"prompt": "a stored prompt"},
     headers=HEADERS,
     family=family,
 )

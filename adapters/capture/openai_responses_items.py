@@ -5,6 +5,7 @@ Ids are no key: servers change them within one stream.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
@@ -18,6 +19,7 @@ from onrecord.domain.jsontext import JsonObject
 _MOST: Final = 100_000
 """How many items a response may have: a larger index is none."""
 
+_BALLAST: Final = frozenset({"item_id", "obfuscation", "output_index", "sequence_number"})
 _DISAGREES: Final = "an item that is not what was told of it in pieces"
 
 
@@ -48,7 +50,7 @@ class Items:
         index = _index(event)
         if index is None or index not in self._begun or index in self._done:
             return False
-        self._told.setdefault(index, []).append(event)
+        self._told.setdefault(index, []).append(_without_ballast(event))
         return True
 
     def finish(self, event: JsonObject) -> str | None:
@@ -137,6 +139,16 @@ class Items:
         while index in self._final or index in self._done or index in self._begun:
             index += 1
         return index
+
+
+def _without_ballast(event: JsonObject) -> JsonObject:
+    """Return an event without what tells nothing of its item: there may be a million of them."""
+    kept = {name: value for name, value in event.items() if name not in _BALLAST}
+    if not kept.get("logprobs", True):
+        del kept["logprobs"]
+    if isinstance(kept.get("type"), str):
+        kept["type"] = sys.intern(kept["type"])
+    return kept
 
 
 def _same(item: JsonObject, other: JsonObject, member: str) -> bool:

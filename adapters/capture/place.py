@@ -9,6 +9,7 @@ from uuid import UUID
 
 from onrecord.adapters.capture.answer import Block
 from onrecord.adapters.capture.pictures import Picture, Pictures, decoded
+from onrecord.adapters.capture.raw_bytes import Content
 from onrecord.domain.blobs import blob_of, spill
 from onrecord.domain.content import Blob, Native
 from onrecord.domain.events import Event
@@ -16,6 +17,10 @@ from onrecord.domain.jsontext import JsonObject
 
 Recording: TypeAlias = tuple[tuple[Event, ...], dict[str, bytes]]
 """Events, and by digest the blobs that they refer to: store these first."""
+
+
+Conclusion: TypeAlias = tuple[tuple[Event, ...], Mapping[str, Content]]
+"""The same of an answer, or a failure; the bytes of a long answer are in a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from onrecord.adapters.capture import loop_threads
 from onrecord.adapters.capture.answer import Loss
-from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.recorded_body import HeldBack, keep_open
 
 
@@ -30,7 +30,7 @@ class AsyncBody(Protocol):
 class AsyncRecordedBody:
     """A body that is recorded while it is read; what writes is done off the event loop."""
 
-    def __init__(self, inner: AsyncBody, attempt: Attempt) -> None:
+    def __init__(self, inner: AsyncBody, attempt: AnswerRecorder) -> None:
         """Read a body for its caller and for the record."""
         keep_open(attempt)
         self._inner = inner
@@ -44,6 +44,8 @@ class AsyncRecordedBody:
             async for chunk in self._inner:
                 if attempt.feed(chunk):
                     await loop_threads.done(attempt.finish)
+                if attempt.must_write:
+                    await loop_threads.done(attempt.write_out)
                 for ready in held.take(chunk, attempt.endings):
                     yield ready
             await self._finish()

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
-from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 
 _PATIENCE: Final = 5.0
-_OPEN: Final[WeakKeyDictionary[Attempt, int]] = WeakKeyDictionary()
+_OPEN: Final[WeakKeyDictionary[AnswerRecorder, int]] = WeakKeyDictionary()
 """The attempts whose bodies somebody may still read, each with the process that made it."""
 
 
@@ -36,7 +36,7 @@ class Body(Protocol):
 class RecordedBody:
     """A body that is recorded while it is read."""
 
-    def __init__(self, inner: Body, attempt: Attempt) -> None:
+    def __init__(self, inner: Body, attempt: AnswerRecorder) -> None:
         """Read a body for its caller and for the record."""
         keep_open(attempt)
         self._inner = inner
@@ -50,6 +50,7 @@ class RecordedBody:
             for chunk in self._inner:
                 if attempt.feed(chunk):
                     attempt.finish()
+                attempt.write_out()
                 yield from held.take(chunk, attempt.endings)
             attempt.finish()
             yield from held.rest()
@@ -96,12 +97,12 @@ class HeldBack:
         return held
 
 
-def keep_open(attempt: Attempt) -> None:
+def keep_open(attempt: AnswerRecorder) -> None:
     """Take note that somebody reads what comes back for an attempt."""
     _OPEN[attempt] = os.getpid()
 
 
-def abandon(attempt: Attempt) -> None:
+def abandon(attempt: AnswerRecorder) -> None:
     """Record what was not read of a response as abandoned, if it has not ended.
 
     On a thread of its own: the garbage collector may be calling, amid an append.

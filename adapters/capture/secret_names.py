@@ -43,14 +43,14 @@ _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 def is_secret(name: str) -> bool:
     """Whether what is called so is secret."""
     words = [word.lower() for word in _WORD.findall(name)]
+    while words and words[-1] == "string":  # Vertex AI's `apiKeyString`.
+        words.pop()
     if not words:
         return False
     *before, last = words
     match last:
         case "tokens":
             return bool(before) and before[-1] in _TOKEN_HOLDERS
-        case "string":  # Vertex AI's `apiKeyString`.
-            return is_secret("-".join(before))
         case _ if last in _QUALIFIED or last == "keys":
             return bool(before) and before[-1] not in _OPEN
         case _:

@@ -29,12 +29,13 @@ _PARAMETER: Final = re.compile(r"(?P<lead>[?&;#](?P<name>[^=?&;#\s]+)=)(?P<value
 _USER_INFO: Final = re.compile(r"(?P<lead>://)(?P<value>[^/?#\s@]+)(?=@)")
 _NAMED: Final = re.compile(
     r"(?P<lead>(?<![\w-])(?P<name>[A-Za-z][\w-]*)\\?[\"']?\s*[:=]\s*\\?[\"']?"
-    r"(?:(?:Bearer|Basic|Token)\s+)?)(?P<value>[^\s\"'&;,<>\\(){}\[\]]{8,})",
+    r"(?:(?:Bearer|Basic|Token)\s+)?)(?P<value>[^\s\"'&;,<>\\(){}\[\]]{6,})",
     re.IGNORECASE,
 )
 _SCHEME: Final = re.compile(
-    r"(?P<lead>\b(?:Bearer|Basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE
+    r"(?P<lead>\b(?:Bearer|Basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE
 )
+_SCHEMES: Final = ("bearer", "basic")
 _MEMBER: Final = re.compile(r"\"(?P<name>[^\"\\]+)\"\s*:")
 _LONGEST_WORD: Final = 16
 
@@ -74,12 +75,17 @@ def cut_url(text: str, digest: Digest) -> str:
 
 def cut_text(text: str, digest: Digest) -> str:
     """Return a text that is an error with what it calls a secret replaced, and keys in URLs."""
-    named = _replaced(
-        _NAMED,
-        cut_url(text, digest),
-        digest,
-        lambda it: is_secret(it["name"]) and _is_no_word(it["value"]),
-    )
+    named = text
+    if ":" in text or "=" in text:  # Looked for first: the expressions take seconds for megabytes.
+        named = _replaced(
+            _NAMED,
+            cut_url(text, digest),
+            digest,
+            lambda it: is_secret(it["name"]) and _is_no_word(it["value"]),
+        )
+    lowered = text.lower()
+    if not any(scheme in lowered for scheme in _SCHEMES):
+        return named
     return _replaced(_SCHEME, named, digest, lambda it: _is_no_word(it["value"]))
 
 

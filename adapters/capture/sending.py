@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from onrecord.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.capture.wire import Kind
 
 MARK: Final = "onrecord.request"
 """What a request is marked with that goes on for a turn: redirected, or sent anew."""
@@ -40,18 +41,18 @@ class Sending:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it is a turn of a conversation, or reads what an earlier one is answered."""
-        return self.is_turn or self.reads_answer
+        """Whether it is a turn of a conversation, or several, or reads what one is answered."""
+        return self.kind in ("turn", "answer", "batch", "results")
+
+    @property
+    def kind(self) -> Kind:
+        """What it is for."""
+        return "turn" if MARK in self.extensions else endpoint_of(self.method, self.path).kind
 
     @property
     def is_turn(self) -> bool:
         """Whether it is a turn of a conversation, or goes on for one."""
-        return MARK in self.extensions or endpoint_of(self.method, self.path).kind == "turn"
-
-    @property
-    def reads_answer(self) -> bool:
-        """Whether it reads what an earlier one is answered in the background."""
-        return endpoint_of(self.method, self.path).kind == "answer"
+        return self.kind == "turn"
 
 
 @contextmanager

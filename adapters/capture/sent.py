@@ -18,6 +18,8 @@ class Sent:
     `refers_to` is the provider's id of the response that it goes on from, `thread` that of the
     conversation that the provider holds; `goes_on_by` what the provider gave with an answer that it
     broke off, to go on with it. `compacts` says that it asks for a summary of its messages.
+    `keeps_in_force`: the instructions and tools that it does not name are those of what it goes on
+    from.
     `answers_earlier`: its first messages give results, so whose they are stands before them, if
     these are but the tail of a request. Only APIs whose calls may have no id tell it.
     """
@@ -36,3 +38,4 @@ class Sent:
     goes_on_by: str | None = None
     compacts: bool = False
     answers_earlier: bool = False
+    keeps_in_force: bool = False

@@ -21,8 +21,10 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from onrecord.adapters.answers import record_answer
-from onrecord.adapters.capture.unstored import Unstored, decoded, encoded
-from onrecord.adapters.writing import append_to
+from onrecord.adapters.atomic_files import write_atomically
+from onrecord.adapters.capture.raw_bytes import pieces_of
+from onrecord.adapters.capture.unstored import Unstored, encoded, opened
+from onrecord.adapters.writing import append_to, stored_again
 from onrecord.domain.errors import (
     ConversationForgotten,
     StorageBusy,
@@ -56,15 +58,19 @@ class Spool:
         """Keep what waits in a folder of one log and tenant; it is made when it is needed.
 
         The log may be restored or fail over meanwhile: the ids of what waits tell what it has.
+        `folder` is where they are.
         """
-        self._folder = folder
+        self.folder = folder
         self._held: list[Unstored] = []
         self._lock = threading.Lock()
         self._may_wait = True
         self._unknown: set[UUID] = set()
 
     def put(self, unstored: Unstored, cause: BaseException) -> None:
-        """Keep events for later; never raises, and says so in the log."""
+        """Keep events for later and say so in the log; raises nothing but what a signal raises.
+
+        They are kept then too: in memory until the store or the folder takes them.
+        """
         self._may_wait = True
         try:
             path = self._write(unstored)
@@ -75,10 +81,14 @@ class Spool:
                 "a response could not be recorded (%s), nor written to %s (%s): it is held in "
                 "memory until either can take it",
                 type(cause).__name__,
-                self._folder,
+                self.folder,
                 exc.strerror,
             )
             return
+        except BaseException:
+            # One step: whether a file has it by then is told by its ids.
+            self._held.append(unstored)
+            raise
         logger.error("a response could not be recorded (%s): kept in %s", cause, path)
 
     def take_in(self, backend: Backend) -> int:
@@ -119,6 +129,9 @@ class Spool:
         except StorageError as exc:
             self._may_wait = True
             logger.warning("what could not be recorded still waits (%s)", type(exc).__name__)
+        except BaseException:
+            self._may_wait = True
+            raise
 
     def forget(self, conversation_id: UUID) -> None:
         """Delete what waits, or was put aside, of a conversation; StorageError where it cannot."""
@@ -127,11 +140,11 @@ class Spool:
                 held for held in self._held if held.append.conversation_id != conversation_id
             ]
             try:
-                for path in self._folder.glob(f"*.{conversation_id}.*"):
+                for path in self.folder.glob(f"*.{conversation_id}.*"):
                     path.unlink(missing_ok=True)
             except OSError as exc:
                 raise StorageError(
-                    f"what waits in {self._folder} cannot be deleted ({exc.strerror}): "
+                    f"what waits in {self.folder} cannot be deleted ({exc.strerror}): "
                     "delete it by hand, or forget again when it can be"
                 ) from exc
 
@@ -146,7 +159,7 @@ class Spool:
         except ConversationForgotten:
             say_dropped()
         except Exception as exc:  # noqa: BLE001 - named only: its text may quote
-            _refused(f"what is held for {self._folder}", exc)
+            _refused(f"what is held for {self.folder}", exc)
             yield False
             try:
                 self._write(unstored, _REFUSED)
@@ -159,10 +172,10 @@ class Spool:
     def _take_file(self, backend: Backend, path: Path) -> Iterator[bool]:
         """Record what a file holds, or move it aside; yield whether it was recorded."""
         try:
-            unstored = decoded(path.read_bytes())
-            if not self._has_begun(backend, unstored):
-                return
-            _record(backend, unstored)
+            with opened(path) as unstored:
+                if not self._has_begun(backend, unstored):
+                    return
+                _record(backend, unstored)
             path.unlink(missing_ok=True)
         except FileNotFoundError:
             return  # Another process was quicker.
@@ -190,37 +203,26 @@ class Spool:
             logger.critical(
                 "an answer waits in %s for conversation %s, which this log does not have: it "
                 "stays there; was its spool copied, or the log restored from before it?",
-                self._folder,
+                self.folder,
                 append.conversation_id,
             )
         return False
 
     def _waiting(self) -> list[Path]:
         try:
-            found = [Path(entry.path) for entry in os.scandir(self._folder)]
+            found = [Path(entry.path) for entry in os.scandir(self.folder)]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as exc:
-            logger.critical("what waits in %s cannot be read (%s)", self._folder, exc.strerror)
+            logger.critical("what waits in %s cannot be read (%s)", self.folder, exc.strerror)
             return []
         return sorted(path for path in found if path.name.endswith(_WAITING))
 
     def _write(self, unstored: Unstored, ending: str = _WAITING) -> Path:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         append = unstored.append
-        path = self._folder / f"{append.events[0].event_id}.{append.conversation_id}{ending}"
-        aside = path.with_suffix(".part")
-        try:
-            with aside.open("wb") as file:
-                file.write(encoded(unstored))
-                file.flush()
-                os.fsync(file.fileno())
-            aside.rename(path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                aside.unlink()
-            raise
-        _flush_folder(self._folder)
+        path = self.folder / f"{append.events[0].event_id}.{append.conversation_id}{ending}"
+        write_atomically(path, encoded(unstored), replace=True)
         return path
 
 
@@ -258,6 +260,14 @@ def say_dropped() -> None:
         warnings.warn(said, RecordingWarning, stacklevel=4)
 
 
+def say_oversized() -> None:
+    """Say that an answer was too long to be read; raises nothing."""
+    said = "an answer was too long to be read: it is recorded as interrupted, with its bytes"
+    logger.warning(said)
+    with contextlib.suppress(RecordingWarning):
+        warnings.warn(said, RecordingWarning, stacklevel=4)
+
+
 def _say(taken: int, refused: int, unknown: int) -> None:
     if taken:
         said = f"recorded late, for the store could not take them in time: {taken} answers"
@@ -283,22 +293,16 @@ def _refused(what: str, cause: Exception) -> None:
 
 
 def _record(backend: Backend, unstored: Unstored) -> None:
+    stored_again(lambda: _store_and_append(backend, unstored))
+
+
+def _store_and_append(backend: Backend, unstored: Unstored) -> None:
     append = unstored.append
-    for data in unstored.blobs.values():
-        backend.put_blob(append.tenant, append.conversation_id, (data,))
+    for content in unstored.blobs.values():
+        backend.put_blob(append.tenant, append.conversation_id, pieces_of(content))
     request = parse_header(append.events[0].header).causation_id
     if request is None:
         append_to(backend, append)
     else:
         # It may have been overtaken while it waited; what the log has by now is found by its ids.
         record_answer(backend, append, request, version=0)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make the rename durable, where the system can (POSIX)."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -11,7 +11,8 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture import unrecorded
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.recorded_body import Body, RecordedBody
 from onrecord.adapters.capture.sending import Sending, extensions_of_call
 from onrecord.adapters.capture.turns import Turns
@@ -61,6 +62,7 @@ class _Recorded:
         bound = self.turns.binding.of(request.headers, _taken_out(request))
         sending = _sending(request)
         if not sending.is_recorded:
+            unrecorded.say(sending.method, sending.path)
             return self.inner.handle_request(request)
         given = request.read()
         body = self.turns.spliced(bound, sending, given)
@@ -107,6 +109,7 @@ class _AsyncRecorded:
         bound = self.turns.binding.of(request.headers, _taken_out(request))
         sending = _sending(request)
         if not sending.is_recorded:
+            unrecorded.say(sending.method, sending.path)
             return await self.inner.handle_async_request(request)
         given = await request.aread()
         body = given
@@ -168,7 +171,7 @@ def _loaded(response: httpx2.Response) -> bytes | None:
         return None
 
 
-def _read_whole(attempt: Attempt, response: httpx2.Response, body: bytes) -> None:
+def _read_whole(attempt: AnswerRecorder, response: httpx2.Response, body: bytes) -> None:
     """Read a body that is unpacked already."""
     headers = {name: value for name, value in response.headers.items() if name != _PACKED}
     attempt.answered(response.status_code, headers)

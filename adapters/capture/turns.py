@@ -9,17 +9,20 @@ from collections import deque
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, assert_never
 from uuid import UUID
 
-from onrecord.adapters.capture import request_headers, secrets
+from onrecord.adapters.capture import request_headers
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.attempt import Attempt
 from onrecord.adapters.capture.background import Background, closing_of, response_id
+from onrecord.adapters.capture.batches import Batches
 from onrecord.adapters.capture.binding import Binding, Bound
 from onrecord.adapters.capture.credentials import Credentials, credentials_of
 from onrecord.adapters.capture.endpoints import endpoint_of
 from onrecord.adapters.capture.nesting import read_object
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.outgoing import outgoing_of
+from onrecord.adapters.capture.place import Conclusion
 from onrecord.adapters.capture.refusals import refusal_of
 from onrecord.adapters.capture.respelling import restored
 from onrecord.adapters.capture.sending import MARK, SPLICED, Sending
@@ -27,7 +30,6 @@ from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.journal import Journal
 from onrecord.adapters.recording import Outgoing, respelled
 from onrecord.adapters.standing import Begun
-from onrecord.domain import jsontext
 from onrecord.domain.errors import OnrecordError
 
 logger = logging.getLogger("onrecord")
@@ -61,16 +63,28 @@ class Turns:
         self._lock = threading.Lock()
         self._failed: deque[tuple[_Tried, _Opened]] = deque(maxlen=_FAILED_AT_MOST)
         self._background: Background[_Opened] = Background()
+        self._batches = Batches()
 
-    def attempt(self, bound: Bound, sending: Sending, body: bytes) -> Attempt | None:
+    def attempt(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder | None:
         """Return what records the answer to a request that is about to be sent.
 
         None where there is nothing to record. Raises the refusal where a turn cannot be made
         durable.
         """
-        if sending.is_turn:
-            return self._turn(bound, sending, body)
-        return self._reading(bound, sending) if sending.reads_answer else None
+        kind = sending.kind
+        match kind:
+            case "turn":
+                return self._turn(bound, sending, body)
+            case "answer":
+                return self._reading(bound, sending)
+            case "batch":
+                return self._batches.creating(bound, sending, body)
+            case "results":
+                return self._batches.reading(bound, sending)
+            case "later" | "none":
+                return None
+            case _:
+                assert_never(kind)
 
     def spliced(self, bound: Bound, sending: Sending, body: bytes) -> bytes:
         """Return the body to send: as it was rendered where its SDK spells that otherwise.
@@ -99,7 +113,7 @@ class Turns:
         count = request_headers.retry_count(sending.headers)
         if opened is None:
             api = endpoint_of("POST", sending.path).api
-            outgoing = partial(_outgoing, api, sending, body)
+            outgoing = partial(outgoing_of, api, sending, body)
             try:
                 opened = self._opened(bound, body, count, outgoing)
             except Exception as exc:
@@ -130,7 +144,7 @@ class Turns:
         if opened is None:
             return None
 
-        def close(recording: Recording, failed: bool) -> None:
+        def close(recording: Conclusion, failed: bool) -> None:
             if self._background.claim(read, recording):
                 opened.journal.conclude(opened.begun, recording)
 
@@ -138,7 +152,8 @@ class Turns:
         credentials = partial(
             credentials_of, dict(sending.headers), sending.target, b"", api, digest
         )
-        return Attempt(WIRES[api], begun.request, begun.line, credentials, close)
+        folder = opened.journal.spool.folder
+        return Attempt(WIRES[api], begun.request, begun.line, credentials, close, folder)
 
     def _found(self, bound: Bound, path: str) -> _Opened | None:
         """Return the request whose answer is read, if the log of its conversation knows it.
@@ -184,7 +199,7 @@ class Turns:
         credentials: Callable[[], Credentials],
         extensions: MutableMapping[str, Any],
     ) -> Attempt:
-        def close(recording: Recording, failed: bool) -> None:
+        def close(recording: Conclusion, failed: bool) -> None:
             if closing_of(recording) is not None:
                 extensions.pop(MARK, None)  # Sent once more, it asks once more.
             if failed:
@@ -193,7 +208,8 @@ class Turns:
             opened.journal.conclude(begun, recording)
 
         begun = opened.begun
-        return Attempt(WIRES[opened.api], begun.request, begun.line, credentials, close)
+        wire, folder = WIRES[opened.api], opened.journal.spool.folder
+        return Attempt(wire, begun.request, begun.line, credentials, close, folder)
 
     def _may_be_retried(self, opened: _Opened, body: bytes, count: int) -> None:
         with self._lock:
@@ -216,24 +232,3 @@ class Turns:
 
 def _tried(bound_to: UUID | None, body: bytes, count: int) -> _Tried:
     return bound_to, hashlib.sha256(body).digest(), count
-
-
-def _outgoing(api: str, sending: Sending, body: bytes, journal: Journal) -> Outgoing:
-    """Return what is about to go out, without its secrets.
-
-    What it shares with a body that had none is not looked through again.
-    """
-    digest = journal.digest
-    short = journal.shortened(api, body)
-    clean, places = secrets.cut(read_object(short or body), api, digest)
-    if short is not None and places:
-        clean, places = secrets.cut(read_object(body), api, digest)
-    account = request_headers.account_in(sending.headers, sending.target)
-    return Outgoing(
-        api=api,
-        endpoint=secrets.cut_url(sending.target, digest),
-        body=jsontext.write(clean) if places else body,
-        cut=places,
-        account=None if account is None else digest(account).hex(),
-        headers=request_headers.kept(api, sending.headers),
-    )

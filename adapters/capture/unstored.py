@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 from uuid import UUID
 
+from onrecord.adapters.capture.raw_bytes import Content, FileBytes
 from onrecord.domain import jsontext
+from onrecord.domain.content import Blob
 from onrecord.domain.draft import blobs_of, once_of
 from onrecord.domain.encoding import decode
 from onrecord.domain.head import effect_of
@@ -22,21 +26,27 @@ class Unstored:
     """Events that the log could not take, and the blobs they refer to, by digest."""
 
     append: Append
-    blobs: Mapping[str, bytes]
+    blobs: Mapping[str, Content]
 
 
-def encoded(unstored: Unstored) -> bytes:
-    """Return the bytes of a file that holds them."""
+def encoded(unstored: Unstored) -> Iterator[bytes]:
+    """Yield the bytes of a file that holds them: a line of JSON, then the blobs that are long."""
     append = unstored.append
-    return jsontext.write(
+    blobs = unstored.blobs.values()
+    long = [content for content in blobs if isinstance(content, FileBytes)]
+    yield jsontext.write(
         {
             "format": 1,
             "tenant": str(append.tenant),
             "conversation": str(append.conversation_id),
             "events": [_event_members(event) for event in append.events],
-            "blobs": [_base64(data) for data in unstored.blobs.values()],
+            "blobs": [_base64(content) for content in blobs if isinstance(content, bytes)],
+            "long": [content.blob.model_dump() for content in long],
         }
     )
+    yield b"\n"
+    for content in long:
+        yield from content.pieces()
 
 
 def _event_members(event: NewEvent) -> dict[str, Any]:
@@ -50,17 +60,30 @@ def _event_members(event: NewEvent) -> dict[str, Any]:
     }
 
 
-def decoded(data: bytes) -> Unstored:
-    """Return what a file holds; a ValueError, KeyError or OnrecordError where it is none."""
-    members = jsontext.read_object(data)
-    return Unstored(
-        Append(
-            UUID(members["tenant"]),
-            UUID(members["conversation"]),
-            tuple(_event(held) for held in members["events"]),
-        ),
-        dict(_by_digest(members["blobs"])),
-    )
+@contextmanager
+def opened(path: Path) -> Generator[Unstored]:
+    """Have what a file holds; a ValueError, KeyError or OnrecordError where it is none.
+
+    Blobs that are long stay in it, and are read as long as it is open.
+    """
+    with path.open("rb") as file:
+        members = jsontext.read_object(file.readline())
+        long = _long(file, [Blob.model_validate(held) for held in members["long"]])
+        yield Unstored(
+            Append(
+                UUID(members["tenant"]),
+                UUID(members["conversation"]),
+                tuple(_event(held) for held in members["events"]),
+            ),
+            {**dict(_by_digest(members["blobs"])), **dict(long)},
+        )
+
+
+def _long(file: BinaryIO, blobs: list[Blob]) -> Iterator[tuple[str, FileBytes]]:
+    at = file.tell()
+    for blob in blobs:
+        yield blob.sha256, FileBytes(file, blob, at)
+        at += blob.size
 
 
 def _event(members: dict[str, Any]) -> NewEvent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -9,16 +10,29 @@ from functools import wraps
 from typing import Any, Final
 from weakref import WeakSet
 
-from onrecord.adapters.capture import scope
+from onrecord.adapters.capture import requirement, scope
+from onrecord.adapters.capture.refusals import refusal_of
 from onrecord.adapters.capture.spool import RecordingWarning
 
 _QUERY: Final = "_websocket_query_params"
 """What openai 3.52 asks of a client for each websocket that it opens, realtime or responses."""
 
+_REFUSED: Final = (
+    "the websocket was not opened, for recording is required, and what goes over it is not "
+    "recorded: call the API over HTTP instead"
+)
 _LIVE: Final = "_onrecord"
 _installing: Final = threading.Lock()
 _warned: Final[WeakSet[Any]] = WeakSet()
 """What sends for the clients whose users were told."""
+
+
+def warn_of_all() -> None:
+    """Have the clients of those SDKs warn that something imported by now."""
+    if "openai" in sys.modules:
+        warn_of_connections()
+    if "google.genai" in sys.modules:
+        warn_of_live()
 
 
 def warn_of_connections() -> None:
@@ -28,7 +42,7 @@ def warn_of_connections() -> None:
     with _installing:
         query = getattr(BaseClient, _QUERY, None)
         if query is not None and not hasattr(query, "__wrapped__"):
-            setattr(BaseClient, _QUERY, _warning(query, _is_recorded))
+            setattr(BaseClient, _QUERY, _warning(query, _is_recorded, "openai-responses"))
 
 
 def warn_of_live() -> None:
@@ -39,7 +53,7 @@ def warn_of_live() -> None:
 
     with _installing:
         if not hasattr(AsyncLive.connect, _LIVE):
-            warning = _warning(AsyncLive.connect, genai_client.is_recorded)
+            warning = _warning(AsyncLive.connect, genai_client.is_recorded, "gemini")
             setattr(warning, _LIVE, True)
             vars_of: Any = AsyncLive
             vars_of.connect = warning
@@ -51,11 +65,14 @@ def _is_recorded(client: Any) -> bool:
     return http_clients.is_wrapped(client._client)
 
 
-def _warning(opening: Any, is_recorded: Callable[[Any], bool]) -> Any:
+def _warning(opening: Any, is_recorded: Callable[[Any], bool], api: str) -> Any:
     @wraps(opening)
     def opened(client: Any, *args: Any, **kwargs: Any) -> Any:
+        if requirement.required() == "raise":
+            raise refusal_of(api)(_REFUSED)
         sends = _sends(client)
-        if sends not in _warned and (is_recorded(client) or scope.current() is not None):
+        is_meant = is_recorded(client) or scope.current() is not None
+        if sends not in _warned and (is_meant or requirement.required() is not None):
             _warned.add(sends)
             warnings.warn(
                 "what goes over a websocket is not recorded: call the API over HTTP instead",

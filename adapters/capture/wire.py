@@ -7,13 +7,14 @@ written once, against this.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
 from onrecord.adapters.capture.answer import Answer, Loss
 from onrecord.adapters.capture.place import EventOf, Recording
 from onrecord.adapters.capture.sent import Sent
+from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.continuation import Piece
 
 
@@ -47,9 +48,10 @@ class ReadRequest(Protocol):
         ...
 
 
-Kind: TypeAlias = Literal["turn", "answer", "later", "none"]
-"""A turn is recorded; `answer` reads what an earlier turn was answered in the background; `later`
-is answered by another call, one day; none is no conversation."""
+Kind: TypeAlias = Literal["turn", "answer", "batch", "results", "later", "none"]
+"""A turn is recorded; `answer` reads what an earlier turn was answered in the background; `batch`
+sends several turns at once, and `results` reads what they were answered; `later` is answered by
+another call, one day, and not recorded; none is no conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,39 @@ class Endpoint:
     path: str
     kind: Kind
     compacts: bool = False
+
+
+class BatchEntry(NamedTuple):
+    """One request of a batch: the caller's name for it, and what would be the body of a call."""
+
+    name: str
+    params: JsonObject
+
+
+class BatchResult(NamedTuple):
+    """What one request of a batch was answered, by the caller's name for it."""
+
+    name: str
+    answer: Answer
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWire:
+    """How an API's batches are read, which send many requests and have their answers read later.
+
+    `entries` gives the requests that the body of one sends: InvalidContent or MalformedJson where
+    there are none. `read_created` reads what the provider says to it, as `read_body` does: an
+    answer that is deferred, whose `provider_id` is the batch's. `batch_id` gives that of a path
+    that results are read at. `read_result` reads a line of results; None where it is none.
+    `name_of` gives the name in the beginning of a line that is too long to be read.
+    """
+
+    entries: Callable[[bytes], tuple[BatchEntry, ...]]
+    read_created: Callable[[bytes, Loss, str | None], Answer]
+    batch_id: Callable[[str], str]
+    read_result: Callable[[bytes], BatchResult | None]
+    name_of: Callable[[bytes], str | None]
 
 
 def no_family() -> type[Exception] | None:
@@ -85,8 +120,10 @@ class Wire:
     `endpoints` are the ends of paths that it is spoken at, the longest first. `told` are the parts
     of a request that tell the model something, as JSON pointers with `*` for any place in a list:
     they are kept word for word, all else is searched for secrets. `defined` is where definitions of
-    tools stand amid what was said. `headers` are those that change what a request means. `family`
-    returns the error that its SDK's errors descend from, once something imported that.
+    tools stand amid what was said. `held` are members that name what the provider
+    holds and the record does not, and what that is. `headers` are those that change what a request means. `family`
+    returns the error that its SDK's errors descend from, once something imported that. `batches` is
+    how its batches are read, where these are recorded.
     """
 
     api: str
@@ -100,8 +137,10 @@ class Wire:
     endpoints: tuple[Endpoint, ...]
     told: frozenset[str]
     defined: str | None = None
+    held: Mapping[str, str] = field(default_factory=dict[str, str])
     headers: tuple[str, ...] = ()
     family: Callable[[], type[Exception] | None] = no_family
+    batches: BatchWire | None = None
 
     def stream(self) -> AnswerStream:
         """Return what reads a streamed answer of the usual content type."""

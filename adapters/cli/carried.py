@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 
 from onrecord.adapters.cli import output
@@ -46,8 +45,8 @@ def _changed(
 
 def _draw(key: str, carried: ToolCallContext) -> None:
     if not carried:
-        sys.stdout.write(output.flat(f"{key} carries nothing for its tools.") + "\n")
+        output.sentence(output.flat(f"{key} carries nothing for its tools."))
         return
     widest = max(len(output.escaped(name)) for name in carried)
     for name, value in sorted(carried.items()):
-        sys.stdout.write(f"{output.escaped(name):<{widest}}  {output.escaped(value)}\n")
+        output.sentence(f"{output.escaped(name):<{widest}}  {output.escaped(value)}")

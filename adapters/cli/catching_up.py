@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Generic
 
+from onrecord.adapters.cli import output
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.keeping import Progress
 from onrecord.adapters.views.page import EntryT, Page
@@ -81,12 +82,11 @@ def _bar() -> Generator[Progress]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda _done, _of: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
+    console = output.console(stderr=True)
     with Bars(TextColumn("folding events"), *columns, console=console, transient=True) as bars:
         bar = bars.add_task("", total=None)
         yield lambda done, of: bars.update(bar, completed=done, total=of)

@@ -57,7 +57,7 @@ def _tell(verdict: Verdict) -> None:
     if verdict.types is None:
         output.told("onrecord: types were not checked: the API's SDK is not installed")
     if verdict.is_accepted:
-        sys.stdout.write("No rule is known that it breaks.\n")
+        output.sentence("No rule is known that it breaks.")
     else:
         output.told(f"onrecord: {counted(len(verdict.violations), 'violation')}")
 

@@ -63,7 +63,7 @@ def _draw(store: Store) -> None:
         )
     if table.row_count:
         console.print(table)
-    console.print(Text(_closing_line(store, table.row_count), style="dim"))
+    console.print(Text(output.flat(_closing_line(store, table.row_count)), style="dim"))
 
 
 def _closing_line(store: Store, shown: int) -> str:

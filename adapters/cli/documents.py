@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import mimetypes
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from onrecord.adapters.atomic_files import write_atomically
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import Named, named
 from onrecord.adapters.cli.quantities import counted, size
 from onrecord.adapters.documents_listed import documents_held, pieces_of
 from onrecord.adapters.lineage import Stretch, lineage
 from onrecord.adapters.store import Store
+from onrecord.adapters.store_files import StoreFiles, files_of
 from onrecord.domain.documents import essence_of, name_of
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.documents import HeldDocument
@@ -66,7 +71,11 @@ def _saved(
 ) -> list[_Saved]:
     """Write each document into a file, the same one once; return where each is."""
     files: dict[tuple[str | None, str], Path] = {}
+    free: dict[str, Iterator[str]] = {}
     told: list[_Saved] = []
+    own = files_of(store)
+    if own.has(folder):
+        raise InvalidInput(f"{folder} is the store's own: choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for each in held:
@@ -75,30 +84,34 @@ def _saved(
                 continue
             known = (each.document.name, each.blob.sha256)
             if known not in files:
-                pieces = pieces_of(store.backend, stretches, each)
-                files[known] = _written(folder, _file_name(each), pieces or ())
+                pieces = partial(pieces_of, store.backend, stretches, each)
+                name = _file_name(each)
+                # The numbers before were tried for the documents before.
+                names = free.setdefault(name, _numbered(name))
+                files[known] = _written(own, folder, names, pieces)
             told.append(_Saved(each, files[known]))
     except OSError as exc:
         raise InvalidInput(f"{folder} cannot be written to: {exc.strerror}") from exc
     return told
 
 
-def _written(folder: Path, name: str, pieces: Iterable[bytes]) -> Path:
-    """Write bytes into a new file: never over one, nor through a link, that is there."""
-    for candidate in _numbered(name):
+def _written(
+    own: StoreFiles,
+    folder: Path,
+    names: Iterator[str],
+    pieces: Callable[[], Iterable[bytes] | None],
+) -> Path:
+    """Write bytes into a new file: never over one, nor through a link, that is there.
+
+    Nor under a name of the store's own files: SQLite takes a journal for its own by its name.
+    """
+    for candidate in names:
         path = folder / candidate
-        try:
-            file = path.open("xb")
-        except FileExistsError:
+        if os.path.lexists(path) or own.has(path):
             continue
-        try:
-            with file:
-                file.writelines(pieces)
-        except BaseException:
-            # Half of a document looks like one.
-            path.unlink()
-            raise
-        return path
+        with contextlib.suppress(FileExistsError):
+            write_atomically(path, pieces() or (), replace=False)
+            return path
     raise AssertionError("numbers do not end")
 
 
@@ -174,7 +187,7 @@ def _draw(console: Console, found: Named, told: list[_Saved]) -> None:
     from rich.text import Text
 
     many = counted(len(told), "document")
-    console.print(Text.assemble((str(found), "bold"), (f"  {many}", "dim")))
+    console.print(Text.assemble((output.flat(str(found)), "bold"), (f"  {many}", "dim")))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", style="dim", no_wrap=True)
     for each in told:

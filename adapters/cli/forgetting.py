@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -10,56 +11,63 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.naming import Named, key_of, named
 from onrecord.adapters.cli.quantities import counted
-from onrecord.adapters.store import Listed, Store
-from onrecord.domain.errors import CorruptRecord, InvalidInput
-
-_PAGES: Final = (
-    "pages on PostgreSQL's disk hold what was erased until they are written over, which VACUUM "
-    "lets happen in time. At once, though nobody can use these tables meanwhile: "
-    "VACUUM FULL onrecord.event, onrecord.blob, onrecord.blob_chunk, onrecord.snapshot, "
-    "onrecord.view_conversations, onrecord.view_search, onrecord.view_tool_ledger, onrecord.view_window"
-)
+from onrecord.adapters.store import Store
+from onrecord.domain.errors import InvalidInput
 
 _NAMED: Final = 10
 """How many forks are named in a sentence, at the most."""
 
 
-def forget(store: Store, key: str, *, sure: bool, as_json: bool) -> None:
+def forget(
+    store: Store, key: str, reason: str | None, actor: str | None, *, sure: bool, as_json: bool
+) -> None:
     """Erase a conversation, and name its forks; without `sure` only after a yes on the terminal.
 
-    It is erased before its forks are looked for, which takes longer the more is younger than it.
+    Where no reason is given, it is asked for on the terminal. Who erases is who is logged in to the
+    machine, unless a name is given.
     """
     found = named(store, key)
+    because = _reason() if reason is None else reason
     if not sure:
         _ask(f"Erase {counted(found.head.version, 'event')} of {found}, for good?")
-    erased, conversation_id = store.forget(found.conversation_id), found.conversation_id
+    conversation_id = found.conversation_id
+    done = store.forget(conversation_id, reason=because, actor=actor or getpass.getuser())
     if not as_json:
         kept = f"{conversation_id} keeps their digests"
-        sys.stdout.write(f"{counted(erased, 'event')} erased; {kept}.\n")
-        sys.stdout.flush()
+        output.sentence(f"{counted(done.events, 'event')} erased; {kept}.")
     forks = _forks(store, conversation_id)
     if as_json:
-        told = {"conversation": str(conversation_id), "erased": erased}
-        output.json_line(told | {"forks": [_document(fork) for fork in forks]})
+        told = {"conversation": str(conversation_id), "erased": done.events}
+        forked = [_document(fork) for fork in forks]
+        output.json_line(told | {"forks": forked, "residue": list(done.residue)})
     elif forks:
         output.told(f"onrecord: {_staying(forks)}")
-    if store.url.startswith("postgres"):
-        output.told(f"onrecord: {_PAGES}")
+    for sentence in done.residue:
+        output.told(f"onrecord: {sentence}")
 
 
-def _forks(store: Store, conversation_id: UUID) -> list[Listed]:
+def _forks(store: Store, conversation_id: UUID) -> list[Named]:
     """Return the forks that stayed; where another conversation is damaged, say so instead."""
-    try:
-        return store.forks(conversation_id)
-    except CorruptRecord as error:
-        output.told(f"onrecord: whether there are forks of it cannot be told: {error}")
+    outcome = store.erasures(conversation_id)[0].outcome
+    if outcome is None or outcome.forks is None:
+        told = "another conversation is damaged: run `onrecord verify`"
+        output.told(f"onrecord: whether there are forks of it cannot be told: {told}")
         return []
+    backend = store.backend
+    return [Named(key_of(backend, fork), fork, backend.head(fork)) for fork in outcome.forks]
 
 
-def _staying(forks: Sequence[Listed]) -> str:
-    names = [output.flat(_name(fork)) for fork in forks[:_NAMED]]
+def _reason() -> str:
+    if not sys.stdin.isatty():
+        raise InvalidInput("nobody is there to ask why: say it with --reason")
+    told: str = typer.prompt("Why? (it is kept for good, so name nobody)", err=True)
+    return told
+
+
+def _staying(forks: Sequence[Named]) -> str:
+    names = [output.flat(str(fork)) for fork in forks[:_NAMED]]
     if len(forks) > _NAMED:
         names.append(f"and {len(forks) - _NAMED:,} more (--json names all)")
     return (
@@ -68,12 +76,8 @@ def _staying(forks: Sequence[Listed]) -> str:
     )
 
 
-def _document(fork: Listed) -> dict[str, str | None]:
+def _document(fork: Named) -> dict[str, str | None]:
     return {"key": fork.key, "conversation": str(fork.conversation_id)}
-
-
-def _name(fork: Listed) -> str:
-    return fork.key or str(fork.conversation_id)
 
 
 def _ask(question: str) -> None:

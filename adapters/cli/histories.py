@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -52,7 +51,7 @@ def import_histories(url: str | None, wish: Wish) -> bool:
         summary = _import(store, path, base, wish)
     if not wish.as_json:
         if output.is_drawn():
-            sys.stdout.write(summary.sentence(dry_run=wish.dry_run))
+            output.sentence(summary.sentence(dry_run=wish.dry_run))
         summary.tell_doubts()
     return not summary.outcomes["refused"]
 
@@ -113,12 +112,12 @@ class _Summary:
         total = counted(self.outcomes.total(), "conversation")
         would = "would be " if dry_run else ""
         new = f"{counted(self.recorded, 'event')} {would}new"
-        return f"{total}: {', '.join(parts) or 'nothing there'}; {new}.\n"
+        return f"{total}: {', '.join(parts) or 'nothing there'}; {new}."
 
     def tell_doubts(self) -> None:
         """Say on standard error what is dubious and what was refused, up to a number of lines."""
         for line in self._lines:
-            output.told(output.escaped(line))
+            output.told(line)
         more = self.doubts + self.outcomes["refused"] - len(self._lines)
         if more > 0:
             output.told(f"and {more:,} more: --json lists all")

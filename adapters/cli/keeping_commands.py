@@ -14,6 +14,18 @@ from onrecord.adapters.cli.program import opened
 def forget(
     context: typer.Context,
     key: Key,
+    reason: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Why: kept for good.", show_default="you are asked"),
+    ] = None,
+    actor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who erases: kept for good.",
+            show_default="$ONRECORD_ACTOR, else who is logged in",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     url: Url = None,
     as_json: AsJson = False,
@@ -21,16 +33,18 @@ def forget(
     """Erase what was said in a conversation, for good.
 
     Texts, documents and the key go; that something was recorded, and its digest, stay: the log
-    still verifies. Forks of it stay and are named: the requests that were sent there repeat it, so
+    still verifies; the key is free for another conversation. Who erased it, when and why is recorded, and `onrecord audit` shows it; neither
+    can be erased. Forks of it stay and are named: the requests that were sent there repeat it, so
     forget them too (`onrecord conversations` marks them). Backups are not reached, nor what a
     provider keeps.
 
-    Example: `onrecord forget support/4711`
+    Example: `onrecord forget support/4711 --reason "asked to, ticket 88"`
     """
     from onrecord.adapters.cli.forgetting import forget
+    from onrecord.adapters.settings import settings
 
     with opened(context, url) as store:
-        forget(store, key, sure=yes, as_json=as_json)
+        forget(store, key, reason, actor or settings().actor, sure=yes, as_json=as_json)
 
 
 def verify(
@@ -39,21 +53,32 @@ def verify(
         str | None,
         typer.Argument(help="The conversation's key, or its id.", show_default="the whole store"),
     ] = None,
+    root: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SHARD:SIZE:HEX", help="Compare with a root that was written down."),
+    ] = None,
+    views: Annotated[
+        bool, typer.Option("--views", help="Compare the views with what the events come to.")
+    ] = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that the store still holds what it committed to.
 
-    Every digest and leaf, every document, the order of positions and versions, and where each
-    conversation stands. Exit code 1 if something does not hold. Piped: conversation, version,
-    fault.
+    Every table of the log: digests and leaves, documents, the order of positions and versions,
+    where each conversation stands, and whose it is. Then it prints what it could not check, and a
+    root for each shard: write it down elsewhere, and later compare with `--root`. Exit code 1 if
+    something does not hold, or the log was cut. `--views` folds the events again, and compares what
+    comes of them with the rows that views keep. Piped: conversation, version, fault.
 
     Example: `onrecord verify`
     """
     from onrecord.adapters.cli.verifying import verify
+    from onrecord.domain.merkle import parse_root
 
+    roots = [parse_root(text) for text in root or ()]
     with opened(context, url) as store:
-        if not verify(store, key, as_json=as_json):
+        if not verify(store, key, roots, views=views, as_json=as_json):
             raise typer.Exit(1)
 
 
@@ -62,20 +87,28 @@ def sweep(
     older_than: Annotated[
         float, typer.Option(min=0, metavar="HOURS", help="Spare what came since.")
     ] = 24,
+    rewrite: Annotated[
+        bool,
+        typer.Option(
+            "--rewrite/--no-rewrite", help="Write anew what may hold pieces of what was forgotten."
+        ),
+    ] = True,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete documents that no event refers to.
+    """Delete documents that no event refers to, and what `forget` left in files.
 
-    They stay where a program ended between storing a document and saying what it belongs to.
-    Run it now and then; what may still be on its way is spared.
+    Documents stay where a program ended between storing one and saying what it belongs to; what may still
+    be on its way is spared. Pieces of what was forgotten stay in free space until the files are
+    written anew: that needs room for two more copies. On PostgreSQL it is done as the log's owner, and
+    nobody can use a table while it is written. Run it now and then, at a quiet hour.
 
     Example: `onrecord sweep --older-than 48`
     """
     from onrecord.adapters.cli.sweeping import sweep
 
     with opened(context, url) as store:
-        sweep(store, older_than, as_json=as_json)
+        sweep(store, older_than, rewrite=rewrite, as_json=as_json)
 
 
 def export(
@@ -85,17 +118,22 @@ def export(
         Path | None,
         typer.Option("--output", "-o", dir_okay=False, metavar="FILE", help="Write to a file."),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there.")
+    ] = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a conversation as JSON lines: the exact bytes of its events and documents.
+
+    A file is written whole or not at all, and only its owner can read it.
 
     Example: `onrecord export support/4711 -o 4711.jsonl`
     """
     from onrecord.adapters.cli.transfer import export_to
 
     with opened(context, url) as store:
-        export_to(store, key, output, as_json=as_json)
+        export_to(store, key, output, replace=force, as_json=as_json)
 
 
 def import_(

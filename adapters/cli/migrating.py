@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from onrecord.adapters import app
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.quantities import counted
@@ -15,6 +13,6 @@ def migrate(url: str | None, *, as_json: bool) -> None:
     if as_json:
         output.json_line({"steps": steps})
     elif steps:
-        sys.stdout.write(f"Done, in {counted(steps, 'step')}.\n")
+        output.sentence(f"Done, in {counted(steps, 'step')}.")
     else:
-        sys.stdout.write("Nothing to do: the schema is this release's.\n")
+        output.sentence("Nothing to do: the schema is this release's.")

@@ -15,6 +15,8 @@ from onrecord.domain.head import Head
 from onrecord.domain.log import Backend
 
 _KEYS_TO_COMPARE: Final = 1000
+_LONGEST_COMPARED: Final = 256
+"""To compare two long texts takes as long as the product of their lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def _advice(store: Store, name: str) -> str:
     keys = [found.key for found in listed if found.key is not None]
     if not keys:
         return f": {store.url} holds none yet"
-    if near := get_close_matches(name, keys, n=3):
+    near = get_close_matches(name, keys, n=3) if len(name) <= _LONGEST_COMPARED else []
+    if near:
         return f": did you mean {' or '.join(map(repr, near))}?"
     return ": `onrecord conversations` lists those there are"

@@ -24,6 +24,13 @@ def kept(name: str | None) -> str | None:
     return None if name is None else _one_of(name, (*MODULES, *_SESSIONS))
 
 
+def place(url: str | None) -> str | None:
+    """Return where the store is; wrong usage for an empty text, which names no store."""
+    if url is not None and not url.strip():
+        raise typer.BadParameter("the URL is empty: name the store, or leave the option out")
+    return url
+
+
 def _one_of(name: str, known: tuple[str, ...]) -> str:
     if name not in known:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(known)}.")
@@ -51,6 +58,7 @@ Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as
 Url = Annotated[
     str | None,
     typer.Option(
+        callback=place,
         help="Where the store is: `sqlite:///file.db`, `postgresql://user@host/database`.",
         show_default="$ONRECORD_URL, else sqlite:///onrecord.db",
     ),

@@ -1,8 +1,13 @@
-"""What a command writes: drawn for a terminal, plain when piped, or JSON; never raw control codes."""
+"""What a command writes: drawn for a terminal, plain when piped, or JSON; never raw control codes.
+
+Keys, texts, paths and messages are anybody's. Nothing else of the command line writes to standard
+output or standard error, so that what would steer a terminal is shown there as what it is.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +29,9 @@ _ESCAPED: Final = {
     for code in _CONTROLS
 }
 _FLAT: Final = {**_ESCAPED, 9: " ", 10: " ", 13: " "}
+_LINES: Final = {code: shown for code, shown in _ESCAPED.items() if code != 10}
+_IN_JSON: Final = re.compile(f"[{''.join(map(re.escape, map(chr, _LINES)))}]")
+"""In JSON text a control can only stand in a string, where its JSON escape means the same."""
 
 
 def is_drawn() -> bool:
@@ -38,6 +46,11 @@ def escaped(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
+def escaped_lines(text: str) -> str:
+    """Return the text with each control character but the ends of lines as its escape."""
+    return text.translate(_LINES)
+
+
 def flat(text: str) -> str:
     """Return the text as running words: white space is one space, control characters escaped."""
     return " ".join(text.translate(_FLAT).split())
@@ -49,25 +62,39 @@ def plain(*columns: object) -> None:
     sys.stdout.write("\t".join(shown) + "\n")
 
 
+def sentence(text: str) -> None:
+    """Write a line for somebody to read."""
+    sys.stdout.write(escaped(text) + "\n")
+    sys.stdout.flush()
+
+
 def json_line(value: Any) -> None:
-    """Write a value as one line of JSON."""
-    raw(jsontext.write(value) + b"\n")
+    """Write a value as one line of JSON; what would steer a terminal stands in it as JSON escapes."""
+    _write(_escaped_json(jsontext.write(value)) + b"\n")
 
 
 def raw(data: bytes) -> None:
-    """Write bytes as they are."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    """Write JSON as it is; on a terminal what would steer that stands in it as JSON escapes."""
+    _write(_escaped_json(data) if sys.stdout.isatty() else data)
 
 
-def console() -> Console:
-    """Return the terminal to draw on."""
-    from rich.console import Console
+def console(*, stderr: bool = False, quiet: bool = False) -> Console:
+    """Return the terminal to draw on: of markup and control codes in what is drawn it does nothing."""
+    from onrecord.adapters.cli.terminal import Terminal
 
-    return Console(highlight=False, emoji=False, markup=False)
+    return Terminal(stderr=stderr, quiet=quiet)
 
 
 def told(message: str) -> None:
     """Say something beside the output, on standard error."""
     sys.stdout.flush()
-    print(message, file=sys.stderr)
+    print(escaped(message), file=sys.stderr)
+
+
+def _escaped_json(data: bytes) -> bytes:
+    return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode()
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)

@@ -37,7 +37,7 @@ def show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: b
         for columns in _columns(resolved, wiring):
             output.plain(*columns)
     for warning in resolved.warnings:
-        output.told(f"onrecord: {output.escaped(warning)}")
+        output.told(f"onrecord: {warning}")
 
 
 def check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
@@ -50,7 +50,7 @@ def check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
         _tell(findings)
         output.told(f"onrecord: {counted(len(findings), 'finding')}")
     else:
-        sys.stdout.write("All that it declares for an agent is well declared.\n")
+        output.sentence("All that it declares for an agent is well declared.")
     return not findings
 
 

@@ -7,16 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
+from typer.core import TyperGroup
 
+from onrecord.adapters.cli import output
 from onrecord.adapters.cli.options import Url
 
 if TYPE_CHECKING:
     from onrecord.adapters.store import Store
 
+
+class _Program(TyperGroup):
+    """The command line; what was typed wrong is told without the control codes that are in it."""
+
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        """Read the arguments before the command."""
+        with _told_escaped():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the command's arguments, and run it."""
+        with _told_escaped():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _told_escaped() -> Generator[None]:
+    try:
+        yield
+    except _UsageError as exc:
+        told = vars(exc)
+        told["message"] = output.escaped_lines(told["message"])
+        raise
+
+
 app: Final = typer.Typer(
+    cls=_Program,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,6 +52,9 @@ app: Final = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+_UsageError: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
+"""Newer releases of Typer have a click of their own, and no public name for its errors."""
 
 _ABOUT: Final = """The verbatim record of what agents said and did.
 

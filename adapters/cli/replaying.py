@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ def replayed(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
         output.json_line(document(outcomes))
     elif output.is_drawn():
         output.console().print(table(outcomes))
-        sys.stdout.write(f"{summary(outcomes)}\n")
+        output.sentence(f"{summary(outcomes)}")
     else:
         output.told(summary(outcomes))
     return all(outcome.is_proven for outcome in outcomes)
@@ -91,10 +90,10 @@ def table(outcomes: Iterable[Outcome]) -> Table:
         sent = outcome.sent.event
         drawn.add_row(
             str(outcome.sent.version),
-            sent.model or sent.api,
+            output.flat(sent.model or sent.api),
             size(sent.template.size),
             f"{sent.template.sha256[:12]}…",
-            Text(_proof(outcome), "green" if outcome.is_proven else "bold red"),
+            Text(output.flat(_proof(outcome)), "green" if outcome.is_proven else "bold red"),
         )
     return drawn
 

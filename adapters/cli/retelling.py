@@ -67,7 +67,7 @@ def _text(given: str) -> str:
 
 def _say(talk: Talk, sentence: str, *, as_json: bool) -> None:
     if not as_json:
-        sys.stdout.write(output.flat(sentence) + "\n")
+        output.sentence(output.flat(sentence))
         return
     identified = {"key": talk.key, "conversation": str(talk.conversation_id)}
     output.json_line({**identified, "version": talk.head().version})

@@ -15,11 +15,10 @@ from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import Named
 from onrecord.adapters.cli.quantities import ago, counted
 from onrecord.adapters.cli.tool_activity import tool_activity
-from onrecord.adapters.lineage import Adoption, Stretch, lineage
+from onrecord.adapters.lineage import Adoption, Stretch, adoptions_before, lineage
 from onrecord.adapters.reading import read_through
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson
-from onrecord.domain.events import LineAdopted
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Log, RecordedEvent
 from onrecord.projections.asides import Mark, Speaker
@@ -95,7 +94,7 @@ def standing(log: Log, conversation: UUID, version: int) -> Standing:
     main = lineage(log, conversation, version)
     stretches = [s for s in main if s.conversation_id == conversation]
     holding = {event.version for event in _holding(log, main, conversation)}
-    adoptions = list(_adoptions(log, conversation, version))
+    adoptions = list(adoptions_before(log, conversation, version))
 
     def lost(at: int, line: UUID | None) -> Lost | None:
         if at in holding or any(s.line == line and s.after < at <= s.until for s in stretches):
@@ -114,14 +113,6 @@ def _holding(log: Log, stretches: tuple[Stretch, ...], conversation: UUID) -> li
 
 def _has(stretches: tuple[Stretch, ...], event: RecordedEvent) -> bool:
     return any(s.line is None and s.after < event.version <= s.until for s in stretches)
-
-
-def _adoptions(log: Log, conversation: UUID, until: int) -> Iterator[Adoption]:
-    while until > 0 and (recorded := log.latest(conversation, "adopted", until)) is not None:
-        event = recorded.event()
-        if isinstance(event, LineAdopted):
-            yield Adoption(recorded.version, event)
-        until = recorded.version - 1
 
 
 def _took(adoption: Adoption, at: int, line: UUID) -> bool:
@@ -191,7 +182,7 @@ def _draw_lines(console: Console, lines: Iterable[Row], width: int) -> None:
     console.print(_heading(console, "lines"))
     for row in lines:
         place = f"from version {row.version:>{width}}"
-        console.print(Text.assemble((place, "dim"), _GAP, row.text))
+        console.print(Text.assemble((place, "dim"), _GAP, output.flat(row.text)))
 
 
 def draw_row(console: Console, row: Row, place: str) -> None:

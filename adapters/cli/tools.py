@@ -97,7 +97,9 @@ def _draw(console: Console, found: Named, in_force: Declared) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    console.print(Text.assemble((str(found), "bold"), (f"  {_since(in_force)}", "dim")))
+    console.print(
+        Text.assemble((output.flat(str(found)), "bold"), (f"  {_since(in_force)}", "dim"))
+    )
     for tool in in_force.tools:
         definition = definition_of(tool)
         console.print(Text(f"\n{output.flat(tool_name(tool))}", "bold yellow"))
@@ -116,7 +118,7 @@ def _draw_history(console: Console, found: Named, told: list[tuple[str, Declared
     from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(str(found), "bold"))
+    console.print(Text(output.flat(str(found)), "bold"))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", style="dim", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)

@@ -12,11 +12,13 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters import importing
+from onrecord.adapters.atomic_files import write_atomically
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import named
 from onrecord.adapters.cli.quantities import counted, size
 from onrecord.adapters.export import export
 from onrecord.adapters.store import Store
+from onrecord.adapters.store_files import files_of
 from onrecord.domain.errors import InvalidExport, InvalidInput
 
 if TYPE_CHECKING:
@@ -30,20 +32,25 @@ _EXPORT: Final = b'{"onrecord":'
 _KEPT: Final = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*[\[{].*"(?:role|messages|input)"\s*:', re.DOTALL)
 
 
-def export_to(store: Store, key: str, file: Path | None, *, as_json: bool) -> None:
-    """Write a conversation's lines to a file, else to standard output."""
+def export_to(store: Store, key: str, file: Path | None, *, replace: bool, as_json: bool) -> None:
+    """Write a conversation's lines to a file, else to standard output.
+
+    A file that is there stays, unless it is to be replaced; the store's own stay in any case.
+    """
     found = named(store, key)
     lines = export(store.backend, found.conversation_id, found.key)
     if file is None:
         for line in lines:
             output.raw(line)
         return
-    written = _write(file, lines)
+    if files_of(store).has(file):
+        raise InvalidInput(f"{file} is a file of the store itself: choose another name")
+    written = _write(file, lines, replace=replace)
     if as_json:
         output.json_line({"file": str(file), "events": found.head.version, "bytes": written})
     else:
         events = counted(found.head.version, "event")
-        sys.stdout.write(f"{events} of {found} in {file}, {size(written)}.\n")
+        output.sentence(f"{events} of {found} in {file}, {size(written)}.")
 
 
 def import_from(store: Store, file: Path, new_key: str | None, *, as_json: bool) -> None:
@@ -62,9 +69,9 @@ def import_from(store: Store, file: Path, new_key: str | None, *, as_json: bool)
             }
         )
     elif done.recorded:
-        sys.stdout.write(f"{counted(done.recorded, 'event')} of {done.key} recorded.\n")
+        output.sentence(f"{counted(done.recorded, 'event')} of {done.key} recorded.")
     else:
-        sys.stdout.write(f"Nothing new: all {counted(done.events, 'event')} were there already.\n")
+        output.sentence(f"Nothing new: all {counted(done.events, 'event')} were there already.")
 
 
 def check_file(file: Path, *, as_json: bool) -> None:
@@ -83,13 +90,14 @@ def check_file(file: Path, *, as_json: bool) -> None:
         )
         return
     erased = f", {checked.erased:,} of them erased" if checked.erased else ""
-    sys.stdout.write(f"{counted(beginning.events, 'event')}{erased}: all digests match.\n")
+    output.sentence(f"{counted(beginning.events, 'event')}{erased}: all digests match.")
 
 
-def _write(file: Path, lines: Iterator[bytes]) -> int:
+def _write(file: Path, lines: Iterator[bytes], *, replace: bool) -> int:
     try:
-        with file.open("wb") as opened:
-            return sum(opened.write(line) for line in lines)
+        return write_atomically(file, lines, replace=replace)
+    except FileExistsError as exc:
+        raise InvalidInput(f"{file} is there already: choose another, or say --force") from exc
     except OSError as exc:
         raise InvalidInput(f"{file} cannot be written: {exc.strerror}") from exc
 
@@ -126,10 +134,9 @@ def progress_of(doing: str) -> Generator[Progress]:
     if not sys.stderr.isatty():
         yield importing.unheeded
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
+    with Progress(*columns, console=output.console(stderr=True), transient=True) as drawn:
         task = drawn.add_task(doing, total=None)
         yield lambda done, total: drawn.update(task, completed=done, total=total)

@@ -169,7 +169,8 @@ def audit(
 ) -> None:
     """Show who did what and when, with which model or tool, and nothing of what was said.
 
-    Piped: time, first digits of the actor's keyed digest, key, version, type, model, tool.
+    Erasures too: who and why, how much, and which forks stay. Piped: time, first digits of the
+    actor's keyed digest, key, version, type, model, tool, what an erasure says.
 
     Example: `onrecord audit --actor ann --since 2026-11-01`
     """

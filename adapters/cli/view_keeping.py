@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
@@ -65,7 +64,7 @@ def changed(view: str, done: str, *, as_json: bool) -> None:
     if as_json:
         output.json_line({"view": view, "done": done})
     else:
-        sys.stdout.write(f"{view}: {done}.\n")
+        output.sentence(f"{view}: {done}.")
 
 
 def retried(store: Store, view: str, conversation: str | None, *, as_json: bool) -> None:
@@ -75,7 +74,7 @@ def retried(store: Store, view: str, conversation: str | None, *, as_json: bool)
     if as_json:
         output.json_line({"view": view, "retried": count})
     else:
-        sys.stdout.write(f"{counted(count, 'parked conversation')} of {view} tried again.\n")
+        output.sentence(f"{counted(count, 'parked conversation')} of {view} tried again.")
 
 
 def rebuilt(keeper: Keeper, view: str, *, as_json: bool) -> None:
@@ -96,7 +95,12 @@ def _rebuild_drawn(keeper: Keeper, view: str) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn(view), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn(output.flat(view), markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Bars(*columns, console=output.console()) as bars:
         bar = bars.add_task(view, total=None)
 

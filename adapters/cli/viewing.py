@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Final
 
 from onrecord.adapters.cli.catching_up import whole
 from onrecord.adapters.cli.pages import Cell, Column, Kind, Listing, show
+from onrecord.adapters.cli.quantities import counted
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.page import Page
 from onrecord.adapters.views.reading import Views
-from onrecord.projections.views.audit import Deed
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.views.audit import Deed, ErasureDeed
 from onrecord.projections.views.conversations import Overview
 from onrecord.projections.views.prices import Prices, cost_of
 from onrecord.projections.views.search import Hit
@@ -52,7 +55,34 @@ def _hit(entry: Hit, name: str) -> tuple[Cell, ...]:
 def _deed(entry: Deed, name: str) -> tuple[Cell, ...]:
     actor = None if entry.actor is None else entry.actor[:_ACTOR_DIGITS]
     what = (entry.type, entry.model, entry.tool)
-    return entry.recorded_at, actor, name, entry.version, *what
+    erasure = entry.erasure
+    if erasure is None:
+        return entry.recorded_at, actor, name, entry.version, *what, None
+    # The stream of an erasure has no name: what was erased is meant.
+    erased = str(erasure.conversation_id)
+    return entry.recorded_at, actor, erased, entry.version, *what, _told_of_erasure(erasure)
+
+
+def _told_of_erasure(erasure: ErasureDeed) -> str:
+    if erasure.events is None:
+        return f"{erasure.actor}: {erasure.reason}"
+    if erasure.forks is None:
+        return f"{counted(erasure.events, 'event')} erased; whether forks stay cannot be told"
+    stay = f"; forks that stay: {', '.join(map(str, erasure.forks))}" if erasure.forks else ""
+    return f"{counted(erasure.events, 'event')} erased{stay}"
+
+
+def _erasure(entry: Deed) -> JsonObject:
+    """Return what an erasure says as JSON: ids as text, what it does not say left out."""
+    if entry.erasure is None:
+        return {"erasure": None}
+    told = asdict(entry.erasure)
+    forks = entry.erasure.forks
+    ids = {
+        "conversation_id": str(entry.erasure.conversation_id),
+        "forks": None if forks is None else list(map(str, forks)),
+    }
+    return {"erasure": told | ids}
 
 
 def usage_listing(prices: Prices) -> Listing[ModelUsage]:
@@ -126,8 +156,10 @@ DEEDS: Final = Listing(
         Column("type"),
         Column("model", Kind.NAME),
         Column("tool", Kind.NAME, is_extra=True),
+        Column("erasure", Kind.TEXT),
     ),
     _deed,
+    _erasure,
 )
 _USAGE: Final = (
     Column("day"),

@@ -120,11 +120,11 @@ class _Sayings(logging.Handler):
         self.line(f"{record.levelname.lower()}: {record.getMessage()}")
 
     def line(self, words: str) -> None:
-        told = f"{time.strftime('%H:%M:%S')} {output.escaped(words)}"
+        told = f"{time.strftime('%H:%M:%S')} {words}"
         if self._live is None:
-            print(told, flush=True)
+            output.sentence(told)
         else:
-            self._live.console.print(told)
+            self._live.console.print(output.escaped(told))
 
     def progress(self, words: str, *, is_news: bool) -> bool:
         """Tell how it goes; on a terminal always, else where there is news or a change."""

@@ -89,12 +89,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class HttpError:
-    """An HTTP error with Anthropic's error body; `retry_after` is in seconds."""
+    """An HTTP error with Anthropic's error body; `retry_after` is in seconds.
+
+    `code` is what SDKs tell errors of one kind apart by.
+    """
 
     status: int
     kind: str
     message: str
     retry_after: float | None = None
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console, JustifyMethod
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -36,7 +36,7 @@ class Screen:
 
     def __init__(self, *, quiet: bool) -> None:
         """Take standard output."""
-        self._console = Console(highlight=False, emoji=False, markup=False, quiet=quiet)
+        self._console = output.console(quiet=quiet)
         self._open: tuple[str, Wrapped] | None = None
         self._speaker: Speaker | None = None
 

@@ -35,6 +35,7 @@ from onrecord.adapters.demo.scenes import (
     unauthorized,
 )
 from onrecord.adapters.demo.signatures import Signer
+from onrecord.adapters.demo.threads import Threads
 
 ORGANIZATION = "5f1c7a3e-2b94-4d0c-9a6e-0d3b8c41e7f2"
 
@@ -79,6 +80,7 @@ class DemoServer:
         self._script = script
         self._services = _services(openai, others, key)
         self._signer = Signer(key)
+        self.threads = Threads()
         self._nonce = secrets.token_hex(8)
         self._received: list[Received] = []
         self._played = 0
@@ -137,11 +139,20 @@ class DemoServer:
             return _error(invalid_request("The request body is not valid JSON"), headers)
         if received.path == _COUNT_TOKENS:
             return _json(200, {"input_tokens": len(received.body) // 4 + 1}, headers)
+        whole = self.threads.whole(request)
+        if isinstance(whole, HttpError):
+            return _error(whole, headers)
+        return self._played_to(whole, self._id("msg", number), headers)
+
+    def _played_to(
+        self, request: JsonObject, message_id: str, headers: dict[str, str]
+    ) -> Reply | None:
+        """Return the answer to a request, given with all that a thread holds before it."""
         why = complaint(request, self._signer)
         scene = invalid_request(why) if why else self._next(request)
         match scene:
             case Answer():
-                return self._answer(scene, request, self._id("msg", number), headers)
+                return self._answer(scene, request, message_id, headers)
             case HttpError():
                 return _error(scene, headers)
             case Playback(body, content_type, status, faults):
@@ -171,6 +182,7 @@ class DemoServer:
         self, answer: Answer, request: JsonObject, message_id: str, headers: Mapping[str, str]
     ) -> Reply:
         content = self._signer.signed(answer.content, request)
+        self.threads.keep(request, message_id, content)
         whole = wire.message(answer, content, message_id, request)
         if not request.get("stream"):
             return _json(200, whole, headers, answer)

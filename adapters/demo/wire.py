@@ -40,9 +40,10 @@ def frame(event: JsonObject) -> bytes:
 
 def error_body(error: HttpError, request_id: str) -> JsonObject:
     """Return the body of an HTTP error."""
+    details: JsonObject = {} if error.code is None else {"details": {"error_code": error.code}}
     return {
         "type": "error",
-        "error": {"type": error.kind, "message": error.message},
+        "error": {"type": error.kind, "message": error.message, **details},
         "request_id": request_id,
     }
 

@@ -6,7 +6,6 @@ out: requests make them anew. Documents that the agent's own store holds stay re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -35,7 +34,6 @@ API: Final = "camunda-agent"
 
 Part: TypeAlias = Text | Document | Native
 
-_ZONE: Final = re.compile(r"\[[^\]]*\]\Z")
 _MICRO: Final = 1_000_000
 _BESIDE: Final = ("modelId", "messageId", "stopReason", "metadata")
 
@@ -56,11 +54,18 @@ def moment(text: Any) -> int | None:
     if not isinstance(text, str):
         return None
     try:
-        told = datetime.fromisoformat(_ZONE.sub("", text))
+        told = datetime.fromisoformat(_without_zone(text))
     except ValueError:
         return None
     aware = told if told.tzinfo else told.replace(tzinfo=UTC)
     return round(aware.timestamp() * _MICRO)
+
+
+def _without_zone(text: str) -> str:
+    if not text.endswith("]"):
+        return text
+    start = text.find("[", text.rfind("]", 0, -1) + 1)
+    return text[:start] if start >= 0 else text
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from onrecord.adapters.histories.doubts import doubts_of
 from onrecord.adapters.histories.history import Doubt, Heard, History, Listener
 from onrecord.adapters.histories.identity import Identity
 from onrecord.adapters.store import Store
-from onrecord.adapters.writing import Done, append_to
+from onrecord.adapters.writing import Done, append_to, stored_again
 from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
 from onrecord.domain.events import ConversationStarted, Event, InstructionsSet
@@ -179,6 +179,10 @@ def _record(store: Store, wanted: _Wanted, append: Append) -> Done:
     store.spool.settle(backend)
     backend.open(store.tenant, wanted.key, append.conversation_id)
     needed = {blob.sha256 for event in append.events for blob in event.blobs}
-    for digest in sorted(needed & wanted.heard.blobs.keys()):
-        backend.put_blob(store.tenant, append.conversation_id, (wanted.heard.blobs[digest],))
-    return append_to(backend, append)
+
+    def record() -> Done:
+        for digest in sorted(needed & wanted.heard.blobs.keys()):
+            backend.put_blob(store.tenant, append.conversation_id, (wanted.heard.blobs[digest],))
+        return append_to(backend, append)
+
+    return stored_again(record)

@@ -32,9 +32,15 @@ class Accelerator:
         return Relay(self._connection, self._backend)
 
     def subscribe(self, after: Cursor, tenant: UUID | None) -> Subscription:
-        """Return a tenant's events after a cursor, those to come included; StaleCursor as the log."""
+        """Return a tenant's events after a cursor, those to come included; StaleCursor as the log.
+
+        Tails hold the events of all tenants: a role that is bound to one follows the log itself.
+        """
+        prove = self._backend.prover(None)
+        if prove is None:
+            return self._backend.subscribe(after, tenant)
         self._backend.read_log(after, 1)
-        tail = Tail(self._connection, self._backend.proof, after.incarnation, after.shard)
+        tail = Tail(self._connection, prove, after.incarnation, after.shard)
         return TailSubscription(tail, self._backend, after, tenant)
 
     def forget(self, conversation_id: UUID) -> None:

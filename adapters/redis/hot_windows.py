@@ -23,6 +23,7 @@ from onrecord.adapters.redis.kept_requests import FORMAT, read, written
 from onrecord.adapters.redis.pace import Pace
 from onrecord.adapters.redis.sealed import opened, seal
 from onrecord.adapters.redis.tails import Followed
+from onrecord.adapters.storage.keyed_digest import Proof
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.request_template import Recipe
@@ -68,6 +69,9 @@ class HotWindows:
         It is what `asking.ask` returns, and raises what that raises.
         """
         recipe = recipe_of(options, version)
+        prove = self._backend.prover(self._tenant)
+        if prove is None:  # The role is bound to another tenant.
+            return ask(self._backend, lineage(), options)
         key = window_key(self._backend.incarnation(), conversation_id)
         field = self._field(recipe)
         answers = self._asked(("HGET", key, field), ("HLEN", key), ("PTTL", key))
@@ -75,13 +79,13 @@ class HotWindows:
             return ask(self._backend, lineage(), options)
         erasures = self._backend.erasures()
         kept, *rest = answers
-        request = self._opened(key, field, kept, erasures, options)
+        request = _opened(prove, f"{key} {field}", kept, erasures, options)
         if request is not None:
             return Asked(request, recipe, sources_of(self._backend, lineage, options))
         stretches = lineage()
         asked = ask(self._backend, stretches, options)
         if all(stretch.conversation_id == conversation_id for stretch in stretches):
-            self._keep(key, field, asked.request, erasures, *rest)
+            self._keep(prove, (key, field), asked.request, erasures, *rest)
         return asked
 
     def _asked(self, *commands: Command) -> list[Any] | None:
@@ -95,14 +99,21 @@ class HotWindows:
         return answers
 
     def _keep(
-        self, key: str, field: str, request: Request, erasures: int, held: int, left: int
+        self,
+        prove: Proof,
+        place: tuple[str, str],
+        request: Request,
+        erasures: int,
+        held: int,
+        left: int,
     ) -> None:
         """Keep a request beside as many that are `held` for the milliseconds `left`."""
+        key, field = place
         try:
             value = _ERASURES.pack(erasures) + written(request)
         except MalformedJson:
             return
-        sealed = seal(self._backend.proof, f"{key} {field}", value)
+        sealed = seal(prove, f"{key} {field}", value)
         if len(sealed) > LARGEST:
             return
         keeps_more = held < MOST and left > 0
@@ -114,14 +125,15 @@ class HotWindows:
         if self._backend.erasures() != erasures:
             self._connection.ask(("UNLINK", key))
 
-    def _opened(
-        self, key: str, field: str, kept: bytes | None, erasures: int, options: Options
-    ) -> Request | None:
-        value = None if kept is None else opened(self._backend.proof, f"{key} {field}", kept)
-        if value is None or _ERASURES.unpack_from(value) != (erasures,):
-            return None
-        return read(value[_ERASURES.size :], options)
-
     def _field(self, recipe: Recipe) -> str:
         told = [FORMAT, __version__, str(self._tenant), recipe.model_dump(mode="json")]
         return hashlib.sha256(jsontext.write_canonical(told)).hexdigest()
+
+
+def _opened(
+    prove: Proof, place: str, kept: bytes | None, erasures: int, options: Options
+) -> Request | None:
+    value = None if kept is None else opened(prove, place, kept)
+    if value is None or _ERASURES.unpack_from(value) != (erasures,):
+        return None
+    return read(value[_ERASURES.size :], options)

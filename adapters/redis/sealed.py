@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import zlib
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
-Proof: TypeAlias = Callable[[bytes], bytes]
-"""What proves that who has the log told something: 16 bytes."""
+from onrecord.adapters.storage.keyed_digest import Proof
 
 _SIZE: Final = 16
 _PLAIN: Final = b"\x00"

@@ -19,8 +19,8 @@ from typing import Final, Protocol, Self
 from uuid import UUID
 
 from onrecord.adapters.redis.connection import PATIENT_SECONDS, Connection
-from onrecord.adapters.redis.sealed import Proof
 from onrecord.adapters.redis.tail_entries import AT_ONCE, Entry, entries_in, tail_key
+from onrecord.adapters.storage.keyed_digest import Proof
 from onrecord.adapters.storage.subscription import PAGE, Wakeups, owned_by
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
@@ -36,8 +36,8 @@ class Followed(Backend, Protocol):
 
     wakeups: Wakeups
 
-    def proof(self, told: bytes) -> bytes:
-        """Return 16 bytes that show that who has this log told something, and no other."""
+    def prover(self, tenant: UUID | None) -> Proof | None:
+        """Return what proves a tenant's word, or the log's own; None where this role may not."""
         ...
 
 

@@ -18,7 +18,8 @@ from uuid_utils.compat import uuid7
 
 from onrecord.domain.draft import blobs_of, once_of
 from onrecord.domain.encoding import decode
-from onrecord.domain.head import NOTHING, effect_of
+from onrecord.domain.erasures import is_operators
+from onrecord.domain.head import effect_of
 from onrecord.domain.header import CODEC, SALT_SIZE, ClientHeader, header_bytes
 from onrecord.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
 from onrecord.domain.registry import VERSIONS, Unrecognised
@@ -34,14 +35,16 @@ def conversation_of(originator_id: UUID | str) -> UUID:
     raise ProgrammingError("an originator needs a UUID as its id: leave ORIGINATOR_ID_TYPE at uuid")
 
 
-def appends_of(tenant: UUID, stored_events: Sequence[StoredEvent]) -> list[Append]:
+def appends_of(
+    tenant: UUID, stored_events: Sequence[StoredEvent], actor: str | None = None
+) -> list[Append]:
     """Return stored events as requests to append, in their order.
 
-    The first version of a conversation is 0 or 1: a request that begins at 0 expects -1.
+    `actor` is the keyed digest of who acts, in hex. The first version of a conversation is 0 or 1: a request that begins at 0 expects -1.
     IntegrityError where versions that stand together are not dense.
     """
     return [
-        _append(tenant, conversation_of(originator_id), list(together))
+        _append(tenant, conversation_of(originator_id), list(together), actor)
         for originator_id, together in groupby(stored_events, lambda event: event.originator_id)
     ]
 
@@ -51,19 +54,23 @@ def must_be_recorded(verdicts: Sequence[Verdict]) -> list[int]:
     return [position for verdict in verdicts for position in _positions(verdict)]
 
 
-def _append(tenant: UUID, conversation_id: UUID, together: list[StoredEvent]) -> Append:
+def _append(
+    tenant: UUID, conversation_id: UUID, together: list[StoredEvent], actor: str | None
+) -> Append:
     versions = [event.originator_version for event in together]
     first = versions[0]
     if versions != list(range(first, first + len(versions))) or first < 0:
         raise IntegrityError("versions of an originator must follow one another")
-    new = tuple(_new_event(tenant, conversation_id, event) for event in together)
+    new = tuple(_new_event(tenant, conversation_id, event, actor) for event in together)
     return Append(tenant, conversation_id, new, expected_version=first - 1)
 
 
-def _new_event(tenant: UUID, conversation_id: UUID, stored: StoredEvent) -> NewEvent:
+def _new_event(
+    tenant: UUID, conversation_id: UUID, stored: StoredEvent, actor: str | None
+) -> NewEvent:
     schema_version = VERSIONS.get(stored.topic, 1)
     event = decode(stored.topic, schema_version, stored.state)
-    foreign = isinstance(event, Unrecognised)
+    foreign = isinstance(event, Unrecognised) and not is_operators(stored.topic)
     header = ClientHeader(
         event_id=uuid7(),
         tenant=tenant,
@@ -72,6 +79,7 @@ def _new_event(tenant: UUID, conversation_id: UUID, stored: StoredEvent) -> NewE
         schema_version=schema_version,
         occurred_at=time.time_ns() // 1000,
         codec=OTHER_CODEC if foreign else CODEC,
+        actor=actor,
     )
     return NewEvent(
         event_id=header.event_id,
@@ -80,7 +88,7 @@ def _new_event(tenant: UUID, conversation_id: UUID, stored: StoredEvent) -> NewE
         header=header_bytes(header),
         salt=secrets.token_bytes(SALT_SIZE),
         body=stored.state,
-        effect=NOTHING if isinstance(event, Unrecognised) else effect_of(event),
+        effect=effect_of(event),
         once=None if isinstance(event, Unrecognised) else once_of(event),
         blobs=() if isinstance(event, Unrecognised) else blobs_of(event),
     )

@@ -24,7 +24,6 @@ from eventsourcing.persistence import (
     Tracking,
 )
 from eventsourcing.utils import Environment, EnvType
-from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 
@@ -44,19 +43,20 @@ from onrecord.adapters.storage.eventsourcing_recorders import (
 from onrecord.adapters.storage.eventsourcing_store import Appender, Within
 from onrecord.adapters.storage.postgres import Postgres, open_postgres
 from onrecord.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
-from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.adapters.storage.postgres_connections import LogConnection, fetched
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
 
-_Connection = Connection[TupleRow]
+_Connection = LogConnection
 T = TypeVar("T", bound=LogTrackingRecorder[_Connection])
 
 
 class _PostgresStore:
     """A log in a database, as the recorders ask for it; a transaction is a Connection in one."""
 
-    def __init__(self, log: Postgres) -> None:
+    def __init__(self, log: Postgres, tenant: UUID) -> None:
         self._log = log
+        self._tenant = tenant
 
     @property
     def wakeups(self) -> Wakeups:
@@ -91,7 +91,7 @@ class _PostgresStore:
 
     def keep_tracking(self, transaction: _Connection, name: str, tracking: Tracking) -> bool:
         reached = (tracking.application_name, Int8(tracking.notification_id))
-        return bool(fetched(transaction, "track", (name, *reached)))
+        return bool(fetched(transaction, "track", (self._tenant, name, *reached)))
 
     def stored_events(self, conversation_id: UUID, within: Within, *, desc: bool) -> list[TupleRow]:
         name = "last_stored_events" if desc else "stored_events"
@@ -119,7 +119,7 @@ class _PostgresStore:
         return int(rows[0][0]) if rows else None
 
     def tracked(self, name: str, application_name: str) -> int | None:
-        rows = self._log.connections.ask("tracked", (name, application_name))
+        rows = self._log.connections.ask("tracked", (self._tenant, name, application_name))
         return int(rows[0][0]) if rows else None
 
 
@@ -131,8 +131,8 @@ class PostgresFactory(InfrastructureFactory[LogTrackingRecorder[_Connection]]):
         super().__init__(env)
         url = named_url(self.env, "name the database, postgresql://…")
         self.log = open_postgres(url)
-        self._store = _PostgresStore(self.log)
         self.tenant = named_tenant(self.env)
+        self._store = _PostgresStore(self.log, self.tenant)
 
     def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
         """Return a recorder of events, or of snapshots."""

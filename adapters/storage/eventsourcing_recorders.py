@@ -31,6 +31,7 @@ from onrecord.adapters.storage.eventsourcing_appends import (
 )
 from onrecord.adapters.storage.eventsourcing_store import Appender, Store, Transaction, Within
 from onrecord.adapters.storage.eventsourcing_subscription import NotificationSubscription
+from onrecord.adapters.storage.holds import releasing
 from onrecord.domain.errors import ConversationForgotten, StorageError
 
 _BEFORE_ALL: Final = -1
@@ -76,6 +77,7 @@ class LogSnapshotRecorder(AggregateRecorder, Generic[Transaction]):
         self.store = store
         self.tenant = tenant
 
+    @releasing
     def insert_events(
         self, stored_events: Sequence[StoredEvent], **kwargs: Any
     ) -> Sequence[int] | None:
@@ -148,6 +150,7 @@ class LogTrackingRecorder(TrackingRecorder, Generic[Transaction]):
         self.store = store
         self.name = name
 
+    @releasing
     def insert_tracking(self, tracking: Tracking) -> None:
         """Record how far an application was followed; IntegrityError unless it is further."""
         with _in_their_words(), self.store.writing() as transaction:
@@ -175,6 +178,7 @@ class LogProcessRecorder(
         self.tenant = tenant
         self.name = name
 
+    @releasing
     def insert_events(
         self, stored_events: Sequence[StoredEvent], **kwargs: Any
     ) -> Sequence[int] | None:
@@ -187,6 +191,7 @@ class LogProcessRecorder(
             return must_be_recorded(append(appends_of(self.tenant, stored_events)))
 
 
+@releasing
 def _recorded(
     store: Store[Transaction], tenant: UUID, stored_events: Sequence[StoredEvent]
 ) -> list[int]:

@@ -53,8 +53,9 @@ T = TypeVar("T", bound=LogTrackingRecorder[Session])
 class _SqliteStore:
     """A log in a file, as the recorders ask for it; a transaction is a Session."""
 
-    def __init__(self, log: Sqlite) -> None:
+    def __init__(self, log: Sqlite, tenant: UUID) -> None:
         self._log = log
+        self._tenant = tenant
         self._file = log.file
         self.wakeups: Wakeups = log.wakeups
 
@@ -78,7 +79,7 @@ class _SqliteStore:
 
     def keep_tracking(self, transaction: Session, name: str, tracking: Tracking) -> bool:
         reached = (tracking.application_name, tracking.notification_id)
-        return transaction.one("track", name, *reached) is not None
+        return transaction.one("track", self._tenant.bytes, name, *reached) is not None
 
     def stored_events(self, conversation_id: UUID, within: Within, *, desc: bool) -> list[Row]:
         query = "last_stored_events" if desc else "stored_events"
@@ -107,7 +108,7 @@ class _SqliteStore:
         return rows[0][0] if rows else None
 
     def tracked(self, name: str, application_name: str) -> int | None:
-        rows = self._rows("tracked", name, application_name)
+        rows = self._rows("tracked", self._tenant.bytes, name, application_name)
         return rows[0][0] if rows else None
 
     def _rows(self, query: str, *values: Value) -> list[Row]:
@@ -122,8 +123,8 @@ class SqliteFactory(InfrastructureFactory[LogTrackingRecorder[Session]]):
         """Open the log: ONRECORD_URL, ONRECORD_TENANT."""
         super().__init__(env)
         self.log = open_sqlite(path_of(named_url(self.env, "name the file, sqlite:///talks.db")))
-        self._store = _SqliteStore(self.log)
         self.tenant = named_tenant(self.env)
+        self._store = _SqliteStore(self.log, self.tenant)
 
     def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
         """Return a recorder of events, or of snapshots."""

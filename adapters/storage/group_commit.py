@@ -10,11 +10,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
+from onrecord.adapters.storage.holds import Hold, own_holds, release_left
 from onrecord.domain.errors import OnrecordError, StorageBusy, StorageFull, StorageUnavailable
 
 MOST_REQUESTS: Final = 64
@@ -22,6 +22,9 @@ MOST_REQUESTS: Final = 64
 
 MOST_BYTES: Final = 1 << 20
 """How many bytes the requests of a shared commit have at most; a larger one goes by itself."""
+
+_LOOK: Final = 1.0
+"""After how many seconds who waits looks whether the leader is still there."""
 
 Row: TypeAlias = tuple[Any, ...]
 """What the log answers to one request."""
@@ -33,26 +36,33 @@ SHARED_FATE: Final = (StorageUnavailable, StorageBusy, StorageFull)
 """Errors that say nothing of the requests: whoever shares the commit shares them."""
 
 
-class _Turn(Enum):
+class _Instruction(Enum):
     """What a caller is to do by itself."""
 
     LEAD = "commit the next batch"
     ALONE = "ask again, for this caller alone"
 
 
-@dataclass(eq=False, slots=True)
-class _Caller:
+class _Caller(Hold):
     """A caller and what it is told: to do something, or its rows, or the error of its batch."""
 
-    requests: Sequence[bytes]
-    told: _Turn | list[Row] | OnrecordError | None = None
-    batch: Sequence[_Caller] = ()
-    _woken: threading.Lock = field(default_factory=threading.Lock)
+    __slots__ = ("_woken", "batch", "group", "requests", "told")
 
-    def __post_init__(self) -> None:
+    def __init__(self, group: GroupCommit, requests: Sequence[bytes]) -> None:
+        self.group = group
+        self.requests = requests
+        self.told: _Instruction | list[Row] | OnrecordError | None = None
+        self.batch: Sequence[_Caller] = ()
+        self._woken = threading.Lock()
         self._woken.acquire()
 
-    def tell(self, told: _Turn | list[Row] | OnrecordError) -> None:
+    def give_back(self) -> None:
+        """Let nobody wait for it."""
+        self.group.leave(self)
+        self.batch = ()
+        self.drop()
+
+    def tell(self, told: _Instruction | list[Row] | OnrecordError) -> None:
         """Wake the caller up; the first that it is told holds."""
         if self.told is None:
             self.told = told
@@ -60,20 +70,21 @@ class _Caller:
             self._woken.release()
 
     def wait(self) -> None:
-        self._woken.acquire()
+        while not self._woken.acquire(timeout=_LOOK):
+            # The leader may have been interrupted, and again as it left.
+            release_left(everywhere=True)
 
 
 class GroupCommit:
     """Commits the requests of many threads, a batch at a time, in the order in which they came."""
 
     def __init__(self, ask: Ask) -> None:
-        """Commit by `ask`, which raises a OnrecordError where it cannot."""
+        """Commit by `ask`, which raises an OnrecordError where it cannot."""
         self._ask = ask
         self._lock = threading.Lock()
         # The leader is among those that wait until it takes its batch, itself at the head.
         self._waiting: deque[_Caller] = deque()
         self._leader: _Caller | None = None
-        self._inside: set[int] = set()
 
     def commit(self, requests: Sequence[bytes]) -> list[Row]:
         """Return the rows of a caller's requests, once they are committed.
@@ -84,22 +95,22 @@ class GroupCommit:
         What a signal's handler commits, amid a commit of its own thread, goes by itself: it would
         wait for the thread that waits for it.
         """
-        thread = threading.get_ident()
-        if is_large(requests) or thread in self._inside:
+        if is_large(requests) or self._is_inside():
             return self._ask(requests)
-        caller = _Caller(requests)
+        caller = _Caller(self, requests)
         try:
-            self._inside.add(thread)
+            caller.note(0)
             if not self._leads_at_once(caller):
                 caller.wait()
-            return self._outcome(caller)
-        except BaseException:
-            self._leave(caller)
-            raise
-        finally:
-            self._inside.discard(thread)
+            rows = self._outcome(caller)
             # A leader is of its own batch: what was committed would stay until the cycle is found.
             caller.batch = ()
+            caller.drop()
+            return rows
+        except BaseException:
+            # Noted until it is done: cut short too, it is done by the next.
+            caller.give_back()
+            raise
 
     @property
     def waiting(self) -> int:
@@ -109,18 +120,18 @@ class GroupCommit:
     def _leads_at_once(self, caller: _Caller) -> bool:
         with self._lock:
             leads = self._leader is None
-            # First, for an interrupt amid this: who waits while nobody leads would be led by another.
+            # Set this first: if an interrupt came after the append, this caller would wait with no leader.
             if leads:
                 self._leader = caller
-                caller.told = _Turn.LEAD
+                caller.told = _Instruction.LEAD
             self._waiting.append(caller)
             return leads
 
     def _outcome(self, caller: _Caller) -> list[Row]:
         match caller.told:
-            case _Turn.LEAD:
+            case _Instruction.LEAD:
                 return self._lead(caller)
-            case _Turn.ALONE | None:
+            case _Instruction.ALONE | None:
                 return self._ask(caller.requests)
             case OnrecordError() as error:
                 raise own_error(error)
@@ -139,7 +150,7 @@ class GroupCommit:
         except Exception:
             if len(leader.batch) == 1:
                 raise
-            self._end(leader, _Turn.ALONE)
+            self._end(leader, _Instruction.ALONE)
             return self._ask(leader.requests)
         # The next batch is on its way before this one is handed out.
         self._hand_on(leader)
@@ -162,7 +173,7 @@ class GroupCommit:
             leader.batch = (*leader.batch, *self._waiting)
             self._waiting.clear()
 
-    def _end(self, leader: _Caller, told: _Turn | OnrecordError) -> None:
+    def _end(self, leader: _Caller, told: _Instruction | OnrecordError) -> None:
         self._hand_on(leader)
         for caller in leader.batch:
             caller.tell(told)
@@ -172,15 +183,20 @@ class GroupCommit:
             if self._leader is leader:
                 self._leader = self._waiting[0] if self._waiting else None
             if self._leader is not None:
-                self._leader.tell(_Turn.LEAD)
+                self._leader.tell(_Instruction.LEAD)
 
-    def _leave(self, caller: _Caller) -> None:
+    def _is_inside(self) -> bool:
+        """Whether this thread is amid a commit: then this is a signal's handler."""
+        callers = (hold for hold in own_holds() if isinstance(hold, _Caller))
+        return any(caller.group is self and not caller.is_left() for caller in callers)
+
+    def leave(self, caller: _Caller) -> None:
         """See to it that nobody waits for a caller that is interrupted, wherever it was."""
         with self._lock:
             gone = {caller, *caller.batch}
             for one in [one for one in self._waiting if one in gone]:
                 self._waiting.remove(one)
-        self._end(caller, _Turn.ALONE)
+        self._end(caller, _Instruction.ALONE)
 
 
 def is_large(requests: Sequence[bytes]) -> bool:

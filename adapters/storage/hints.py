@@ -11,6 +11,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
+from onrecord.adapters.storage.bells import Bell
+
 HEARD_PACE: Final = 0.05
 """Seconds between two hints of a process to which somebody listens."""
 
@@ -67,7 +69,8 @@ class Telling:
     def __init__(self, send: Callable[[], bool]) -> None:
         """Tell by `send`, which returns whether anybody listens; False too where it failed."""
         self._send = send
-        self._changed = threading.Condition()
+        self._bell = Bell()
+        self._lock = threading.RLock()
         self._pending = False
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -75,20 +78,19 @@ class Telling:
     def tell(self) -> None:
         """Have a hint sent: at once, or with the next one that is due."""
         # What is pending is sent after this moment: nothing has to be added to it.
-        if self._pending or self._closed:
+        if self._closed or (self._pending and self._thread is not None):
             return
-        with self._changed:
-            self._pending = True
+        self._pending = True
+        with self._lock:
             if self._thread is None:
                 self._begin()
-            else:
-                self._changed.notify()
+        self._bell.ring()
 
     def close(self) -> None:
         """Send what is pending and end."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
+        self._closed = True
+        self._bell.ring()
+        with self._lock:
             thread = self._thread
         if thread is not None:
             # A store that is away must not hold up who closes.
@@ -107,12 +109,11 @@ class Telling:
     def _run(self) -> None:
         while self._takes_one():
             pace = HEARD_PACE if self._send() else UNHEARD_PACE
-            with self._changed:
-                self._changed.wait_for(lambda: self._closed, pace)
+            self._bell.wait_for(lambda: self._closed, pace)
 
     def _takes_one(self) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._pending or self._closed, _IDLE)
+        self._bell.wait_for(lambda: self._pending or self._closed, _IDLE)
+        with self._lock:
             if self._pending:
                 self._pending = False
                 return True

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import secrets
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeAlias
+from uuid import UUID
 
 KEY_SIZE: Final = 32
 DIGEST_SIZE: Final = 16
+
+Proof: TypeAlias = Callable[[bytes], bytes]
+"""What proves that who has the log told something: 16 bytes."""
 
 
 def new_digest_key() -> bytes:
@@ -28,3 +35,17 @@ def proof_of(key: bytes, told: bytes) -> bytes:
     octet FF in its UTF-8 (RFC 3629, section 1).
     """
     return hmac.digest(key, b"\xff" + told, "sha256")[:DIGEST_SIZE]
+
+
+def prover_of(seal: bytes, tenant: UUID | None) -> Proof:
+    """Return what proves a tenant's word with the seal of a log; without one, the log's own word.
+
+    What proves for one tenant proves nothing for another, and nothing for the log.
+    """
+    key = seal if tenant is None else tenant_seal(seal, tenant)
+    return partial(proof_of, key)
+
+
+def tenant_seal(seal: bytes, tenant: UUID) -> bytes:
+    """Return the seal of one tenant, from which nobody has that of the log or of another one."""
+    return hashlib.sha256(seal + tenant.bytes).digest()

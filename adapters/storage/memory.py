@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import threading
 import time
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, TypeVar
 from uuid import UUID
 
 from uuid_utils.compat import uuid4, uuid7
 
-from onrecord.adapters.storage.keyed_digest import keyed_digest, new_digest_key, proof_of
+from onrecord.adapters.storage.keyed_digest import Proof, keyed_digest, new_digest_key, prover_of
 from onrecord.adapters.storage.memory_blobs import MemoryBlobs
+from onrecord.adapters.storage.memory_inventory import MemoryInventory, inventory_of
+from onrecord.adapters.storage.memory_streams import NO_HEAD, Stream
 from onrecord.adapters.storage.pieces import pieces, verified
 from onrecord.adapters.storage.recording import (
     Known,
     Place,
     Recording,
     another_tenants,
+    must_be_forgettable,
     record,
+    referred,
     refusal,
 )
 from onrecord.adapters.storage.subscription import (
@@ -33,12 +36,14 @@ from onrecord.adapters.storage.subscription import (
     must_be_current,
     owned_by,
 )
+from onrecord.adapters.storage.watched_clock import WatchedClock
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import ConversationForgotten, CorruptRecord, StorageUnavailable
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
     Append,
+    BlobMissing,
     Conversation,
     Cursor,
     NewEvent,
@@ -49,20 +54,8 @@ from onrecord.domain.log import (
 )
 
 _SHARD: Final = 0
-_NO_HEAD: Final = Head()
 
-
-@dataclass(slots=True)
-class _Stream:
-    """One conversation: its events, what its indexes point at, and what it owns."""
-
-    tenant: UUID
-    head: Head = _NO_HEAD
-    events: list[RecordedEvent] = field(default_factory=list[RecordedEvent])
-    onces: dict[bytes, int] = field(default_factory=dict[bytes, int])
-    pointed: dict[Pointer, list[int]] = field(default_factory=lambda: defaultdict(list))
-    exchanges: list[int] = field(default_factory=list[int])
-    forgotten: bool = False
+R = TypeVar("R")
 
 
 class Memory:
@@ -71,13 +64,16 @@ class Memory:
     def __init__(self) -> None:
         """Begin empty, as an incarnation of its own."""
         self._lock = threading.Lock()
+        self._unfinished: Callable[[], object] | None = None
         self._incarnation = uuid4()
         self._digest_key = new_digest_key()
         self._erased: list[UUID] = []
         self.wakeups = Wakeups()
-        self._streams: dict[UUID, _Stream] = {}
+        self._streams: dict[UUID, Stream] = {}
+        self._open: dict[UUID, set[UUID]] = {}
         self._log: list[tuple[UUID, int]] = []
         self._recorded_at = 0
+        self._clock = WatchedClock()
         self._ids: dict[UUID, tuple[UUID, int]] = {}
         self._keys: dict[tuple[UUID, bytes], UUID] = {}
         self._blobs = MemoryBlobs()
@@ -85,10 +81,11 @@ class Memory:
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             self._must_be_own(appends)
-            self._recorded_at = max(self._recorded_at, _now())
+            self._recorded_at = self._clock.stamp(self._recorded_at)
             verdicts = [self._append(append) for append in appends]
+        self._clock.say_jump()
         self.wakeups.appended()
         return verdicts
 
@@ -108,7 +105,7 @@ class Memory:
     ) -> Iterator[RecordedEvent]:
         """Yield a conversation's events with after < version <= until, in order of version."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             stream = self._streams.get(conversation_id)
             found = [] if stream is None else stream.events[after:until][:limit]
         yield from found
@@ -124,7 +121,7 @@ class Memory:
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events after a cursor, in order of position."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             must_be_current(after, Cursor(self._incarnation, _SHARD, len(self._log)))
             places = self._log[after.position : after.position + limit]
             return [self._streams[owner].events[version - 1] for owner, version in places]
@@ -138,7 +135,7 @@ class Memory:
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position; there is one shard."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             return [Cursor(self._incarnation, _SHARD, len(self._log))]
 
     def incarnation(self) -> UUID:
@@ -148,15 +145,15 @@ class Memory:
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
         with self._lock:
-            self._must_be_open()
-            return self._head(conversation_id)
+            self._ready()
+            return self._place(conversation_id).head
 
     def latest(
         self, conversation_id: UUID, pointer: Pointer, until: int | None = None
     ) -> RecordedEvent | None:
         """Return the last event up to a version whose effect `points` so."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             stream = self._streams.get(conversation_id)
             versions = [] if stream is None else stream.pointed[pointer]
             place = len(versions) if until is None else bisect_right(versions, until)
@@ -169,7 +166,7 @@ class Memory:
     ) -> list[RecordedEvent]:
         """Return the last events up to a version whose effect `points` so, the last one first."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             stream = self._streams.get(conversation_id)
             if stream is None:
                 return []
@@ -181,7 +178,7 @@ class Memory:
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             stream = self._streams.get(conversation_id)
             starts = [] if stream is None else stream.exchanges
             return starts[exchange - 1] if 1 <= exchange <= len(starts) else 0
@@ -189,7 +186,7 @@ class Memory:
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
         """Return the id of the conversation of that key, made now if the key is new."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             name, made = (tenant, self.digest(key)), conversation_id or uuid7()
             if name not in self._keys:
                 self._must_take(tenant, made)
@@ -198,43 +195,41 @@ class Memory:
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             return self._keys.get((tenant, self.digest(key)))
 
     def owner(self, conversation_id: UUID) -> UUID | None:
         """Return the tenant whose conversation it is; None if it has not begun."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             stream = self._streams.get(conversation_id)
             return None if stream is None else stream.tenant
 
     def conversations(self, tenant: UUID) -> Iterator[Conversation]:
         """Yield the conversations that have begun, the one that moved last first."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             own = [
                 (owner, stream)
                 for owner, stream in self._streams.items()
                 if stream.tenant == tenant
             ]
             own.sort(key=lambda item: item[1].events[-1].position, reverse=True)
-            found = [
-                Conversation(
-                    owner,
-                    stream.head,
-                    stream.events[0].recorded_at,
-                    stream.events[-1].recorded_at,
-                )
-                for owner, stream in own
-            ]
+            found = [stream.listed(owner) for owner, stream in own]
         yield from found
+
+    def open_conversations(self, tenant: UUID) -> list[UUID]:
+        """Return the conversations that have begun and are not closed, by their ids."""
+        with self._lock:
+            self._ready()
+            return sorted(self._open.get(tenant, ()))
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes and return the reference; storing them again changes nothing."""
         data = tuple(pieces(chunks))
         blob = blob_of(b"".join(data))
         with self._lock:
-            self._must_be_open()
+            self._ready()
             self._must_take(tenant, conversation_id)
             self._blobs.put(conversation_id, blob, data)
         return blob
@@ -242,34 +237,43 @@ class Memory:
     def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB."""
         with self._lock:
-            self._must_be_open()
+            self._ready()
             data = self._blobs.get(conversation_id, blob)
         if data is None:
             raise CorruptRecord("a blob is missing: restore it from a backup")
         yield from verified(data, blob)
 
-    def sweep_blobs(self, older_than: int) -> int:
-        """Delete blobs that no event refers to and that were stored before a time."""
+    def sweep_blobs(self, age: int) -> int:
+        """Delete blobs that no event refers to and that were stored so long ago, at least."""
         with self._lock:
-            self._must_be_open()
-            return self._blobs.sweep(older_than)
+            self._ready()
+            return self._blobs.sweep(age)
+
+    def clock(self) -> int:
+        """Return the time, in microseconds since 1970-01-01 UTC."""
+        return time.time_ns() // 1000
 
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
         with self._lock:
-            self._must_be_open()
-            self._erased.append(conversation_id)
-            self._keys = {k: owner for k, owner in self._keys.items() if owner != conversation_id}
-            self._blobs.forget(conversation_id)
+            self._ready()
             stream = self._streams.get(conversation_id)
-            if stream is None:
-                return 0
-            erased = sum(event.body is not None for event in stream.events)
-            stream.events = [event._replace(salt=None, body=None) for event in stream.events]
-            stream.forgotten = True
-            stream.onces.clear()
-            stream.head = replace(stream.head, open_calls={})
-            return erased
+            if stream is not None:
+                must_be_forgettable(stream.events[0].type)
+            self._erased.append(conversation_id)
+            return self._finish(lambda: self._erase(conversation_id))
+
+    def may_forget(self) -> bool:
+        """Return True: who has the process has all of it."""
+        return True
+
+    def residue(self) -> tuple[str, ...]:
+        """Return nothing: it is on no disk."""
+        return ()
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Do nothing: it is on no disk."""
+        return ()
 
     def erasures(self) -> int:
         """Return how often something was erased."""
@@ -283,19 +287,39 @@ class Memory:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
         return keyed_digest(self._digest_key, text)
 
-    def proof(self, told: bytes) -> bytes:
-        """Return 16 bytes that show that who has this log told something, and no other."""
-        return proof_of(self._digest_key, told)
+    def prover(self, tenant: UUID | None) -> Proof:
+        """Return what proves a tenant's word, or the log's own."""
+        return prover_of(self._digest_key, tenant)
+
+    def inventory(self) -> MemoryInventory:
+        """Return all that is stored, row by row."""
+        with self._lock:
+            return inventory_of(self._streams, self._keys, self._blobs, self._erased)
 
     def close(self) -> None:
         """End all subscriptions; using the backend afterwards is an error."""
         self.wakeups.close()
+
+    def _erase(self, conversation_id: UUID) -> int:
+        self._keys = {k: owner for k, owner in self._keys.items() if owner != conversation_id}
+        self._blobs.forget(conversation_id)
+        stream = self._streams.get(conversation_id)
+        if stream is None:
+            return 0
+        erased = sum(event.body is not None for event in stream.events)
+        stream.events = [event._replace(salt=None, body=None) for event in stream.events]
+        stream.forgotten = True
+        stream.onces.clear()
+        stream.head = replace(stream.head, open_calls={})
+        return erased
 
     def _append(self, append: Append) -> Verdict:
         place = self._place(append.conversation_id)
         known = [self._known(append.conversation_id, event) for event in append.events]
         if (refused := refusal(append, known, place)) is not None:
             return refused
+        if (missing := self._missing(append)) is not None:
+            return missing
         recording = record(
             append,
             place.head,
@@ -303,7 +327,7 @@ class Memory:
             position=len(self._log),
             recorded_at=self._recorded_at,
         )
-        self._keep(append, recording)
+        self._finish(lambda: self._keep(append, recording))
         return recording.verdict()
 
     def _known(self, conversation_id: UUID, event: NewEvent) -> Known | None:
@@ -318,27 +342,31 @@ class Memory:
         found = self._streams[owner].events[version - 1]
         return Known(owner, version, found.type, found.salt, found.digest)
 
+    def _missing(self, append: Append) -> BlobMissing | None:
+        held = [self._blobs.get(append.conversation_id, blob) for blob in referred(append)]
+        return BlobMissing(held.index(None)) if None in held else None
+
     def _keep(self, append: Append, recording: Recording) -> None:
-        stream = self._streams.setdefault(append.conversation_id, _Stream(append.tenant))
+        stream = self._streams.setdefault(append.conversation_id, Stream(append.tenant))
         for new, event in zip(append.events, recording.events, strict=True):
-            stream.events.append(event)
-            self._log.append((append.conversation_id, event.version))
+            stream.events[event.version - 1 :] = [event]
+            self._log[event.position - 1 :] = [(append.conversation_id, event.version)]
             self._ids[event.event_id] = (append.conversation_id, event.version)
             if new.once is not None:
                 stream.onces[self.digest(new.once)] = event.version
             if new.effect.points is not None:
-                stream.pointed[new.effect.points].append(event.version)
+                versions = stream.pointed[new.effect.points]
+                versions[bisect_left(versions, event.version) :] = [event.version]
             if event.exchange > len(stream.exchanges):
                 stream.exchanges.append(event.version)
             self._blobs.refer(append.conversation_id, new.blobs)
         stream.head = recording.head
-
-    def _head(self, conversation_id: UUID) -> Head:
-        return self._place(conversation_id).head
+        opened = self._open.setdefault(append.tenant, set())
+        (opened.discard if stream.head.closed else opened.add)(append.conversation_id)
 
     def _place(self, conversation_id: UUID) -> Place:
         stream = self._streams.get(conversation_id)
-        return Place(_NO_HEAD) if stream is None else Place(stream.head, stream.forgotten)
+        return Place(NO_HEAD) if stream is None else Place(stream.head, stream.forgotten)
 
     def _must_be_own(self, appends: Sequence[Append]) -> None:
         """Refuse all requests if one is for another tenant's conversation, begun here or before."""
@@ -356,10 +384,15 @@ class Memory:
         if stream is not None and stream.forgotten:
             raise ConversationForgotten
 
-    def _must_be_open(self) -> None:
+    def _finish(self, change: Callable[[], R]) -> R:
+        """Make a change that may be made twice: if an exception cuts it short, the next verb does."""
+        self._unfinished = change
+        done = change()
+        self._unfinished = None
+        return done
+
+    def _ready(self) -> None:
         if self.wakeups.closed:
             raise StorageUnavailable("the store is closed: connect again")
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
+        if self._unfinished is not None:
+            self._finish(self._unfinished)

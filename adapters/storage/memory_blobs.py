@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from onrecord.domain.content import Blob
+from onrecord.domain.inventory import StoredBlob
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class MemoryBlobs:
 
     def put(self, owner: UUID, blob: Blob, data: tuple[bytes, ...]) -> None:
         """Keep the pieces of a blob; those that are there already stay, and are new again."""
-        now = time.time_ns() // 1000
+        now = _monotonic()
         self._stored.setdefault((owner, blob.sha256), _Stored(data, now)).stored_at = now
 
     def get(self, owner: UUID, blob: Blob) -> tuple[bytes, ...] | None:
@@ -40,16 +41,30 @@ class MemoryBlobs:
             if (stored := self._stored.get((owner, blob.sha256))) is not None:
                 stored.referenced = True
 
-    def sweep(self, older_than: int) -> int:
-        """Delete what no event refers to and was stored before a time; return how many went."""
-        before = len(self._stored)
+    def sweep(self, age: int) -> int:
+        """Delete what no event refers to and was stored so long ago; return how many went."""
+        before, last = len(self._stored), _monotonic() - age
         self._stored = {
             place: stored
             for place, stored in self._stored.items()
-            if stored.referenced or stored.stored_at >= older_than
+            if stored.referenced or stored.stored_at > last
         }
         return before - len(self._stored)
+
+    def stored(self, owner: UUID, tenant: UUID) -> dict[StoredBlob, tuple[bytes, ...]]:
+        """Return the blobs of a conversation as rows, each with its pieces."""
+        return {
+            StoredBlob(
+                digest, tenant, 0, bytes.fromhex(digest), None, held.referenced, held.stored_at
+            ): held.data
+            for (holder, digest), held in self._stored.items()
+            if holder == owner
+        }
 
     def forget(self, owner: UUID) -> None:
         """Delete all that a conversation owns."""
         self._stored = {place: held for place, held in self._stored.items() if place[0] != owner}
+
+
+def _monotonic() -> int:
+    return time.monotonic_ns() // 1000

@@ -18,12 +18,17 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.storage import postgres_schema
 from onrecord.adapters.storage.group_commit import GroupCommit
 from onrecord.adapters.storage.hints import Hints
-from onrecord.adapters.storage.keyed_digest import keyed_digest, proof_of
+from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.keyed_digest import Proof, keyed_digest
 from onrecord.adapters.storage.pieces import pieces, verified
+from onrecord.adapters.storage.postgres_address import Address, address_of, direct
 from onrecord.adapters.storage.postgres_async import AsyncAppends
-from onrecord.adapters.storage.postgres_batch import call_id, packed, parameters_of, verdict_of
-from onrecord.adapters.storage.postgres_connections import Connections, connected, conninfo
+from onrecord.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
+from onrecord.adapters.storage.postgres_connections import Connections, connected
 from onrecord.adapters.storage.postgres_hints import PostgresHints
+from onrecord.adapters.storage.postgres_inventory import PostgresInventory
+from onrecord.adapters.storage.postgres_residue import Residue
+from onrecord.adapters.storage.postgres_rows import head_of
 from onrecord.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
@@ -70,28 +75,29 @@ DEFAULT_LIMITS: Final = Limits()
 def open_postgres(
     url: str, limits: Limits = DEFAULT_LIMITS, new_hints: Callable[[], Hints] | None = None
 ) -> Postgres:
-    """Return the log in the schema `onrecord` of a database, made there if there is none.
+    """Return the log in a schema of a database, made there if there is none.
 
-    `url` is what libpq takes, postgresql://user@host/database. `new_hints` makes, once a process,
+    `url` is what libpq takes, postgresql://user@host/database; its parameter `schema` names the
+    schema where that is not `onrecord`. `new_hints` makes, once a process,
     what tells other processes of appends; by default PostgreSQL itself does. Raises
     StorageUnavailable, StorageReadOnly, ForeignDatabase, SchemaOlder or SchemaNewer, each saying
     what to do.
     """
-    info = conninfo(url)
-    with connected(info) as connection:
+    address = address_of(url)
+    with connected(address) as connection:
         postgres_schema.ready(connection)
-    return Postgres(info, limits, new_hints)
+    return Postgres(address, limits, new_hints)
 
 
 def is_there(url: str) -> bool:
     """Return whether a database holds a log; nothing is made in it."""
-    with connected(conninfo(url)) as connection:
+    with connected(address_of(url)) as connection:
         return postgres_schema.is_there(connection)
 
 
 def migrate(url: str) -> int:
     """Bring the schema of a database to this release's and return how many steps that took."""
-    with connected(conninfo(url)) as connection:
+    with connected(address_of(url)) as connection:
         return postgres_schema.migrate(connection)
 
 
@@ -108,16 +114,18 @@ class Postgres:
     _introduced: bool
 
     def __init__(
-        self, info: str, limits: Limits, new_hints: Callable[[], Hints] | None = None
+        self, address: Address, limits: Limits, new_hints: Callable[[], Hints] | None = None
     ) -> None:
         """Use a database whose schema is ready; open_postgres() sees to that."""
-        self._info = info
+        self._address = address
         self._limits = limits
         self._new_hints = new_hints or self._own_hints
+        self._residue = Residue()
         self._inherited: list[object] = []
         self._begin()
         _OPEN.add(self)
 
+    @releasing
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order.
 
@@ -208,7 +216,7 @@ class Postgres:
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
         rows = self.connections.ask("head", (conversation_id,))
-        return _head(rows[0]) if rows else Head()
+        return head_of(rows[0]) if rows else Head()
 
     def latest(
         self, conversation_id: UUID, pointer: Pointer, until: int | None = None
@@ -252,7 +260,11 @@ class Postgres:
         for *head, conversation_id, started_at, recorded_at in self.connections.ask(
             "conversations", (tenant,)
         ):
-            yield Conversation(conversation_id, _head(tuple(head)), started_at, recorded_at)
+            yield Conversation(conversation_id, head_of(tuple(head)), started_at, recorded_at)
+
+    def open_conversations(self, tenant: UUID) -> list[UUID]:
+        """Return the conversations that have begun and are not closed, by their ids."""
+        return [found for (found,) in self.connections.ask("open_conversations", (tenant,))]
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
@@ -275,13 +287,29 @@ class Postgres:
         shard, blob_id = rows[0]
         yield from verified(self._chunks(shard, blob_id), blob)
 
-    def sweep_blobs(self, older_than: int) -> int:
-        """Delete blobs that no event refers to and that were stored before a time."""
-        return int(self.connections.ask("sweep_blobs", (Int8(older_than),))[0][0])
+    def sweep_blobs(self, age: int) -> int:
+        """Delete blobs that no event refers to and that were stored so long ago, at least."""
+        return int(self.connections.ask("sweep_blobs", (Int8(age),))[0][0])
+
+    def clock(self) -> int:
+        """Return the server's time, in microseconds since 1970-01-01 UTC."""
+        return int(self.connections.ask("clock")[0][0])
 
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
         return int(self.connections.ask("forget", (conversation_id,))[0][0])
+
+    def may_forget(self) -> bool:
+        """Return whether the role that connected may erase."""
+        return bool(self.connections.ask("may_forget")[0][0])
+
+    def residue(self) -> tuple[str, ...]:
+        """Say where bytes that were erased may still be on the disk, and what to do."""
+        return self._residue.sentences(self.connections)
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write the tables anew, as far as this role may, if something was erased since."""
+        return self._residue.write_anew(direct(self._address, self._limits.listen))
 
     def erasures(self) -> int:
         """Return how often something was erased."""
@@ -293,11 +321,15 @@ class Postgres:
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
-        return keyed_digest(self.connections.digest_key(), text)
+        return keyed_digest(self.connections.identity().digest_key, text)
 
-    def proof(self, told: bytes) -> bytes:
-        """Return 16 bytes that show that who has this log told something, and no other."""
-        return proof_of(self.connections.digest_key(), told)
+    def prover(self, tenant: UUID | None) -> Proof | None:
+        """Return what proves a tenant's word, or the log's own; None where this role may not."""
+        return self.connections.identity().prover(tenant)
+
+    def inventory(self) -> PostgresInventory:
+        """Return all that is stored, row by row."""
+        return PostgresInventory(self.connections)
 
     def close(self) -> None:
         """End all subscriptions and close the connections; using it afterwards is an error."""
@@ -312,7 +344,7 @@ class Postgres:
 
     def _begin(self) -> None:
         self.connections = Connections(
-            self._info,
+            self._address,
             most=self._limits.connections,
             wait=self._limits.wait,
             prepared=self._limits.prepared,
@@ -321,12 +353,11 @@ class Postgres:
         self._introduced = False
         self._group = GroupCommit(self._ask_appends)
         self._async_appends = AsyncAppends(
-            self._info, wait=self._limits.wait, prepared=self._limits.prepared
+            self._address, wait=self._limits.wait, prepared=self._limits.prepared
         )
 
     def _own_hints(self) -> Hints:
-        listen = self._limits.listen
-        return PostgresHints(self.connections, conninfo(listen) if listen else self._info)
+        return PostgresHints(self.connections, direct(self._address, self._limits.listen))
 
     def _ask_appends(self, requests: Sequence[bytes]) -> list[TupleRow]:
         return self.connections.ask("append", parameters_of(requests))
@@ -350,24 +381,6 @@ _OPEN: Final[weakref.WeakSet[Postgres]] = weakref.WeakSet()
 def _begin_anew() -> None:
     for log in _OPEN:
         log.begin_anew()
-
-
-def _head(row: TupleRow) -> Head:
-    version, exchange, calls, since, *pointers, closed, taken, given = row
-    instructions, tools, request, adopted, amended = pointers
-    return Head(
-        version=version,
-        exchange=exchange,
-        open_calls=dict(zip(map(call_id, calls), since, strict=True)),
-        instructions=instructions,
-        tools=tools,
-        request=request,
-        adopted=adopted,
-        amended=amended,
-        closed=closed,
-        input_tokens=taken,
-        output_tokens=given,
-    )
 
 
 def _uuid(rows: list[TupleRow]) -> UUID:

@@ -22,8 +22,9 @@ from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.group_commit import SHARED_FATE, Row, fitting, own_error
+from onrecord.adapters.storage.postgres_address import Address
 from onrecord.adapters.storage.postgres_batch import Requests, RequestsDumper, parameters_of
-from onrecord.adapters.storage.postgres_connections import QUERIES
+from onrecord.adapters.storage.postgres_connections import queries_of
 from onrecord.adapters.storage.postgres_errors import is_lost, translated, translated_again
 from onrecord.domain.errors import OnrecordError, StorageUnavailable
 
@@ -42,9 +43,9 @@ _LONGEST_PAUSE: Final = 1.0
 class AsyncAppends:
     """The appends of a process's event loops to one log. Safe to share between their threads."""
 
-    def __init__(self, info: str, *, wait: float, prepared: bool) -> None:
+    def __init__(self, address: Address, *, wait: float, prepared: bool) -> None:
         """Connect as loops need it; try for `wait` seconds to reach a server that went away."""
-        self._info, self._wait, self._prepared = info, wait, prepared
+        self._address, self._wait, self._prepared = address, wait, prepared
         self._lock = threading.Lock()
         self._loops: dict[AbstractEventLoop, _LoopAppends] = {}
         self._closed = False
@@ -71,7 +72,7 @@ class AsyncAppends:
                 raise StorageUnavailable(_CLOSED)
             for other in [other for other in self._loops if other.is_closed()]:
                 self._loops.pop(other).close()
-            connecting = _Connecting(self._info, self._wait, 0 if self._prepared else None)
+            connecting = _Connecting(self._address, self._wait, 0 if self._prepared else None)
             self._loops[loop] = _LoopAppends(connecting)
             return self._loops[loop]
 
@@ -96,9 +97,13 @@ def _running_loop() -> AbstractEventLoop | None:
 class _Connecting:
     """How a loop connects."""
 
-    info: str
+    address: Address
     wait: float
     threshold: int | None
+
+    def query(self, name: str) -> bytes:
+        """Return a named query for the log's schema."""
+        return queries_of(self.address.schema)[name]
 
     async def connected(self) -> _Connection:
         """Return a connection, tried for until the time is over."""
@@ -115,7 +120,7 @@ class _Connecting:
 
     async def _connect(self) -> _Connection:
         connection = await AsyncConnection.connect(
-            self.info,
+            self.address.conninfo,
             autocommit=True,
             cursor_factory=AsyncRawCursor,
             prepare_threshold=self.threshold,
@@ -123,7 +128,7 @@ class _Connecting:
         try:
             connection.adapters.register_dumper(Requests, RequestsDumper)
             # It finds out whether the log has moved to another server meanwhile.
-            await connection.execute(QUERIES["identity"])
+            await connection.execute(self.query("identity"))
         except BaseException:
             connection.pgconn.finish()
             raise
@@ -255,7 +260,7 @@ class _LoopAppends:
         if self._connection is None or self._connection.closed:
             self._connection = None  # If there is no other, nothing was asked.
             self._connection = await self._connecting.connected()
-        append = QUERIES["append"]
+        append = self._connecting.query("append")
         cursor = await self._connection.execute(append, parameters_of(requests), binary=True)
         return await cursor.fetchall()
 

@@ -2,7 +2,7 @@
 
 The driver's own composites and lists cost more time than the call's work on the server, so the
 requests are packed here, in the binary form of the protocol: an array of onrecord.request, each
-with its array of onrecord.new_event (002_append.sql).
+with its array of onrecord.new_event (001_log.sql).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from psycopg.rows import TupleRow
 from onrecord.domain.head import Effect, Pointer
 from onrecord.domain.log import (
     Append,
+    BlobMissing,
     Conflict,
     Duplicate,
     Forgotten,
@@ -76,7 +77,7 @@ class RequestsDumper(Dumper):
 
 
 def packed(appends: Sequence[Append], digest: Callable[[str], bytes]) -> list[bytes]:
-    """Return each append as a onrecord.request; `digest` makes keyed digests of once-names."""
+    """Return each append as an onrecord.request; `digest` makes keyed digests of once-names."""
     return [_request(append, digest) for append in appends]
 
 
@@ -98,6 +99,8 @@ def verdict_of(row: TupleRow) -> Verdict:
             return Conflict(current)
         case ("mismatch", ordinal, _, _):
             return Mismatch(ordinal)
+        case ("missing", ordinal, _, _):
+            return BlobMissing(ordinal)
         case _:
             raise AssertionError(f"onrecord.append answered {row[0]!r}")
 
@@ -168,7 +171,7 @@ def _bytes(value: bytes) -> bytes:
 
 
 def _bits(effect: Effect) -> int:
-    # 002_append.sql says what each bit means.
+    # 001_log.sql says what each bit means.
     return (
         effect.prompts
         | effect.gives_up << 1

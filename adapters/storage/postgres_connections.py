@@ -2,68 +2,95 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from typing import Final, TypeAlias, cast
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache, partial
+from typing import NamedTuple, cast
 from uuid import UUID
 
 import psycopg
 from psycopg import Connection, IsolationLevel, RawCursor
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool
 
+from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.keyed_digest import Proof, proof_of, prover_of
+from onrecord.adapters.storage.postgres_address import Address
 from onrecord.adapters.storage.postgres_batch import Requests, RequestsDumper
 from onrecord.adapters.storage.postgres_errors import is_lost, translated, translated_again
+from onrecord.adapters.storage.postgres_pool import Pool
 from onrecord.adapters.storage.queries import load_queries
-from onrecord.domain.errors import InvalidInput
-
-QUERIES: Final = {name: sql.encode() for name, sql in load_queries("postgres").items()}
-
-_AGAIN_SECONDS: Final = 1.0
-"""After how long who waits for a connection asks for a new one, for the server may be back."""
-
-_Pool: TypeAlias = ConnectionPool[Connection[TupleRow]]
-
-_DEFAULTS: Final = {"connect_timeout": "10", "application_name": "onrecord"}
+from onrecord.domain.errors import StorageReadOnly
 
 
-def conninfo(url: str) -> str:
-    """Return what libpq needs to connect; InvalidInput where it is no URL of PostgreSQL."""
-    try:
-        given = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        # Not chained: the driver repeats the part that it did not understand.
-        raise InvalidInput(
-            "the URL is not understood: write postgresql://user:password@host:5432/database, "
-            "with %40 for an @ in the password"
-        ) from None
-    return make_conninfo(**(_DEFAULTS | {name: str(value) for name, value in given.items()}))
+class Identity(NamedTuple):
+    """What a connection is told of its log, each role what it may know.
+
+    `seal` is the log's, or one that is good for the tenant alone to which the role is bound. A sealer
+    has no keys.
+    """
+
+    incarnation: UUID
+    name_key: bytes | None
+    seal: bytes | None
+    tenant: UUID | None
+
+    @property
+    def digest_key(self) -> bytes:
+        """The key of names; StorageReadOnly for a role that may not look any up."""
+        if self.name_key is None:
+            raise StorageReadOnly("a sealer looks no names up: connect as another role")
+        return self.name_key
+
+    def prover(self, tenant: UUID | None) -> Proof | None:
+        """Return what proves a tenant's word, or the log's own; None where this role may not."""
+        if self.seal is None:
+            return None
+        if self.tenant is None:
+            return prover_of(self.seal, tenant)
+        return partial(proof_of, self.seal) if self.tenant == tenant else None
 
 
-def connected(info: str) -> Connection[TupleRow]:
+class LogConnection(Connection[TupleRow]):
+    """A connection to the database of a log, which is the schema named so."""
+
+    schema: str
+
+    @property
+    def queries(self) -> Mapping[str, bytes]:
+        """Return the named queries for the log's schema."""
+        return queries_of(self.schema)
+
+
+@cache
+def queries_of(schema: str) -> dict[str, bytes]:
+    """Return the named queries for the log in a schema."""
+    return {name: sql.encode() for name, sql in load_queries("postgres", schema).items()}
+
+
+def connected(address: Address) -> LogConnection:
     """Return one connection of its own; a typed error says why there is none."""
     try:
-        return psycopg.connect(info, autocommit=True, cursor_factory=RawCursor)
+        connection = LogConnection.connect(
+            address.conninfo, autocommit=True, cursor_factory=RawCursor
+        )
     except psycopg.Error as error:
         raise translated(error) from error
+    connection.schema = address.schema
+    return connection
 
 
 class Connections:
     """The connections of one process to one log. Safe to share between threads."""
 
-    def __init__(self, info: str, *, most: int, wait: float, prepared: bool) -> None:
+    def __init__(self, address: Address, *, most: int, wait: float, prepared: bool) -> None:
         """Open as they are needed, `most` at once; wait for one that long (seconds)."""
-        self._lock = threading.Lock()
-        self._incarnation: UUID | None = None
-        self._digest_key = b""
+        self._identity: Identity | None = None
         self._threshold = 0 if prepared else None
-        self._info, self._most, self._wait = info, most, wait
-        self._opened = False
-        self._pool = self._new_pool()
+        self._address, self._most, self._wait = address, most, wait
+        self._pool = Pool(self._new_pool, wait)
 
+    @releasing
     def ask(self, name: str, parameters: Sequence[object] = ()) -> list[TupleRow]:
         """Return the rows of a named query, committed.
 
@@ -82,75 +109,44 @@ class Connections:
             raise translated_again(error) from error
 
     @contextmanager
-    def transaction(self, *, is_piped: bool = False) -> Generator[Connection[TupleRow]]:
+    def transaction(self, *, is_piped: bool = False) -> Generator[LogConnection]:
         """Yield a connection in a transaction: committed at the end, rolled back at an error.
 
         If it is piped, a statement waits for no answer but its own, and the end for all of them.
         """
         try:
-            pool, connection = self._lent()
-            try:
-                with connection.pipeline() if is_piped else nullcontext(), connection.transaction():
-                    yield connection
-            finally:
-                pool.putconn(connection)
+            with (
+                self._pool.lent() as connection,
+                connection.pipeline() if is_piped else nullcontext(),
+                connection.transaction(),
+            ):
+                yield connection
         except psycopg.Error as error:
             raise translated(error) from error
 
     def incarnation(self) -> UUID:
         """Return the incarnation of the log that the newest connection found."""
-        if self._incarnation is None:
-            self.ask("identity")
-        return cast("UUID", self._incarnation)
+        return self.identity().incarnation
 
-    def digest_key(self) -> bytes:
-        """Return the key of the log's digests."""
-        self.incarnation()
-        return self._digest_key
+    def identity(self) -> Identity:
+        """Return what the newest connection was told of the log."""
+        if self._identity is None:
+            self.ask("identity")
+        return cast("Identity", self._identity)
 
     def close(self) -> None:
         """Close them all; asking afterwards is an error."""
-        with self._lock:
-            self._opened = True
         self._pool.close()
 
     def _ask(self, name: str, parameters: Sequence[object]) -> list[TupleRow]:
-        # Not `with pool.connection()`: there is no transaction to end, and looking takes time.
-        pool, connection = self._lent()
-        try:
+        # There is no transaction to end, and looking for one takes time.
+        with self._pool.lent() as connection:
             return fetched(connection, name, parameters)
-        finally:
-            pool.putconn(connection)
 
-    def _lent(self) -> tuple[_Pool, Connection[TupleRow]]:
-        """Return a connection and the pool that it goes back to.
-
-        A pool that tries to connect by itself waits longer each time, so that a server that is back
-        would be found late. Ours gives up at once, and whoever waits asks it again.
-        """
-        if not self._opened:
-            self._open()
-        pool, deadline = self._pool, time.monotonic() + self._wait
-        while (left := deadline - time.monotonic()) > _AGAIN_SECONDS:
-            with suppress(PoolTimeout):
-                return pool, pool.getconn(_AGAIN_SECONDS)
-        return pool, pool.getconn(max(left, 0))
-
-    def _open(self) -> None:
-        with self._lock:
-            if self._opened:
-                return
-            try:
-                # Waits for the first connection: who asks while it comes up makes it two.
-                self._pool.open(wait=True, timeout=self._wait)
-            except PoolTimeout:
-                self._pool = self._new_pool()
-                raise
-            self._opened = True
-
-    def _new_pool(self) -> _Pool:
+    def _new_pool(self) -> ConnectionPool[LogConnection]:
         return ConnectionPool(
-            self._info,
+            self._address.conninfo,
+            connection_class=LogConnection,
             kwargs={"autocommit": True, "cursor_factory": RawCursor},
             configure=self._introduce,
             min_size=1,
@@ -161,19 +157,20 @@ class Connections:
             name="onrecord",
         )
 
-    def _introduce(self, connection: Connection[TupleRow]) -> None:
+    def _introduce(self, connection: LogConnection) -> None:
+        connection.schema = self._address.schema
         connection.prepare_threshold = self._threshold
         # A snapshot from before a lock was waited for would show what is erased by then.
         connection.isolation_level = IsolationLevel.READ_COMMITTED
         connection.adapters.register_dumper(Requests, RequestsDumper)
-        [(incarnation, key)] = fetched(connection, "identity")
-        self._digest_key, self._incarnation = key, incarnation
+        [row] = fetched(connection, "identity")
+        self._identity = Identity._make(row)
 
 
 def fetched(
-    connection: Connection[TupleRow], name: str, parameters: Sequence[object] = ()
+    connection: LogConnection, name: str, parameters: Sequence[object] = ()
 ) -> list[TupleRow]:
     """Return the rows of a named query on a connection, values in their binary form."""
-    cursor = connection.execute(QUERIES[name], parameters, binary=True)
+    cursor = connection.execute(connection.queries[name], parameters, binary=True)
     # Its `description` would say the same, but makes a list of the columns for it.
     return [] if cursor.rownumber is None else cursor.fetchall()

@@ -20,6 +20,7 @@ from onrecord.domain.errors import (
     StorageFull,
     StorageReadOnly,
     StorageUnavailable,
+    WrongNode,
 )
 
 
@@ -82,8 +83,8 @@ _BY_STATE: Final = {
     ),
     "42501": _Meaning(
         StorageReadOnly,
-        "the role has no right to do this for this tenant: its owner can let it in with "
-        "SELECT onrecord.admit('role')",
+        "the role has no right to do this for this tenant: the log's owner lets a role in that appends "
+        "with SELECT onrecord.admit('role'), one that erases with SELECT onrecord.admit_eraser('role')",
     ),
     "0A000": _Meaning(
         StorageUnavailable,
@@ -94,13 +95,19 @@ _BY_STATE: Final = {
     "42": _Meaning(ForeignDatabase, "the schema is not as Onrecord made it: restore it"),
     "3F": _Meaning(ForeignDatabase, "the schema is not as Onrecord made it: restore it"),
     "XX": _Meaning(CorruptRecord, "PostgreSQL found its files damaged: see its log, restore"),
-    # Our own: 003_verbs.sql raises them.
+    # Our own: functions_verbs.sql raises them.
     "ZH001": _Meaning(
         StorageReadOnly, "the conversation is another tenant's: connect as that tenant"
     ),
     "ZH002": _Meaning(ConversationForgotten, "the conversation was forgotten: start another"),
+    "ZH003": _Meaning(
+        StorageReadOnly, "what operators did to the store is kept: it cannot be forgotten"
+    ),
     "P0002": _Meaning(StorageBusy, "the blob was swept while it came in: store it again"),
 }
+
+_OF_ANOTHER_NODE: Final = "ZH004"
+"""Raised by the function `identity`; its message is host and port of the log's own node."""
 
 # While connecting, the driver knows no SQLSTATE; these parts of messages are the server's own.
 _BY_MESSAGE: Final = (
@@ -118,6 +125,11 @@ _OF_THE_POOL: Final = (PoolClosed, PoolTimeout, TooManyRequests)
 
 def translated(error: psycopg.Error) -> OnrecordError:
     """Return the store's error for a driver's: raise it from the driver's."""
+    if error.sqlstate == _OF_ANOTHER_NODE:
+        node = error.diag.message_primary
+        return WrongNode(
+            f"the log lies on the node {node} of the Citus cluster: connect to that one"
+        )
     meaning = _meaning(error)
     return meaning.error(meaning.advice)
 

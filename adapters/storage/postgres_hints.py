@@ -20,6 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.hints import Telling
+from onrecord.adapters.storage.postgres_address import Address
 from onrecord.adapters.storage.postgres_connections import (
     Connections,
     connected,
@@ -40,13 +41,13 @@ _KEEPALIVES: Final = {
 
 
 class PostgresHints:
-    """Hints between the processes of one database."""
+    """Hints between the processes of one log."""
 
-    def __init__(self, connections: Connections, listen: str) -> None:
-        """Tell over the log's own connections; listen over a direct one, of that conninfo."""
+    def __init__(self, connections: Connections, listen: Address) -> None:
+        """Tell over the log's own connections; listen over a direct one, at that address."""
         self._connections = connections
-        given = {name: str(value) for name, value in conninfo_to_dict(listen).items()}
-        self._listen = make_conninfo(**(_KEEPALIVES | given))
+        given = {name: str(value) for name, value in conninfo_to_dict(listen.conninfo).items()}
+        self._listen = Address(make_conninfo(**(_KEEPALIVES | given)), listen.schema)
         # Which hints are this process's own: it has no need to hear them.
         self._name = secrets.token_hex(8)
         self._telling = Telling(self._send)
@@ -80,8 +81,8 @@ class PostgresHints:
 class _Ear:
     """A thread that listens, and connects again where the connection is lost."""
 
-    def __init__(self, info: str, own_name: str, heard: Callable[[], None]) -> None:
-        self._info, self._own_name, self._heard = info, own_name, heard
+    def __init__(self, address: Address, own_name: str, heard: Callable[[], None]) -> None:
+        self._address, self._own_name, self._heard = address, own_name, heard
         # Closing one end wakes up whoever waits at the other.
         self._held, self._ends = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name="onrecord-listen", daemon=True)
@@ -99,7 +100,10 @@ class _Ear:
         with self._ends:
             while not _readable(self._ends, within=pause):
                 # The log's own connections say that the server is away; who misses hints polls.
-                with suppress(psycopg.Error, OnrecordError), closing(connected(self._info)) as line:
+                with (
+                    suppress(psycopg.Error, OnrecordError),
+                    closing(connected(self._address)) as line,
+                ):
                     fetched(line, "listen")
                     fetched(line, "be_heard")
                     pause = 0.0

@@ -1,4 +1,4 @@
-"""The SQL of a dialect: named queries and numbered migrations, read from .sql files.
+"""The SQL of a dialect: named queries, the steps of its tables, and what is replaced as a whole.
 
 A file of queries, `queries.sql` or `queries_subject.sql`, is a sequence of::
 
@@ -6,7 +6,14 @@ A file of queries, `queries.sql` or `queries_subject.sql`, is a sequence of::
     -- One line that says why it is there or what it relies on.
     SELECT ...
 
-A migration is a file `NNN_subject.sql`; NNN is the schema version that it leads to.
+A step is a file `NNN_subject.sql`; NNN is the schema version that it leads to. What a release has
+brought out never changes any more: what comes later is a step with a higher number. On PostgreSQL the
+steps make tables, indexes and types. Functions, triggers, policies and grants are in the other files,
+`functions_subject.sql` and `rights.sql`: each release puts its own in the place of those before.
+
+A log on PostgreSQL is a schema, and a database may hold several. So its files write `{log}` where the
+schema's name belongs, and `{lock}` for the first key of the log's advisory locks. `{bound}` is the
+tenant that a policy compares with.
 """
 
 from __future__ import annotations
@@ -14,42 +21,55 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+DEFAULT_SCHEMA: Final = "onrecord"
+
 _NAME: Final = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^--.*\n", re.MULTILINE)
+_PART: Final = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\$\$.*?\$\$|;|[^;'$-]+|.", re.DOTALL)
 
 
 class Migration(NamedTuple):
-    """A step of the schema: its version, from 1, and the SQL that leads there."""
+    """SQL that makes a part of a schema: its number, from 1, and the digest of the file as it is.
+
+    For a step, the number is the schema version that it leads to.
+    """
 
     version: int
     sql: str
+    digest: bytes
 
 
 @cache
-def load_queries(dialect: str) -> Mapping[str, str]:
+def load_queries(dialect: str, schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
     """Return the named queries of a dialect, without their comments; files `queries*.sql` hold them."""
-    texts = [
-        file.read_text("utf-8")
-        for file in sorted(_folder(dialect).iterdir(), key=lambda file: file.name)
-        if re.fullmatch(r"queries\w*\.sql", file.name)
-    ]
+    texts = [_filled_in(text, schema) for text in _texts(dialect, r"queries\w*\.sql").values()]
     return MappingProxyType(parse_queries("".join(texts)))
 
 
 @cache
-def load_migrations(dialect: str) -> tuple[Migration, ...]:
-    """Return the migrations of a dialect in order of version."""
-    found = [
-        Migration(int(file.name[:3]), file.read_text("utf-8"))
-        for file in _folder(dialect).iterdir()
-        if re.fullmatch(r"\d{3}_\w+\.sql", file.name)
-    ]
-    return tuple(sorted(found))
+def load_migrations(
+    dialect: str, schema: str = DEFAULT_SCHEMA, *, on_citus: bool = False
+) -> tuple[Migration, ...]:
+    """Return the steps of a dialect in order of version."""
+    return tuple(
+        _migration(int(name[:3]), text, schema, on_citus)
+        for name, text in _texts(dialect, r"\d{3}_\w+\.sql").items()
+    )
+
+
+@cache
+def load_functions(
+    dialect: str, revision: int, schema: str = DEFAULT_SCHEMA, *, on_citus: bool = False
+) -> Migration:
+    """Return what is replaced as a whole, as the revision that it is."""
+    texts = _texts(dialect, r"(functions_\w+|rights)\.sql")
+    return _migration(revision, "\n".join(texts.values()), schema, on_citus)
 
 
 def parse_queries(text: str) -> dict[str, str]:
@@ -63,5 +83,46 @@ def parse_queries(text: str) -> dict[str, str]:
     }
 
 
-def _folder(dialect: str) -> Traversable:
-    return files("onrecord.adapters.storage") / "sql" / dialect
+def statements(sql: str) -> list[str]:
+    """Return the statements of a file, for Citus takes one a message.
+
+    A semicolon in a comment, a text or a body between $$ ends none.
+    """
+    found = [""]
+    for part in _PART.findall(sql):
+        if part == ";":
+            found.append("")
+        elif not part.startswith("--"):
+            found[-1] += part
+    return [statement.strip() for statement in found if statement.strip()]
+
+
+def lock_of(schema: str) -> int:
+    """Return the first key of a log's advisory locks: logs in one database do not wait for each other.
+
+    The second key says which lock it is: a shard from 0, -1 migrating, -2 erasing, -3 listening.
+    """
+    return int.from_bytes(sha256(schema.encode()).digest()[:4], "big") >> 1
+
+
+def _texts(dialect: str, pattern: str) -> dict[str, str]:
+    """Return the texts of a dialect's files whose names are such, in the order of the names."""
+    folder = files("onrecord.adapters.storage") / "sql" / dialect
+    found: list[Traversable] = [
+        each for each in folder.iterdir() if re.fullmatch(pattern, each.name)
+    ]
+    return {
+        each.name: each.read_text("utf-8") for each in sorted(found, key=lambda each: each.name)
+    }
+
+
+def _migration(version: int, text: str, schema: str, on_citus: bool) -> Migration:
+    # Citus takes no subquery in a policy, which elsewhere is what asks once a statement, not once a row.
+    bound = f"{schema}.bound_tenant()" if on_citus else f"(SELECT {schema}.bound_tenant())"
+    operators = bound.replace("bound_tenant", "bound_operators")
+    sql = _filled_in(text, schema).replace("{bound}", bound).replace("{operators}", operators)
+    return Migration(version, sql, sha256(text.encode()).digest())
+
+
+def _filled_in(sql: str, schema: str) -> str:
+    return sql.replace("{log}", schema).replace("{lock}", str(lock_of(schema)))

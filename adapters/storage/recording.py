@@ -5,11 +5,13 @@ Pure: a backend looks up what its log knows, asks here, and writes what it is to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
+from onrecord.domain.content import Blob
+from onrecord.domain.erasures import is_operators
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.domain.head import Head, advance
 from onrecord.domain.header import body_digest, leaf, recorded_header
@@ -73,9 +75,20 @@ def refusal(
     return None
 
 
+def referred(append: Append) -> Iterator[Blob]:
+    """Yield the blobs that the events of an append refer to, in order."""
+    return (blob for event in append.events for blob in event.blobs)
+
+
 def another_tenants() -> StorageReadOnly:
     """Return the error for a conversation that its tenant alone may write to."""
     return StorageReadOnly("the conversation is another tenant's: connect as that tenant")
+
+
+def must_be_forgettable(first_type: str) -> None:
+    """Raise for the stream that begins with an event of that type, if it is one of the operators."""
+    if is_operators(first_type):
+        raise StorageReadOnly("what operators did to the store is kept: it cannot be forgotten")
 
 
 def record(append: Append, head: Head, *, shard: int, position: int, recorded_at: int) -> Recording:

@@ -7,6 +7,7 @@ write-ahead log; readers do not wait for it. Beside the file lie its write-ahead
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -15,10 +16,13 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage import sqlite_blobs
-from onrecord.adapters.storage.keyed_digest import keyed_digest, proof_of
+from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.keyed_digest import Proof, keyed_digest, prover_of
+from onrecord.adapters.storage.recording import must_be_forgettable
 from onrecord.adapters.storage.sqlite_append import append_all, must_take, read_head
 from onrecord.adapters.storage.sqlite_connection import Row, Value
-from onrecord.adapters.storage.sqlite_file import SqliteFile, migrate_sqlite, open_file
+from onrecord.adapters.storage.sqlite_file import SqliteFile, migrate_sqlite, open_file, residue_of
+from onrecord.adapters.storage.sqlite_inventory import SqliteInventory
 from onrecord.adapters.storage.sqlite_rows import HIGHEST, SHARD, catalogue_line, recorded_event
 from onrecord.adapters.storage.subscription import (
     PollingSubscription,
@@ -63,6 +67,7 @@ class Sqlite:
         self.file = file
         self.wakeups = Wakeups()
 
+    @releasing
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order."""
         with self.file.appending() as (session, tail):
@@ -155,6 +160,7 @@ class Sqlite:
         found = self._row("select_exchange_start", conversation_id.bytes, exchange)
         return 0 if found is None else found[0]
 
+    @releasing
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
         """Return the id of the conversation of that key, made now if the key is new."""
         if (found := self.find(tenant, key)) is not None:
@@ -182,6 +188,13 @@ class Sqlite:
             rows = session.all("select_conversations", tenant.bytes)
         yield from map(catalogue_line, rows)
 
+    def open_conversations(self, tenant: UUID) -> list[UUID]:
+        """Return the conversations that have begun and are not closed, by their ids."""
+        with self.file.connections.borrowed() as session:
+            rows = session.all("open_conversations", tenant.bytes)
+        return [UUID(bytes=conversation_id) for (conversation_id,) in rows]
+
+    @releasing
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
         return sqlite_blobs.put_blob(self.file, tenant, conversation_id, chunks)
@@ -190,18 +203,40 @@ class Sqlite:
         """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
         return sqlite_blobs.get_blob(self.file, conversation_id, blob)
 
-    def sweep_blobs(self, older_than: int) -> int:
-        """Delete blobs that no event refers to and that were stored before a time."""
-        return sqlite_blobs.sweep_blobs(self.file, older_than)
+    @releasing
+    def sweep_blobs(self, age: int) -> int:
+        """Delete blobs that no event refers to and that were stored so long ago, at least."""
+        return sqlite_blobs.sweep_blobs(self.file, age)
 
+    def clock(self) -> int:
+        """Return the time of this machine, in microseconds since 1970-01-01 UTC."""
+        return time.time_ns() // 1000
+
+    @releasing
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
+        for first in self.read(conversation_id, limit=1):
+            must_be_forgettable(first.type)
         with self.file.erasing(conversation_id) as session:
             session.run("forget_events", conversation_id.bytes)
             erased = session.changed()
             for query in (*_FORGETTING, "insert_erasure"):
                 session.run(query, conversation_id.bytes)
         return erased
+
+    def may_forget(self) -> bool:
+        """Return True: who may write to the file may erase."""
+        return True
+
+    def residue(self) -> tuple[str, ...]:
+        """Say where bytes that were erased may still be on the disk, and what to do."""
+        if not self.file.has_residue():
+            return ()
+        return (residue_of(self.file.path),)
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write the file anew if it may hold bytes that were erased; return its name if none are left."""
+        return (self.file.path.name,) if self.file.write_anew() else ()
 
     def erasures(self) -> int:
         """Return how often something was erased."""
@@ -217,9 +252,13 @@ class Sqlite:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
         return keyed_digest(self.file.digest_key, text)
 
-    def proof(self, told: bytes) -> bytes:
-        """Return 16 bytes that show that who has this log told something, and no other."""
-        return proof_of(self.file.digest_key, told)
+    def prover(self, tenant: UUID | None) -> Proof:
+        """Return what proves a tenant's word, or the log's own: who has the file may do both."""
+        return prover_of(self.file.digest_key, tenant)
+
+    def inventory(self) -> SqliteInventory:
+        """Return all that is stored, row by row."""
+        return SqliteInventory(self.file)
 
     def close(self) -> None:
         """End all subscriptions and close the file; using the store afterwards is an error."""

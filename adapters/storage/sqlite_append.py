@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from onrecord.adapters.storage.recording import (
     Recording,
     another_tenants,
     record,
+    referred,
     refusal,
 )
 from onrecord.adapters.storage.sqlite_connection import Session
@@ -20,14 +20,13 @@ from onrecord.adapters.storage.sqlite_file import Tail
 from onrecord.adapters.storage.sqlite_rows import SHARD, event_row, head_of, head_row
 from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.head import Head
-from onrecord.domain.log import Append, NewEvent, Verdict
+from onrecord.domain.log import Append, BlobMissing, NewEvent, Verdict
 
 
 def append_all(
     session: Session, digest_key: bytes, tail: Tail, appends: Iterable[Append]
 ) -> list[Verdict]:
     """Return a verdict for each request, in order; what is recorded moves the tail."""
-    tail.recorded_at = max(tail.recorded_at, time.time_ns() // 1000)
     return [_append(session, digest_key, tail, append) for append in appends]
 
 
@@ -40,11 +39,13 @@ def _append(session: Session, digest_key: bytes, tail: Tail, append: Append) -> 
     ]
     if (refused := refusal(append, known, place)) is not None:
         return refused
+    if (missing := _missing(session, append)) is not None:
+        return missing
     recording = record(
         append, place.head, shard=SHARD, position=tail.position, recorded_at=tail.recorded_at
     )
     write(session, append, recording, onces)
-    tail.position = recording.events[-1].position
+    tail.position, tail.leaf = recording.events[-1].position, recording.events[-1].leaf
     return recording.verdict()
 
 
@@ -60,6 +61,15 @@ def _place(session: Session, append: Append) -> Place:
     if owner != append.tenant.bytes:
         raise another_tenants()
     return Place(head_of(tuple(head)), bool(forgotten))
+
+
+def _missing(session: Session, append: Append) -> BlobMissing | None:
+    """Return which blob is not there; a sweep comes before or after this transaction, not amid it."""
+    owner = append.conversation_id.bytes
+    for ordinal, blob in enumerate(referred(append)):
+        if session.one("select_blob", owner, bytes.fromhex(blob.sha256)) is None:
+            return BlobMissing(ordinal)
+    return None
 
 
 def must_take(session: Session, tenant: UUID, conversation_id: UUID) -> None:
@@ -90,6 +100,8 @@ def write(
             session.run("refer_to_blob", owner, digest)
     first, last = recording.events[0], recording.events[-1]
     session.run("upsert_head", *head_row(recording.head, append.tenant, first, last))
+    if recording.head.closed:
+        session.run("close_head", append.conversation_id.bytes)
 
 
 def _once(digest_key: bytes, event: NewEvent) -> bytes | None:

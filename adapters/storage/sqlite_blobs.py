@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from uuid import UUID
 
+from onrecord.adapters.storage.elapsed import elapsed
 from onrecord.adapters.storage.pieces import PIECE_SIZE, pieces, verified
 from onrecord.adapters.storage.sqlite_append import must_take
 from onrecord.adapters.storage.sqlite_connection import Session
@@ -37,10 +38,10 @@ def get_blob(file: SqliteFile, conversation_id: UUID, blob: Blob) -> Iterator[by
     yield from verified(_stored(file, number), blob)
 
 
-def sweep_blobs(file: SqliteFile, older_than: int) -> int:
-    """Delete blobs that no event refers to and that were stored before a time."""
+def sweep_blobs(file: SqliteFile, age: int) -> int:
+    """Delete blobs that no event refers to and that were stored so long ago, at least."""
     with file.writing() as session:
-        session.run("sweep_blobs", older_than)
+        session.run("sweep_blobs", age, *_now())
         return session.changed()
 
 
@@ -69,7 +70,7 @@ def _put_large(
         with file.writing() as session:
             must_take(session, tenant, conversation_id)
             session.run("insert_piece", number, ordinal, piece)
-            session.run("touch_blob", _now(), number)
+            session.run("touch_blob", number, *_now())
     blob = Blob(sha256=digest.hexdigest(), size=size)
     with file.writing() as session:
         must_take(session, tenant, conversation_id)
@@ -81,7 +82,7 @@ def _put_large(
 
 
 def _begin(session: Session, tenant: UUID, conversation_id: UUID) -> int:
-    (number,) = session.one("insert_blob", tenant.bytes, conversation_id.bytes, _now()) or (0,)
+    (number,) = session.one("insert_blob", tenant.bytes, conversation_id.bytes, *_now()) or (0,)
     return int(number)
 
 
@@ -90,12 +91,12 @@ def _keep(session: Session, conversation_id: UUID, blob: Blob) -> bool:
     number = _find(session, conversation_id, blob)
     if number is None:
         return False
-    session.run("touch_blob", _now(), number)
+    session.run("touch_blob", number, *_now())
     return True
 
 
 def _complete(session: Session, number: int, blob: Blob) -> None:
-    session.run("complete_blob", bytes.fromhex(blob.sha256), _now(), number)
+    session.run("complete_blob", number, bytes.fromhex(blob.sha256), *_now())
 
 
 def _find(session: Session, conversation_id: UUID, blob: Blob) -> int | None:
@@ -116,5 +117,7 @@ def _piece(file: SqliteFile, number: int, ordinal: int) -> bytes | None:
     return None if row is None else row[0]
 
 
-def _now() -> int:
-    return time.time_ns() // 1000
+def _now() -> tuple[int, str | None, int]:
+    """Return the time of day, and how long the machine has run since which start."""
+    boot, uptime = elapsed()
+    return time.time_ns() // 1000, boot, uptime

@@ -18,7 +18,8 @@ from onrecord.domain.errors import (
     StorageUnavailable,
 )
 
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says where a disk, or a share of it, is full."""
 
 _MEANINGS: Final[tuple[tuple[tuple[type[apsw.Error], ...], Callable[[str], StorageError]], ...]] = (
     (
@@ -39,22 +40,59 @@ _MEANINGS: Final[tuple[tuple[tuple[type[apsw.Error], ...], Callable[[str], Stora
     ),
     (
         (apsw.NotADBError,),
-        lambda path: ForeignDatabase(f"{path} is not a Onrecord log: choose another file"),
+        lambda path: ForeignDatabase(f"{path} is not an Onrecord log: choose another file"),
     ),
     (
         (apsw.CorruptError, apsw.ConstraintError, apsw.FormatError),
         lambda path: CorruptRecord(f"{path} is damaged: restore it from a backup"),
+    ),
+    (
+        (apsw.IOError, apsw.CantOpenError, apsw.AuthError, apsw.NoLFSError),
+        lambda path: StorageUnavailable(
+            f"{path} cannot be read or written: check the disk and its permissions"
+        ),
+    ),
+    (
+        (apsw.NoMemError,),
+        lambda path: StorageUnavailable(f"no memory is left to use {path}: free some, then retry"),
+    ),
+    (
+        (apsw.TooBigError,),
+        lambda path: StorageFull(f"{path} cannot hold a value so large: make it smaller"),
+    ),
+    (
+        (apsw.InterruptError, apsw.AbortError),
+        lambda path: StorageUnavailable(
+            f"a statement on {path} was interrupted, nothing of it was kept: do it again"
+        ),
+    ),
+    (
+        (apsw.ConnectionClosedError, apsw.CursorClosedError),
+        lambda path: StorageUnavailable(f"the connection to {path} was closed amid its use: retry"),
+    ),
+    (
+        (apsw.ProtocolError,),
+        lambda path: StorageBusy(f"other programs begin to use {path} all the time: retry"),
+    ),
+    (
+        (apsw.SQLError, apsw.SchemaChangeError),
+        lambda path: StorageUnavailable(
+            f"SQLite refuses a statement on {path}: another program has changed its tables, "
+            "or this is a bug of Onrecord, then report it"
+        ),
     ),
 )
 
 
 def storage_error(error: apsw.Error, path: str, system_errno: int) -> StorageError:
     """Return what an error of SQLite means; `system_errno` is what the system said last."""
-    if isinstance(error, apsw.IOError) and system_errno in _NO_ROOM:
+    if isinstance(error, apsw.IOError) and system_errno in NO_ROOM:
         return StorageFull(f"no room to write to {path}: free some, then retry")
     for kinds, meaning in _MEANINGS:
         if isinstance(error, kinds):
             return meaning(path)
+    # Only what it is called is told: the text of an error may quote what was to be stored.
     return StorageUnavailable(
-        f"{path} cannot be used ({type(error).__name__}): check the disk and its permissions"
+        f"SQLite was used on {path} in a way that it refuses ({type(error).__name__}): "
+        "this is a bug of Onrecord, report it; what was stored before is safe"
     )

@@ -1,7 +1,7 @@
 """One SQLite file: what may be opened, how it is made and migrated, whose it is, who writes.
 
 Its first transaction is written without a write-ahead log, so that from then on the first page
-says that the file is a Onrecord log; nothing is ever written to a file that says otherwise.
+says that the file is an Onrecord log; nothing is ever written to a file that says otherwise.
 """
 
 from __future__ import annotations
@@ -10,32 +10,41 @@ import os
 import struct
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 from uuid_utils.compat import uuid4
 
+from onrecord.adapters.storage.file_modes import make
 from onrecord.adapters.storage.filesystems import refuse_network_filesystem
+from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.keyed_digest import new_digest_key
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite_connection import Connections, Session
 from onrecord.adapters.storage.sqlite_header import application_id
+from onrecord.adapters.storage.sqlite_held_files import must_be_the_only_user
 from onrecord.adapters.storage.sqlite_lock import LockFile, lock_file
+from onrecord.adapters.storage.sqlite_mark import NO_LEAF, Mark
+from onrecord.adapters.storage.sqlite_schema import is_of_a_release, run_steps
+from onrecord.adapters.storage.watched_clock import WatchedClock
 from onrecord.domain.errors import (
+    CorruptRecord,
     ForeignDatabase,
     InvalidInput,
     SchemaNewer,
     SchemaOlder,
+    SchemaUnreleased,
     StorageBusy,
     StorageError,
     StorageReadOnly,
     StorageUnavailable,
 )
 
-_APPLICATION_ID: Final = 0x48414E53
+_APPLICATION_ID: Final = 0x4F4E5243
 _SCHEMA: Final = len(load_migrations("sqlite"))
+_ID_SIZE: Final = 16
 _INODE: Final = struct.Struct(">Q")
 
 
@@ -52,16 +61,14 @@ class SqliteFile:
     digest_key: bytes
     _lock: LockFile
     _wait: float
-    _inode: int
     _unemptied: bool = False
+    _clock: WatchedClock = field(default_factory=WatchedClock)
 
     @contextmanager
     def writing(self) -> Generator[Session]:
         """Lend a connection in a write transaction, when it is this writer's turn."""
-        with self._lock.turn(self._wait):
-            self._must_be_in_place()
-            with self.connections.transaction() as session:
-                yield session
+        with self._turn(), self.connections.transaction() as session:
+            yield session
 
     @contextmanager
     def erasing(self, conversation_id: UUID) -> Generator[Session]:
@@ -70,8 +77,7 @@ class SqliteFile:
         Raises StorageBusy when it is erased, but a reader still needs the pages as they were; then
         appends and whoever opens the file try again.
         """
-        with self._lock.turn(self._wait):
-            self._must_be_in_place()
+        with self._turn():
             with self.connections.transaction() as session:
                 yield session
                 session.run("mark_unemptied")
@@ -85,15 +91,35 @@ class SqliteFile:
 
     @contextmanager
     def appending(self) -> Generator[tuple[Session, Tail]]:
-        """Lend a connection as `writing` does, with the log's tail; what moves it is marked."""
-        with self._lock.turn(self._wait):
-            self._must_be_in_place()
+        """Lend a connection as `writing` does, with the log's tail; what moves it is marked.
+
+        The tail comes with the time of what is recorded: so every way to record stamps by one clock.
+        """
+        with self._turn():
             with self.connections.transaction() as session:
-                tail = Tail(*(session.one("last_event") or (0, 0)))
+                tail, known = _tail(session), self._lock.mark()
+                incarnation = self.incarnation
+                if known is not None and not _goes_on_from(session, known, tail):
+                    # Someone cut the log while it was open.
+                    self._lock.lose(known)
+                    incarnation = uuid4()
+                    session.run("renew_incarnation", incarnation.bytes)
+                begun = tail.position if known is None else known.begun
+                tail.recorded_at = self._clock.stamp(tail.recorded_at)
                 yield session, tail
-            self._lock.set_mark(tail.position)
+            self.incarnation = incarnation
+            self._lock.set_mark(Mark(tail.position, begun, incarnation, tail.leaf))
             if self._unemptied:
                 self._try_to_empty()
+        self._clock.say_jump()
+
+    def marks(self) -> tuple[Mark | None, list[Mark]]:
+        """Return the mark beside the file, and those that the log did not go on from."""
+        with self._lock.turn(self._wait), self.connections.borrowed() as session:
+            known, lost = self._lock.mark(), self._lock.lost()
+            if known is not None and not _goes_on_from(session, known, _tail(session)):
+                lost.append(known)
+            return known, lost
 
     def finish_erasing(self) -> None:
         """Empty the write-ahead log if an erasure could not, and nobody reads from it by now."""
@@ -103,6 +129,29 @@ class SqliteFile:
             with self._lock.turn(self._wait):
                 self._unemptied = True
                 self._try_to_empty()
+
+    def has_residue(self) -> bool:
+        """Whether the free space of the file's pages may hold copies of what was erased."""
+        with self.connections.borrowed() as session:
+            (residue,) = session.one("has_residue") or (0,)
+        return bool(residue)
+
+    def write_anew(self) -> bool:
+        """Write the file without the free space of its pages, if that may hold what was erased.
+
+        Return whether it was written and holds no such pages any more. It stays marked where a
+        reader still needs the pages of before, in file or write-ahead log.
+        """
+        if not self.has_residue():
+            return False
+        with self._turn():
+            with closing(Connections(str(self.path), self._wait)) as own, own.borrowed() as session:
+                session.run("write_anew")
+            if not self._emptied(self.connections):
+                return False
+            with self.connections.transaction() as session:
+                session.run("unmark_residue")
+        return True
 
     def _try_to_empty(self) -> None:
         """Empty the write-ahead log without waiting for those who read from it."""
@@ -119,24 +168,36 @@ class SqliteFile:
             self._unemptied = False
         return not busy
 
-    def _must_be_in_place(self) -> None:
-        """Refuse to write to a file that nobody will find: it would be lost when closed."""
-        try:
-            inode = os.stat(self.path).st_ino  # noqa: PTH116 - on the path of every append
-        except OSError as exc:
-            raise StorageUnavailable(f"{self.path} was taken away: connect again") from exc
-        if inode != self._inode:
-            raise StorageUnavailable(f"{self.path} was replaced by another file: connect again")
+    @contextmanager
+    def _turn(self) -> Generator[None]:
+        """Have the turn to write to files that others will find, at its end as at its beginning.
+
+        What was committed meanwhile to files that were taken away is not acknowledged.
+        """
+        with self._lock.turn(self._wait):
+            self.connections.must_be_in_place()
+            yield
+            self.connections.must_be_in_place()
+
+
+def residue_of(path: Path) -> str:
+    """Return the sentence that says what a file may still hold."""
+    return (
+        f"free space in {path} may hold pieces of what was erased: `onrecord sweep` writes the file "
+        "anew, where no program reads from it meanwhile"
+    )
 
 
 @dataclass(slots=True)
 class Tail:
-    """Where the log ends: its last position, and the time of its last event."""
+    """Where the log ends: its last position, the leaf there, and the time of its last event or the next."""
 
     position: int
     recorded_at: int
+    leaf: bytes
 
 
+@releasing
 def open_file(path: Path, wait: float) -> SqliteFile:
     """Return the file at a path, made if there is none; typed errors say why it cannot be used."""
     path = _usable(path)
@@ -144,17 +205,20 @@ def open_file(path: Path, wait: float) -> SqliteFile:
     connections = Connections(str(path), wait)
     try:
         with lock.turn(wait):
+            _make(path)
+            must_be_the_only_user(path, wait)
             _prepare(connections)
             incarnation, digest_key = _recognise(path, connections, lock)
+            connections.hold_files()
     except BaseException:
         connections.close()
         raise
-    inode = path.stat().st_ino
-    file = SqliteFile(path, connections, incarnation, digest_key, lock, wait, inode)
+    file = SqliteFile(path, connections, incarnation, digest_key, lock, wait)
     file.finish_erasing()
     return file
 
 
+@releasing
 def migrate_sqlite(path: Path, *, wait: float = 30.0) -> int:
     """Bring the schema of a file up to date, adding only, and return how many steps that took.
 
@@ -164,7 +228,10 @@ def migrate_sqlite(path: Path, *, wait: float = 30.0) -> int:
     connections = Connections(str(path), wait)
     try:
         with _lock_file(path).turn(wait):
+            _make(path)
+            must_be_the_only_user(path, wait)
             version = _schema_version(connections)
+            _must_be_released(connections, version)
             _bring_up_to_date(connections, version)
             return max(0, _SCHEMA - version)
     finally:
@@ -204,17 +271,24 @@ def _must_be_writable(path: Path) -> None:
 def _must_be_ours(path: Path) -> None:
     is_made = path.exists() and path.stat().st_size > 0
     if is_made and application_id(path) != _APPLICATION_ID:
-        raise ForeignDatabase(f"{path} is not a Onrecord log: choose another file")
+        raise ForeignDatabase(f"{path} is not an Onrecord log: choose another file")
 
 
 def _lock_file(path: Path) -> LockFile:
     place = path.with_name(f"{path.name}-lock")
     try:
-        return lock_file(place)
+        return lock_file(place, path)
     except PermissionError as exc:
         raise StorageReadOnly(f"{place} takes no writes: check its permissions") from exc
     except OSError as exc:
         raise StorageUnavailable(f"{place} cannot be made: check the disk") from exc
+
+
+def _make(path: Path) -> None:
+    try:
+        make(path, beside=path)
+    except OSError as exc:
+        raise StorageUnavailable(f"{path} cannot be made: check the disk") from exc
 
 
 def _prepare(connections: Connections) -> None:
@@ -224,11 +298,24 @@ def _prepare(connections: Connections) -> None:
         raise SchemaNewer(
             f"the log has schema {version}, this Onrecord knows {_SCHEMA}: upgrade Onrecord"
         )
+    _must_be_released(connections, version)
     if 0 < version < _SCHEMA:
         raise SchemaOlder(
             f"the log has schema {version}, this Onrecord needs {_SCHEMA}: run onrecord migrate"
         )
     _bring_up_to_date(connections, version)
+
+
+def _must_be_released(connections: Connections, version: int) -> None:
+    if version == 0:
+        return
+    with connections.borrowed() as session:
+        if is_of_a_release(session, "sqlite"):
+            return
+    raise SchemaUnreleased(
+        "the log was made by no release of Onrecord and cannot be read by one: begin a new log in "
+        "another file"
+    )
 
 
 def _schema_version(connections: Connections) -> int:
@@ -251,8 +338,7 @@ def _bring_up_to_date(connections: Connections, version: int) -> None:
 
 
 def _migrate(session: Session, version: int) -> None:
-    for migration in load_migrations("sqlite")[version:]:
-        session.migrate(migration.sql)
+    run_steps(session, load_migrations("sqlite")[version:])
     if version == 0:
         session.run("insert_meta", uuid4().bytes, b"", new_digest_key())
 
@@ -262,9 +348,31 @@ def _recognise(path: Path, connections: Connections, lock: LockFile) -> tuple[UU
     identity = lock.nonce() + _INODE.pack(path.stat().st_ino)
     with connections.transaction() as session:
         incarnation, known_as, digest_key = session.one("select_meta") or (b"", b"", b"")
-        position, _ = session.one("last_event") or (0, 0)
-        if known_as != identity or position < lock.mark():
+        if len(incarnation) != _ID_SIZE:
+            raise CorruptRecord(f"{path} does not say which log it is: restore it from a backup")
+        tail, mark = _tail(session), lock.mark()
+        is_lost = mark is not None and not (
+            _goes_on_from(session, mark, tail)
+            and (known_as != identity or mark.incarnation.bytes == incarnation)
+        )
+        if mark is not None and is_lost:
+            lock.lose(mark)
+        if known_as != identity or is_lost:
             incarnation = incarnation if known_as == b"" else uuid4().bytes
             session.run("update_incarnation", incarnation, identity)
-    lock.set_mark(position)
+    begun = tail.position if mark is None else mark.begun
+    lock.set_mark(Mark(tail.position, begun, UUID(bytes=incarnation), tail.leaf))
     return UUID(bytes=incarnation), digest_key
+
+
+def _tail(session: Session) -> Tail:
+    position, recorded_at, leaf = session.one("last_event") or (0, 0, NO_LEAF)
+    return Tail(position, recorded_at, leaf)
+
+
+def _goes_on_from(session: Session, mark: Mark, tail: Tail) -> bool:
+    """Return whether a log went on from where it was when it was marked."""
+    if mark.position == tail.position:
+        return mark.is_of(tail, tail.leaf)
+    (leaf,) = session.one("leaf_at", mark.position) or (None,)
+    return mark.is_of(tail, leaf)

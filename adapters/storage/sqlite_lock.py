@@ -9,8 +9,8 @@ The locks are those of fcntl(2): the kernel frees them when a process dies, and 
 does not have its parent's. They belong to the process, so all users of a lock file in a process
 share one object, and with it one descriptor: closing any other would free the locks.
 
-The file also holds what a copy of the database does not have: a random number, and a mark of the
-last position, by which a restored older file is known.
+The file also holds what a copy of the database does not have: a random number, and the mark of how
+far the log went, by which a restored older file is known.
 """
 
 from __future__ import annotations
@@ -18,89 +18,128 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-import struct
 import threading
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
-from onrecord.domain.errors import StorageBusy
+from onrecord.adapters.storage.file_modes import set_mode
+from onrecord.adapters.storage.holds import Hold, release_left
+from onrecord.adapters.storage.sqlite_errors import NO_ROOM
+from onrecord.adapters.storage.sqlite_mark import SIZE, Mark, unpacked
+from onrecord.domain.errors import StorageBusy, StorageError, StorageFull, StorageUnavailable
 
 _NONCE_SIZE: Final = 16
-_MARK: Final = struct.Struct(">q")
+# Where in the file the mark stands, and those that were lost behind it.
+_MARK: Final = 16
+_LOST: Final = 256
+_MOST_LOST: Final = 16
 _QUEUE: Final = 64
 _TURN: Final = 65
 # Seconds between two looks at a lock that is taken: at first, and at most.
 _FIRST_IN_QUEUE: Final = (0.000_05, 0.000_5)
 _FURTHER_BEHIND: Final = (0.001, 0.01)
+_LOOK: Final = 0.1
+"""After how many seconds a thread looks whether the one that has the turn is still there."""
 
 
 class LockFile:
     """The turns of one database file, for all threads of this process; get it by `lock_file`."""
 
-    def __init__(self, descriptor: int) -> None:
-        """Use an open descriptor of the lock file, and close it at the end."""
+    def __init__(self, descriptor: int, path: Path) -> None:
+        """Use an open descriptor of the lock file at a path."""
         self._descriptor = descriptor
+        self._path = path
         self.reset()
-
-    def __del__(self) -> None:
-        """Close the descriptor."""
-        os.close(self._descriptor)
 
     def reset(self) -> None:
         """Begin with no thread waiting: a forked child has none of its parent's threads."""
-        self._queue = threading.Lock()
-        self._turn = threading.Lock()
+        # Whoever is at the head may have the locks; each step on it is one call of C.
+        self._line: deque[Turn] = deque()
 
-    @contextmanager
-    def turn(self, wait: float) -> Generator[None]:
-        """Hold the turn to write; StorageBusy if it does not come within `wait` seconds."""
+    def turn(self, wait: float) -> Turn:
+        """Return a scope that has the turn to write; StorageBusy if it does not come in `wait` seconds."""
+        return Turn(self, wait)
+
+    def enter(self, turn: Turn, wait: float) -> None:
+        """Have a thread wait in line, then this process; `leave` is to follow in any case."""
         deadline = time.monotonic() + wait
-        self._acquire(self._queue, deadline)
-        try:
-            self._acquire(self._turn, deadline)
-        finally:
-            self._queue.release()
-        try:
-            self._pass_queue(deadline)
-            try:
-                yield
-            finally:
-                self._unlock(_TURN)
-        finally:
-            self._turn.release()
+        self._line.append(turn)
+        while (head := self._line[0]) is not turn:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise _busy()
+            if not turn.wait(min(left, _LOOK)) and head.is_left():
+                release_left(everywhere=True)
+        self._pass_queue(deadline)
+
+    def leave(self, turn: Turn) -> None:
+        """Let the next have the turn; nothing changes if that was done already."""
+        line = self._line
+        if line and line[0] is turn:
+            # Both places at once: whichever of them this process has.
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 2, _QUEUE)
+        with suppress(ValueError):
+            line.remove(turn)
+        with suppress(IndexError):
+            line[0].wake()
 
     def nonce(self) -> bytes:
-        """Return the file's random number, made now if it has none; only while having the turn."""
-        nonce = os.pread(self._descriptor, _NONCE_SIZE, 0)
+        """Return the file's random number, made now if it has none; only while having the turn.
+
+        StorageFull or StorageUnavailable if the disk does not keep it.
+        """
+        nonce = self._read(_NONCE_SIZE, 0)
         if len(nonce) < _NONCE_SIZE:
             nonce = secrets.token_bytes(_NONCE_SIZE)
-            os.pwrite(self._descriptor, nonce + _MARK.pack(0), 0)
+            try:
+                os.pwrite(self._descriptor, nonce, 0)
+            except OSError as exc:
+                raise _disk_error(self._path, exc) from exc
         return nonce
 
-    def mark(self) -> int:
-        """Return the last position that was marked; 0 if none was."""
-        data = os.pread(self._descriptor, _MARK.size, _NONCE_SIZE)
-        return _MARK.unpack(data)[0] if len(data) == _MARK.size else 0
+    def mark(self) -> Mark | None:
+        """Return how far the log went; None where nothing says so."""
+        return self._mark_at(_MARK)
 
-    def set_mark(self, position: int) -> None:
-        """Mark the last position; a mark that cannot be set costs nothing but the mark."""
+    def set_mark(self, mark: Mark) -> None:
+        """Say how far the log went; a mark that cannot be set costs nothing but the mark."""
         with suppress(OSError):
-            os.pwrite(self._descriptor, _MARK.pack(position), _NONCE_SIZE)
+            os.pwrite(self._descriptor, mark.packed(), _MARK)
+
+    def lost(self) -> list[Mark]:
+        """Return the marks of what the log did not go on from; a torn one tells nothing."""
+        return [mark for mark in self._lost_marks() if mark is not None]
+
+    def lose(self, mark: Mark) -> None:
+        """Keep a mark that the log did not go on from, unless too many are kept by now."""
+        marks = self._lost_marks()
+        if mark in marks or None not in marks:
+            return
+        with suppress(OSError):
+            os.pwrite(self._descriptor, mark.packed(), _LOST + marks.index(None) * SIZE)
+
+    def _lost_marks(self) -> list[Mark | None]:
+        """Return the mark in each place for one; None where there is none that can be read."""
+        return [self._mark_at(_LOST + place * SIZE) for place in range(_MOST_LOST)]
+
+    def _mark_at(self, place: int) -> Mark | None:
+        return unpacked(self._read(SIZE, place))
+
+    def _read(self, size: int, place: int) -> bytes:
+        try:
+            return os.pread(self._descriptor, size, place)
+        except OSError as exc:
+            raise _disk_error(self._path, exc) from exc
 
     def _pass_queue(self, deadline: float) -> None:
+        # Where it ends by an exception, `leave` frees what is locked by then.
         self._lock(_QUEUE, deadline, _FURTHER_BEHIND)
-        try:
-            self._lock(_TURN, deadline, _FIRST_IN_QUEUE)
-        finally:
-            self._unlock(_QUEUE)
-
-    def _acquire(self, lock: threading.Lock, deadline: float) -> None:
-        if not lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise _busy()
+        self._lock(_TURN, deadline, _FIRST_IN_QUEUE)
+        fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _QUEUE)
 
     def _lock(self, place: int, deadline: float, pauses: tuple[float, float]) -> None:
         pause, longest = pauses
@@ -115,24 +154,111 @@ class LockFile:
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
         except (BlockingIOError, PermissionError):
             return False
+        except OSError as exc:
+            raise StorageUnavailable(
+                f"{self._path} cannot be locked: check that its file system has locks to give"
+            ) from exc
         return True
 
-    def _unlock(self, place: int) -> None:
-        fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, place)
+
+class Turn(Hold):
+    """A thread's place in the line, and the turn once it is at the head; get it by `LockFile.turn`."""
+
+    __slots__ = ("_file", "_wait", "_woken")
+
+    def __init__(self, file: LockFile, wait: float) -> None:
+        """Wait for nothing yet."""
+        self._file = file
+        self._wait = wait
+        self._woken: threading.Lock | None = None
+
+    def __enter__(self) -> None:
+        """Wait for the turn."""
+        self.note()
+        try:
+            self._file.enter(self, self._wait)
+        except BaseException:
+            self.give_back()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        """Let the next have it."""
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Leave the line, wherever in it this is."""
+        self._file.leave(self)
+        self.drop()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait to be woken, so long; the first time it returns at once, to look once more."""
+        if self._woken is None:
+            # Who leaves before there was a lock to release is seen by looking again.
+            self._woken = threading.Lock()
+            self._woken.acquire()
+            return True
+        return self._woken.acquire(timeout=seconds)
+
+    def wake(self) -> None:
+        """Let it look whether it is at the head."""
+        if self._woken is not None:
+            # It was woken already, and has not looked yet.
+            with suppress(RuntimeError):
+                self._woken.release()
 
 
-_opening: threading.Lock = threading.Lock()
+# Re-entered where the garbage collector ends a lock file amid the opening of another.
+_opening = threading.RLock()
 _open: Final[WeakValueDictionary[tuple[int, int], LockFile]] = WeakValueDictionary()
+_descriptors: Final[dict[tuple[int, int], int]] = {}
+"""The descriptors that are open. Each is taken out by one step, by whoever uses it again or closes it."""
 
 
-def lock_file(path: Path) -> LockFile:
-    """Return the lock file at a path, made if it is not there; OSError if it cannot be."""
+def lock_file(path: Path, beside: Path | None = None) -> LockFile:
+    """Return the lock file at a path; OSError if it cannot be.
+
+    It is made if it is not there: for its owner, or for those who may use the database `beside` it.
+    """
     with _opening:
         with suppress(FileNotFoundError):
-            if (found := _open.get(_identity(path.stat()))) is not None:
+            identity = _identity(path.stat())
+            if (found := _open.get(identity)) is not None:
                 return found
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        return _open.setdefault(_identity(os.fstat(descriptor)), LockFile(descriptor))
+            # Its last user has gone, and it is about to be closed: that would free our locks too.
+            if (descriptor := _descriptors.pop(identity, None)) is not None:
+                return _registered(identity, descriptor, path)
+        descriptor = _opened(path, beside)
+        return _registered(_identity(os.fstat(descriptor)), descriptor, path)
+
+
+def _registered(identity: tuple[int, int], descriptor: int, path: Path) -> LockFile:
+    if (found := _open.get(identity)) is not None:
+        # A signal's handler has opened it too, amid this. To close ours would free the locks of both.
+        return found
+    file = _open[identity] = LockFile(descriptor, path)
+    _descriptors[identity] = descriptor
+    finalize(file, _close_unused, identity).atexit = False
+    return file
+
+
+def _close_unused(identity: tuple[int, int]) -> None:
+    """Close the descriptor of a lock file that nobody has, unless somebody uses it again."""
+    with _opening:
+        if identity in _open:
+            return
+        if (descriptor := _descriptors.pop(identity, None)) is not None:
+            os.close(descriptor)
+
+
+def _opened(path: Path, beside: Path | None) -> int:
+    flags = os.O_RDWR | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return os.open(path, flags)
+    if beside is not None:
+        set_mode(descriptor, beside)
+    return descriptor
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
@@ -145,9 +271,15 @@ def _busy() -> StorageBusy:
     )
 
 
+def _disk_error(path: Path, error: OSError) -> StorageError:
+    if error.errno in NO_ROOM:
+        return StorageFull(f"no room to write to {path}: free some, then retry")
+    return StorageUnavailable(f"{path} cannot be read or written: check the disk")
+
+
 def _reset_in_child() -> None:
     global _opening
-    _opening = threading.Lock()
+    _opening = threading.RLock()
     for lock in list(_open.values()):
         lock.reset()
 

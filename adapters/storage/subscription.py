@@ -17,6 +17,7 @@ from typing import Final, Self
 from uuid import UUID
 from weakref import WeakSet
 
+from onrecord.adapters.storage.bells import Bell
 from onrecord.adapters.storage.hints import Hints, NoHints
 from onrecord.domain.errors import StaleCursor, StorageUnavailable
 from onrecord.domain.log import Cursor, RecordedEvent
@@ -35,7 +36,8 @@ class Wakeups:
 
     def __init__(self, hints: Hints | None = None) -> None:
         """Begin with no append seen; `hints` go to other processes, and come from them."""
-        self._changed = threading.Condition()
+        self._bell = Bell()
+        self._opening = threading.RLock()
         self._appends = 0
         self._closed = False
         self._hints = hints or NoHints()
@@ -49,9 +51,9 @@ class Wakeups:
 
     def close(self) -> None:
         """End every subscription, and tell others what they were not told yet."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+        self._closed = True
+        self._bell.ring()
+        with self._opening:
             listening, self._listening = self._listening, None
         if listening is not None:
             listening.close()
@@ -59,25 +61,21 @@ class Wakeups:
 
     def seen(self) -> int:
         """Return how many appends there were: what to pass to `wait` after reading."""
-        with self._changed:
-            return self._appends
+        return self._appends
 
     def wait(self, seen: int, stopped: Callable[[], bool], seconds: float = POLL_SECONDS) -> None:
         """Return after another append, when stopped or closed, or after some seconds."""
-        with self._changed:
-            self._listen()
-            self._changed.wait_for(
-                lambda: self._appends != seen or self._closed or stopped(), seconds
-            )
+        self._listen()
+        self._bell.wait_for(lambda: self._appends != seen or self._closed or stopped(), seconds)
 
     def stir(self) -> None:
         """Let waiting subscriptions look whether they were stopped."""
-        with self._changed:
-            self._changed.notify_all()
+        self._bell.ring()
 
     def after_fork_in_child(self) -> None:
         """Forget the parent's threads, one of which may have held the lock."""
-        self._changed = threading.Condition()
+        self._bell = Bell()
+        self._opening = threading.RLock()
 
     @property
     def closed(self) -> bool:
@@ -85,15 +83,19 @@ class Wakeups:
         return self._closed
 
     def _heard(self) -> None:
-        with self._changed:
-            self._appends += 1
-            self._changed.notify_all()
+        # Two at once may count as one: both are in the log before, for who looks afterwards.
+        self._appends += 1
+        self._bell.ring()
 
     def _listen(self) -> None:
         # Not before somebody waits: a process that only appends spends nothing on it.
-        if self._listening is None and not self._closed:
-            self._listening = ExitStack()
-            self._listening.enter_context(self._hints.listen(self._heard))
+        if self._listening is not None or self._closed:
+            return
+        with self._opening:
+            if self._listening is None and not self._closed:
+                with ExitStack() as listening:
+                    listening.enter_context(self._hints.listen(self._heard))
+                    self._listening = listening.pop_all()
 
 
 _all: Final[WeakSet[Wakeups]] = WeakSet()

@@ -16,11 +16,15 @@ MOST_IN_A_ROW: Final = 3
 
 _TOLD: Final = re.compile(r"Tool '.*' does not exist\. ", re.DOTALL)
 _NEAR: Final = 3
+_LONGEST_NAME: Final = 256
+"""Characters of a name that may be meant for another: no API takes longer ones."""
 
 
 def no_such_tool(name: str, tools: Sequence[str]) -> str:
     """Return what a model is told that calls a tool which is not there."""
-    close = get_close_matches(name, tools, n=_NEAR) or _same_but_for_case(name, tools)
+    # To compare two long texts takes as long as the product of their lengths.
+    near = get_close_matches(name, tools, n=_NEAR) if len(name) <= _LONGEST_NAME else []
+    close = near or _same_but_for_case(name, tools)
     match close:
         case []:
             meant = ""

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic_core import to_json
 
+from onrecord.adapters.views.kept import KeptViews
 from onrecord.projections.views.view import Row, View
 
 
@@ -67,6 +68,18 @@ class Pages(Protocol):
 
         StorageBusy where another program still needs what was there before.
         """
+        ...
+
+    def residue(self) -> tuple[str, ...]:
+        """Say where rows that were erased may still be on the disk, as the log does of its own."""
+        ...
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write anew what may hold rows that were erased; return the names of what holds none now."""
+        ...
+
+    def kept(self) -> KeptViews:
+        """Return what is kept, row by row, to be verified."""
         ...
 
     def close(self) -> None:

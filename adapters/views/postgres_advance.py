@@ -14,10 +14,10 @@ from operator import itemgetter
 from typing import Final
 from uuid import UUID
 
-from psycopg import Connection, Cursor, errors
+from psycopg import Cursor, errors
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres_connections import QUERIES, Connections
+from onrecord.adapters.storage.postgres_connections import Connections, LogConnection
 from onrecord.adapters.views.postgres_parts import LEASE_SECONDS, Lease
 from onrecord.adapters.views.postgres_rows import PostgresRows
 from onrecord.adapters.views.postgres_swift_rows import SwiftRows
@@ -121,7 +121,7 @@ class PostgresAdvance:
             return self._step(connection, batch, lease, is_swift)
 
     def _step(
-        self, connection: Connection[TupleRow], batch: Batch, lease: Lease | None, is_swift: bool
+        self, connection: LogConnection, batch: Batch, lease: Lease | None, is_swift: bool
     ) -> Folded:
         _send(connection, "batch_begun", _STALLED)
         moved = _send_move(connection, batch, lease)
@@ -143,7 +143,7 @@ class PostgresAdvance:
         return Folded(len(found), size_of(found), tuple(failed), stopped)
 
     def _parked(
-        self, connection: Connection[TupleRow], failed: Sequence[tuple[Feed, Failure]]
+        self, connection: LogConnection, failed: Sequence[tuple[Feed, Failure]]
     ) -> frozenset[Feed]:
         """Park what failed; return the builds that stop, since too much of them fails alike."""
         for feed, failure in failed:
@@ -159,7 +159,7 @@ class PostgresAdvance:
 
     def _park(
         self,
-        connection: Connection[TupleRow],
+        connection: LogConnection,
         feed: Feed,
         failure: Failure,
         attempts: int,
@@ -187,7 +187,7 @@ def _takes(batch: Batch, said: Sequence[Passage]) -> _Taken:
 
 
 def _swift_steps(
-    connection: Connection[TupleRow], place: Part, parked: _Parked, found: _Taken
+    connection: LogConnection, place: Part, parked: _Parked, found: _Taken
 ) -> Iterator[_Failed]:
     """Ask for all rows that the views have to know at once; then the server writes as we fold."""
     begun: list[tuple[Feed, Asked, SwiftRows]] = []
@@ -204,7 +204,7 @@ def _swift_steps(
 
 
 def _careful_steps(
-    connection: Connection[TupleRow], place: Part, parked: _Parked, found: _Taken
+    connection: LogConnection, place: Part, parked: _Parked, found: _Taken
 ) -> Iterator[_Failed]:
     del parked
     for feed, said in found:
@@ -212,9 +212,7 @@ def _careful_steps(
             yield feed, failure
 
 
-def _send_move(
-    connection: Connection[TupleRow], batch: Batch, lease: Lease | None
-) -> Cursor[TupleRow]:
+def _send_move(connection: LogConnection, batch: Batch, lease: Lease | None) -> Cursor[TupleRow]:
     moves = [(feed, at) for feed in batch.feeds for at in batch.stretches]
     return _send(
         connection,
@@ -237,7 +235,7 @@ def _events(rows: Iterable[TupleRow]) -> list[RecordedEvent]:
     return sorted(map(RecordedEvent._make, rows), key=itemgetter(0, 1))
 
 
-def _owner(connection: Connection[TupleRow], conversation: UUID) -> UUID | None:
+def _owner(connection: LogConnection, conversation: UUID) -> UUID | None:
     rows = _asked(connection, "owner", conversation)
     return rows[0][0] if rows else None
 
@@ -261,9 +259,9 @@ def _spans(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
     return [at.after for at in stretches], [at.until for at in stretches]
 
 
-def _send(connection: Connection[TupleRow], name: str, *parameters: object) -> Cursor[TupleRow]:
-    return connection.execute(QUERIES[name], parameters, binary=True)
+def _send(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:
+    return connection.execute(connection.queries[name], parameters, binary=True)
 
 
-def _asked(connection: Connection[TupleRow], name: str, *parameters: object) -> list[TupleRow]:
+def _asked(connection: LogConnection, name: str, *parameters: object) -> list[TupleRow]:
     return _send(connection, name, *parameters).fetchall()

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
-from psycopg import Connection, errors
-from psycopg.rows import TupleRow
+from psycopg import errors
 
-from onrecord.adapters.storage.postgres_connections import QUERIES, Connections, fetched
+from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.postgres_connections import Connections, LogConnection, fetched
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.builds import Build, Feeding, Status, feeding
 from onrecord.projections.views.planning import Part
@@ -33,6 +33,7 @@ class PostgresBuilds:
         """Know these views only; others are left to other releases."""
         self._connections, self._views = connections, views
 
+    @releasing
     def begin(self) -> None:
         """Give each view its first build where it has none.
 
@@ -56,6 +57,7 @@ class PostgresBuilds:
             fetched(connection, "views_begun", (names, revisions))
             fetched(connection, "checkpoints_begun", (names,))
 
+    @releasing
     def begin_building(self, view: View) -> int:
         """Begin the next build of a view beside the live one, and return its number.
 
@@ -88,6 +90,7 @@ class PostgresBuilds:
         """Return the last position of each shard."""
         return dict(self._connections.ask("last_positions"))
 
+    @releasing
     def switch(self, view: str, building: int, live: int) -> bool:
         """Make a build the live one if it has come as far; return whether it is."""
         both = (view, building, live)
@@ -103,15 +106,17 @@ class PostgresBuilds:
             fetched(connection, "view_switched", (view,))
             return bool(fetched(connection, "generation_live", (view, building)))
 
+    @releasing
     def abandon(self, view: str, building: int) -> bool:
         """Give up a build; return whether it was still being made, for a live one stays."""
         with self._connections.transaction() as connection:
             return _retire(connection, view, building, "building")
 
+    @releasing
     def sweep(self, view: str, retired: int) -> bool:
         """Delete some rows of a retired build; return whether all are gone, and the build too."""
         with self._connections.transaction() as connection:
-            query = QUERIES[f"{view}_sweep"]
+            query = connection.queries[f"{view}_sweep"]
             if connection.execute(query, (retired, _SWEPT), binary=True).rowcount > 0:
                 return False
             fetched(connection, "generation_swept", (view, retired))
@@ -139,7 +144,7 @@ class PostgresBuilds:
         self._connections.ask("view_stopped", (feed.view.name, feed.generation, why))
 
 
-def _retire(connection: Connection[TupleRow], view: str, number: int, status: Status) -> bool:
+def _retire(connection: LogConnection, view: str, number: int, status: Status) -> bool:
     if not fetched(connection, "generation_retired", (view, number, status)):
         return False
     fetched(connection, "checkpoints_ended", (view, number))

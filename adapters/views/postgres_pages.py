@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from psycopg import Connection, Cursor
+from psycopg import Cursor
 from psycopg.rows import TupleRow
 
+from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.storage.postgres_connections import QUERIES, fetched
+from onrecord.adapters.storage.postgres_connections import LogConnection, fetched
 from onrecord.adapters.views.pages import Asked, Found, standstill
+from onrecord.adapters.views.postgres_kept import PostgresKept
 from onrecord.domain.errors import StorageUnavailable
 
 _NO_GENERATION: Final = 0
@@ -35,9 +37,22 @@ class PostgresPages:
     def erase(self) -> None:
         """Do nothing: onrecord.forget takes it out of the views in its own transaction."""
 
+    def residue(self) -> tuple[str, ...]:
+        """Return nothing: the log tells of all tables of its schema."""
+        return ()
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Do nothing: the log writes all tables of its schema anew."""
+        return ()
+
+    def kept(self) -> PostgresKept:
+        """Return what is kept, row by row."""
+        return PostgresKept(self._log.connections)
+
     def close(self) -> None:
         """Do nothing: the connections are the log's."""
 
+    @releasing
     def _page(self, asked: Asked) -> Found:
         name = asked.view.name
         guessed = self._generations.get(name, _NO_GENERATION)
@@ -57,6 +72,6 @@ class PostgresPages:
         return Found(found, position, max(0, last - position), parked, why)
 
 
-def _sent(connection: Connection[TupleRow], name: str, *parameters: object) -> Cursor[TupleRow]:
+def _sent(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:
     """Send a query, whose rows are asked for later."""
-    return connection.execute(QUERIES[name], parameters, binary=True)
+    return connection.execute(connection.queries[name], parameters, binary=True)

@@ -12,10 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres_connections import Connections, fetched
+from onrecord.adapters.storage.postgres_connections import Connections, LogConnection, fetched
 from onrecord.projections.views.planning import Part
 from onrecord.projections.views.sharing import fair_share, surplus, thread_of
 
@@ -103,7 +102,7 @@ class Parts:
         """How often a part was lost to another worker."""
         return self._losses
 
-    def _claimed(self, connection: Connection[TupleRow], missing: int) -> dict[Part, int]:
+    def _claimed(self, connection: LogConnection, missing: int) -> dict[Part, int]:
         if missing <= 0:
             return {}
         return _epochs(fetched(connection, "parts_claimed", (self._owner, LEASE, missing)))

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from uuid import UUID
 
 import psycopg
-from psycopg import Connection, errors
-from psycopg.rows import TupleRow
+from psycopg import errors
 
-from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.adapters.storage.postgres_connections import LogConnection, fetched
 from onrecord.adapters.storage.postgres_errors import translated
 from onrecord.projections.views.rows_json import rows_json
 from onrecord.projections.views.step import Refused
@@ -20,7 +19,7 @@ from onrecord.projections.views.view import Changes, Feed, Row
 class PostgresRows:
     """What a step reads and writes; `connection` is in a transaction, of one part of a shard."""
 
-    def __init__(self, connection: Connection[TupleRow], shard: int, part: int) -> None:
+    def __init__(self, connection: LogConnection, shard: int, part: int) -> None:
         """Use a connection that nobody else uses until its transaction ends."""
         self._connection = connection
         self._place = (shard, part)

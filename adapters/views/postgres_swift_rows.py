@@ -10,10 +10,10 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 import psycopg
-from psycopg import Connection, Cursor
+from psycopg import Cursor
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres_connections import QUERIES
+from onrecord.adapters.storage.postgres_connections import LogConnection
 from onrecord.adapters.storage.postgres_errors import translated
 from onrecord.projections.views.rows_json import rows_json
 from onrecord.projections.views.view import Changes, Feed, Row
@@ -24,7 +24,7 @@ class SwiftRows:
 
     def __init__(
         self,
-        connection: Connection[TupleRow],
+        connection: LogConnection,
         shard: int,
         part: int,
         parked: Collection[UUID],
@@ -63,7 +63,7 @@ class SwiftRows:
             self._send(feed, "put", rows_json(changes.put), *self._place)
 
     def _send(self, feed: Feed, verb: str, *parameters: object) -> Cursor[TupleRow]:
-        query = QUERIES[f"{feed.view.name}_{verb}"]
+        query = self._connection.queries[f"{feed.view.name}_{verb}"]
         try:
             return self._connection.execute(query, (feed.generation, *parameters), binary=True)
         except psycopg.Error as exc:

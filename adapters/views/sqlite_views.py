@@ -12,8 +12,10 @@ from uuid import UUID
 from pydantic_core import from_json
 
 from onrecord.adapters.arguments import id_given
+from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.sqlite_connection import Row as DatabaseRow
 from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.storage.sqlite_file import residue_of
 from onrecord.adapters.views.keeping import Parked, Progress, Standing, view_of
 from onrecord.adapters.views.pages import Asked, Found, standstill
 from onrecord.adapters.views.sqlite_catching_up import build, catch_up, sweep_retired
@@ -27,6 +29,7 @@ from onrecord.adapters.views.sqlite_generations import (
     state_of,
     state_read,
 )
+from onrecord.adapters.views.sqlite_kept import SqliteKept
 from onrecord.adapters.views.sqlite_views_file import ViewsFile
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
 from onrecord.domain.log import Backend
@@ -79,6 +82,23 @@ class SqliteViews:
         if self._file.is_there():
             self._whole(self._erase)
 
+    def residue(self) -> tuple[str, ...]:
+        """Say where rows that were erased may still be on the disk, and what to do."""
+        if self._file.path is None or not self._file.is_there():
+            return ()
+        has_residue = self._whole(self._has_residue)
+        return (residue_of(self._file.path),) if has_residue else ()
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write the file anew if it may hold rows that were erased; return its name if none are left."""
+        if self._file.path is None or not self._file.is_there():
+            return ()
+        return (self._file.path.name,) if self._whole(self._rewrite) else ()
+
+    def kept(self) -> SqliteKept:
+        """Return what is kept, row by row."""
+        return SqliteKept(self._log, self._file)
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()
@@ -95,11 +115,13 @@ class SqliteViews:
         name = None if view is None else view_of(view).name
         return self._whole(lambda: self._parked(name))
 
+    @releasing
     def pause(self, view: str) -> None:
         """Let a view stand still until it is resumed."""
         with self._changing(view_of(view)) as session:
             session.run("pause_view", view)
 
+    @releasing
     def resume(self, view: str) -> None:
         """Let a view go on from where it stands."""
         with self._changing(view_of(view)) as session:
@@ -121,6 +143,7 @@ class SqliteViews:
         known = view_of(view)
         return self._whole(lambda: self._abandon(known))
 
+    @releasing
     def _whole(self, work: Callable[[], T]) -> T:
         """Do what is to be done; once more, on a file made anew, where this one is damaged."""
         try:
@@ -174,6 +197,14 @@ class SqliteViews:
                     "it is erased, but a program reads from the views, whose write-ahead log still "
                     "holds it: end that program, then forget the conversation again"
                 )
+
+    def _has_residue(self) -> bool:
+        with self._turn():
+            return self._file.has_residue()
+
+    def _rewrite(self) -> bool:
+        with self._turn():
+            return self._file.has_residue() and self._file.write_anew()
 
     def _standing(self, name: str) -> Standing:
         last = self._log.cursors()[0].position
@@ -270,8 +301,8 @@ class SqliteViews:
     @contextmanager
     def _reading(self) -> Generator[Session]:
         with self._file.borrowed() as session:
-            session.run("begin_reading")
             try:
+                session.run("begin_reading")
                 yield session
             finally:
                 session.abandon()

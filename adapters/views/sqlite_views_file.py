@@ -18,11 +18,13 @@ from uuid import UUID, uuid4
 
 import apsw
 
+from onrecord.adapters.storage.file_modes import make
 from onrecord.adapters.storage.queries import load_migrations, load_queries
 from onrecord.adapters.storage.sqlite_connection import Connections, Loan, Session
 from onrecord.adapters.storage.sqlite_errors import storage_error
 from onrecord.adapters.storage.sqlite_header import application_id
-from onrecord.adapters.storage.sqlite_lock import lock_file
+from onrecord.adapters.storage.sqlite_lock import LockFile, lock_file
+from onrecord.adapters.storage.sqlite_schema import is_of_a_release, run_steps
 from onrecord.domain.errors import (
     CorruptRecord,
     ForeignDatabase,
@@ -33,8 +35,9 @@ from onrecord.domain.errors import (
     StorageUnavailable,
 )
 
-_DIALECT: Final = "sqlite_views"
-_APPLICATION_ID: Final = 0x48414E56
+DIALECT: Final = "sqlite_views"
+"""The folder of its SQL."""
+_APPLICATION_ID: Final = 0x4F4E5256
 
 
 class _Turns(Protocol):
@@ -49,8 +52,9 @@ class ViewsFile:
         self.path = path
         self.wait = wait
         self._place = f"file:/onrecord-{uuid4().hex}?vfs=memdb" if path is None else str(path)
-        self._connections = Connections(self._place, wait, _DIALECT)
+        self.connections = Connections(self._place, wait, DIALECT)
         self._threads = _Threads()
+        self._lock: LockFile | None = None
         self._inode: int | None = None
 
     @contextmanager
@@ -90,15 +94,15 @@ class ViewsFile:
         if not self.is_in_place():
             return False
         with self.borrowed() as session:
-            return _made_of(session) == (len(load_migrations(_DIALECT)), str(incarnation))
+            return made_of(session) == (len(load_migrations(DIALECT)), str(incarnation))
 
     def transaction(self) -> AbstractContextManager[Session]:
         """Lend a connection in a write transaction, to who has the turn."""
-        return self._connections.transaction()
+        return self.connections.transaction()
 
     def borrowed(self) -> Loan:
         """Lend a connection, for reading."""
-        return self._connections.borrowed()
+        return self.connections.borrowed()
 
     def begin_anew(self, incarnation: UUID) -> None:
         """Empty the file, whatever is in it, and make it again, while having the turn."""
@@ -109,20 +113,44 @@ class ViewsFile:
     def empty_wal(self, *, patiently: bool) -> bool:
         """Empty the write-ahead log; False if a reader still needs it, and does for long."""
         if patiently:
-            return _emptied_wal(self._connections)
-        with closing(Connections(self._place, 0.0, _DIALECT)) as impatient:
+            return _emptied_wal(self.connections)
+        with closing(Connections(self._place, 0.0, DIALECT)) as impatient:
             return _emptied_wal(impatient)
+
+    def has_residue(self) -> bool:
+        """Whether the free space of its pages may hold copies of what was erased."""
+        if self.path is None:
+            return False
+        with self.borrowed() as session:
+            (residue,) = session.one("has_residue") or (0,)
+        return bool(residue)
+
+    def write_anew(self) -> bool:
+        """Write the file without the free space of its pages, while having the turn.
+
+        Return whether no such pages are left. It stays marked where a reader still needs them.
+        """
+        own = Connections(self._place, self.wait, DIALECT)
+        with closing(own), own.borrowed() as session:
+            session.run("write_anew")
+        if not self.empty_wal(patiently=True):
+            return False
+        with self.transaction() as session:
+            session.run("unmark_residue")
+        return True
 
     def close(self) -> None:
         """Close every connection."""
-        self._connections.close()
+        self.connections.close()
 
     def _turns(self) -> _Turns:
         if self.path is None:
             return self._threads
         place = self.path.with_name(f"{self.path.name}-lock")
         try:
-            return lock_file(place)
+            # Kept, so that it stays open between two turns.
+            self._lock = lock_file(place, _log_of(self.path))
+            return self._lock
         except PermissionError as exc:
             raise _unwritable(place) from exc
         except OSError as exc:
@@ -142,12 +170,19 @@ class ViewsFile:
             return
         _must_be_writable(self.path)
         doubtful = _must_not_be_foreign(self.path)
-        self._connections.close()
+        self.connections.close()
         if not self.path.exists():
             _remove_what_it_left(self.path)
-        self._connections = Connections(self._place, self.wait, _DIALECT)
+            self._make(self.path)
+        self.connections = Connections(self._place, self.wait, DIALECT)
         if doubtful:
             self._must_be_ours_or_empty()
+
+    def _make(self, path: Path) -> None:
+        try:
+            make(path, beside=_log_of(path))
+        except OSError as exc:
+            raise StorageUnavailable(f"{path} cannot be made: check the disk") from exc
 
     def _must_be_ours_or_empty(self) -> None:
         with self.borrowed() as session:
@@ -157,28 +192,31 @@ class ViewsFile:
             raise _foreign(self._place)
 
     def _prepare(self, incarnation: UUID) -> None:
-        newest = len(load_migrations(_DIALECT))
+        newest = len(load_migrations(DIALECT))
         with self.borrowed() as session:
-            migrations, folded_from = _made_of(session)
+            migrations, folded_from = made_of(session)
         if migrations > newest:
             raise SchemaNewer(
                 f"the views in {self._place} have schema {migrations}, this Onrecord knows {newest}:"
                 " upgrade Onrecord, or delete the file, which is made again from the log"
             )
-        if migrations and folded_from != str(incarnation):
+        if migrations and (folded_from != str(incarnation) or not self._is_of_a_release()):
             self._reset()
             migrations = 0
         if migrations < newest:
             self._migrate(migrations, incarnation)
 
+    def _is_of_a_release(self) -> bool:
+        with self.borrowed() as session:
+            return is_of_a_release(session, DIALECT)
+
     def _migrate(self, migrations: int, incarnation: UUID) -> None:
         with self.borrowed() as session:
             # First, so that no file is made whose writers and readers wait for one another.
             session.run("enter_wal")
-        with self._connections.transaction() as session:
-            steps = load_migrations(_DIALECT)
-            for step in steps[migrations:]:
-                session.migrate(step.sql)
+        with self.connections.transaction() as session:
+            steps = load_migrations(DIALECT)
+            run_steps(session, steps[migrations:])
             session.run("set_made", len(steps), str(incarnation), 0)
 
     def _reset(self) -> None:
@@ -186,6 +224,11 @@ class ViewsFile:
             _emptied(self._place, self.wait)
         except apsw.Error as exc:
             raise _unmendable(self._place, exc) from exc
+
+
+def _log_of(path: Path) -> Path:
+    """Return the log beside which a file of views stands."""
+    return path.with_name(path.name.removesuffix("-views"))
 
 
 class _Threads:
@@ -210,7 +253,7 @@ def _emptied_wal(connections: Connections) -> bool:
     return not busy
 
 
-def _made_of(session: Session) -> tuple[int, str]:
+def made_of(session: Session) -> tuple[int, str]:
     """Return by how many migrations a file was made, and of which log."""
     (there,) = session.one("is_made") or (0,)
     if not there:
@@ -277,7 +320,7 @@ def _emptied(place: str, wait: float) -> None:
     connection = apsw.Connection(place, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
     try:
         connection.set_busy_timeout(round(wait * 1000))
-        session = Session(connection, load_queries(_DIALECT))
+        session = Session(connection, load_queries(DIALECT))
         with suppress(apsw.Error):
             session.run("count_objects")  # Only then does it know of the write-ahead log.
         connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 1)

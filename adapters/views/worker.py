@@ -16,7 +16,9 @@ from functools import partial
 from typing import Final
 from uuid import uuid4
 
-from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.storage.bells import Bell
+from onrecord.adapters.storage.postgres_address import address_of
+from onrecord.adapters.storage.postgres_connections import Connections
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.adapters.views.hand import Hand
 from onrecord.adapters.views.postgres_advance import PostgresAdvance
@@ -55,32 +57,38 @@ class Worker:
         """
         self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid4()}"
         self.tally = Tally()
-        self._connections = Connections(conninfo(url), most=threads + 2, wait=10.0, prepared=True)
+        self._connections = Connections(address_of(url), most=threads + 2, wait=10.0, prepared=True)
         self._threads, self._wakeups = threads, wakeups or Wakeups()
         self._advance = PostgresAdvance(self._connections)
         self._builds = PostgresBuilds(self._connections, views)
         self._parts = Parts(self._connections, self.name)
         self._feeding = Feeding()
-        self._begun, self._stopped = threading.Event(), threading.Event()
+        self._bell = Bell()
+        self._begun = self._stopped = self._ended = False
         self._error: BaseException | None = None
 
     def run(self) -> None:
-        """Work until `stop` is called, then give back what is held."""
-        self._begin()
-        work = [self._beat, *(partial(self._work, number) for number in range(self._threads))]
-        threads = [threading.Thread(target=self._guarded, args=(of,)) for of in work]
-        for thread in threads:
-            thread.start()
-        self._stopped.wait()
-        for thread in threads:
-            thread.join()
-        self._leave()
+        """Work until `stop` is called, then give back what is held.
+
+        An exception that ends this call, as Ctrl-C does, ends the work too.
+        """
+        # What must be given back is given back by a thread in which no signal's handler raises.
+        keeper = threading.Thread(target=self._keep_at_work, name="onrecord-worker")
+        try:
+            keeper.start()
+            self._bell.wait_for(lambda: self._ended)
+        except BaseException:
+            self.stop()
+            if keeper.ident is not None:
+                self._bell.wait_for(lambda: self._ended)
+            raise
         if self._error is not None:
             raise self._error
 
     def stop(self) -> None:
-        """Let `run` return once the batches at hand are done; from any thread."""
-        self._stopped.set()
+        """Let `run` return once the batches at hand are done; from any thread, or a signal's handler."""
+        self._stopped = True
+        self._bell.ring()
         self._wakeups.stir()
 
     def ends(self) -> dict[int, int]:
@@ -89,7 +97,7 @@ class Worker:
 
     def has_come_to(self, ends: Mapping[int, int]) -> bool:
         """Whether every view that is fed has come to these positions of the shards, by whomever."""
-        if not self._begun.is_set():
+        if not self._begun:
             return False
         positions = self._builds.positions(self._feeding.feeds)
         return all(at >= ends[place.shard] for place, of in positions.items() for at in of.values())
@@ -109,10 +117,29 @@ class Worker:
         """What it fed when it last looked."""
         return self._feeding
 
+    def _keep_at_work(self) -> None:
+        try:
+            self._guarded(self._begin)
+            if self._begun:
+                self._guarded(self._work_in_threads)
+                self._guarded(self._leave)
+            self._connections.close()
+        finally:
+            self._ended = True
+            self._bell.ring()
+
     def _begin(self) -> None:
         self._builds.begin()
         self._look()
-        self._begun.set()
+        self._begun = True
+
+    def _work_in_threads(self) -> None:
+        work = [self._beat, *(partial(self._work, number) for number in range(self._threads))]
+        threads = [threading.Thread(target=self._guarded, args=(of,)) for of in work]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Stop the whole worker where one thread fails for a reason that is not the database's."""
@@ -124,7 +151,7 @@ class Worker:
 
     def _beat(self) -> None:
         beats_at = 0.0
-        while not self._stopped.is_set():
+        while not self._stopped:
             try:
                 if time.monotonic() >= beats_at:
                     has_share = self._parts.beat()
@@ -132,7 +159,7 @@ class Worker:
                 self._look()
             except StorageError as error:
                 _LOG.warning("the leases were not renewed: %s", error)
-            self._stopped.wait(_LOOK_SECONDS)
+            self._wait(_LOOK_SECONDS)
 
     def _look(self) -> None:
         found = self._builds.feeding()
@@ -144,7 +171,7 @@ class Worker:
     def _work(self, number: int) -> None:
         hand = Hand(self._advance, self._builds, self.tally)
         idle = 0
-        while not self._stopped.is_set():
+        while not self._stopped:
             seen = self._wakeups.seen()
             try:
                 self._parts.give_up_surplus(number, self._threads)
@@ -154,11 +181,11 @@ class Worker:
             except StorageError as error:
                 _LOG.warning("nothing is lost, and it is tried again: %s", error)
                 hand.forget_positions()
-                self._stopped.wait(_RECONNECT_SECONDS)
+                self._wait(_RECONNECT_SECONDS)
                 continue
             idle = 0 if busy else idle + 1
             if not busy:
-                self._wakeups.wait(seen, self._stopped.is_set, wait_after(idle - 1))
+                self._wakeups.wait(seen, lambda: self._stopped, wait_after(idle - 1))
 
     def _keep_house(self) -> bool:
         """Switch what has caught up, sweep some of what is retired; whether there was any."""
@@ -180,7 +207,9 @@ class Worker:
             self._parts.leave()
         except StorageError as error:
             _LOG.warning("the leases run out by themselves: %s", error)
-        self._connections.close()
+
+    def _wait(self, seconds: float) -> None:
+        self._bell.wait_for(lambda: self._stopped, seconds)
 
 
 _HOUSEKEEPER: Final = Part(0, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.referee.members import objects, text
@@ -80,6 +80,12 @@ def turns_of(request: Mapping[str, Any]) -> tuple[Turn, ...]:
     """Return the turns that have blocks, in order."""
     grouped = groupby(blocks_of(request), key=lambda placed: placed.role)
     return tuple(Turn(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(grouped))
+
+
+def goes_on_from_thread(request: Mapping[str, Any]) -> bool:
+    """Whether the service holds what comes before the messages (R22)."""
+    thread: Any = request.get("thread")
+    return isinstance(thread, dict) and cast("JsonObject", thread).get("type") == "continue"
 
 
 def goes_on(turns: Sequence[Turn]) -> bool:

@@ -12,6 +12,7 @@ from onrecord.projections.referee.anthropic_blocks import (
     Turn,
     blocks_of,
     goes_on,
+    goes_on_from_thread,
     turns_of,
 )
 from onrecord.projections.referee.members import member, objects, text
@@ -25,7 +26,7 @@ _TOOL_CHANGES: Final = frozenset({"tool_addition", "tool_removal"})
 def empty_messages(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find messages that say nothing, or none, or too many."""
     messages = objects(request.get("messages"))
-    if not messages:
+    if not messages and not goes_on_from_thread(request):
         yield ("messages",), "messages: at least one message is required"
     if len(messages) > _MOST_MESSAGES:
         yield ("messages",), f"messages: List should have at most {_MOST_MESSAGES} items"
@@ -92,7 +93,7 @@ def endings(request: Mapping[str, Any]) -> Iterator[Found]:
 
 def loop_without_thinking(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find a tool loop that does not begin with thinking, where it is enabled (zed#33317)."""
-    if member(request.get("thinking"), "type") != "enabled":
+    if member(request.get("thinking"), "type") != "enabled" or goes_on_from_thread(request):
         return
     turns = turns_of(request)
     prompt = max((place for place, turn in enumerate(turns) if _is_prompt(turn)), default=-1)

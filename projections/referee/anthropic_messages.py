@@ -2,7 +2,8 @@
 
 Not looked for, because a request alone cannot tell: thinking that was modified (R7) or is bound to
 another prefix, model or account (R8, R9), results that were altered (R12), fallback blocks that
-the service did not make (R19), refused turns (R20), threads (R22), files that have expired (R23).
+the service did not make (R19), refused turns (R20), files that have expired (R23), and all that a
+thread holds which a request goes on from (R22).
 An assistant's message may come first, and have the last word with models that take a prefill.
 """
 

@@ -10,6 +10,7 @@ from onrecord.projections.referee.anthropic_blocks import (
     Placed,
     Turn,
     blocks_of,
+    goes_on_from_thread,
     turns_of,
 )
 from onrecord.projections.referee.members import member, objects, text
@@ -18,6 +19,8 @@ from onrecord.projections.referee.violation import Found, dotted
 
 def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find results of the service's own tools without their call before them (claude-code#64383)."""
+    if goes_on_from_thread(request):
+        return
     called: dict[str, str] = {}
     for turn in turns_of(request):
         for place, placed in enumerate(turn.blocks):
@@ -71,7 +74,7 @@ def _unanswered(spelled: str, call: Placed) -> str:
 def absent_advisor(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find what the advisor said where its tool is not among the tools."""
     kinds = [text(tool.get("type")) for _, tool in objects(request.get("tools"))]
-    if any(kind.startswith("advisor") for kind in kinds):
+    if any(kind.startswith("advisor") for kind in kinds) or goes_on_from_thread(request):
         return
     for placed in blocks_of(request):
         is_call = placed.kind == "server_tool_use" and placed.block.get("name") == "advisor"
@@ -100,7 +103,7 @@ def unknown_tools(request: Mapping[str, Any]) -> Iterator[Found]:
     Tools of an MCP server are known to the service alone.
     """
     tools = [tool for _, tool in objects(request.get("tools"))]
-    if any(tool.get("type") == "mcp_toolset" for tool in tools):
+    if any(tool.get("type") == "mcp_toolset" for tool in tools) or goes_on_from_thread(request):
         return
     names = {text(tool.get("name")) for tool in tools} | set(_added(request))
     for placed in blocks_of(request):

@@ -1,16 +1,25 @@
 """The audit view: who did what and when, with which model or tool; a row an event.
 
 What was said is not in it, so it may be shown to people who must not read that. A redacted or
-erased event keeps its row, without the model and the tool.
+erased event keeps its row, without the model and the tool. What the operators did is in it too: an
+erasure is two rows, its intent and its outcome, of the tenant whose conversation was erased.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, assert_never
 from uuid import UUID
 
+from onrecord.domain.erasures import (
+    ErasureCompleted,
+    ErasureFact,
+    ErasureIntended,
+    decode_fact,
+    is_operators,
+    operators_of,
+)
 from onrecord.domain.events import (
     ContentRedacted,
     RequestSent,
@@ -51,12 +60,26 @@ AUDIT: Final = Audit()
 
 
 @dataclass(frozen=True, slots=True)
+class ErasureDeed:
+    """What an erasure says: its intent who and why, its outcome how much and which forks stay.
+
+    `conversation_id` is what was erased. `forks` is None in the intent, and where nobody can tell.
+    """
+
+    conversation_id: UUID
+    actor: str | None = None
+    reason: str | None = None
+    events: int | None = None
+    forks: tuple[UUID, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Deed:
     """Something that was done: an event, without what was said in it.
 
     `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex. `api` and
-    `model` are of requests and responses, `tool` of calls. Times are in microseconds since
-    1970-01-01 UTC.
+    `model` are of requests and responses, `tool` of calls, `erasure` of erasures, whose
+    `conversation_id` is that of their own stream. Times are in microseconds since 1970-01-01 UTC.
     """
 
     conversation_id: UUID
@@ -69,13 +92,26 @@ class Deed:
     api: str | None
     model: str | None
     tool: str | None
+    erasure: ErasureDeed | None = None
 
 
 def deed(row: Row) -> Deed:
     """Return what was done, of a row of a page."""
     told: dict[str, Any] = {name: row[name] for name in Deed.__dataclass_fields__}
     told["conversation_id"] = UUID(row["conversation_id"])
+    told["erasure"] = None if row["erasure"] is None else _erasure_deed(row["erasure"])
     return Deed(**told)
+
+
+def _erasure_deed(told: Row) -> ErasureDeed:
+    forks = told.get("forks")
+    return ErasureDeed(
+        conversation_id=UUID(told["conversation_id"]),
+        actor=told.get("actor"),
+        reason=told.get("reason"),
+        events=told.get("events"),
+        forks=None if forks is None else tuple(map(UUID, forks)),
+    )
 
 
 _TELLING: Final = frozenset(
@@ -100,9 +136,9 @@ def _key(passage: Passage, version: int) -> Row:
 
 
 def _row(passage: Passage, event: RecordedEvent) -> Row:
-    header = event.client_header()
+    header, fact = event.client_header(), _fact(passage, event)
     return {
-        "tenant": str(passage.tenant),
+        "tenant": str(passage.tenant if fact is None else fact.tenant),
         **_key(passage, event.version),
         "shard": event.shard,
         "position": event.position,
@@ -111,7 +147,32 @@ def _row(passage: Passage, event: RecordedEvent) -> Row:
         "actor": header.actor,
         "type": event.type,
         **_NOT_TOLD,
+        "erasure": None if fact is None else _erasure(fact),
     }
+
+
+def _fact(passage: Passage, event: RecordedEvent) -> ErasureFact | None:
+    """Return what an operator's event says; None for others.
+
+    Whoever could write to one stream of operators could name any tenant in it: the stream says
+    whose it is.
+    """
+    if not is_operators(event.type) or event.body is None:
+        return None
+    fact = decode_fact(event.type, event.schema_version, event.body)
+    return fact if operators_of(fact.tenant) == passage.tenant else None
+
+
+def _erasure(fact: ErasureFact) -> Row:
+    told: Row = {"conversation_id": str(fact.conversation_id)}
+    match fact:
+        case ErasureIntended():
+            return told | {"actor": storable(fact.actor), "reason": storable(fact.reason)}
+        case ErasureCompleted():
+            forks = None if fact.forks is None else [str(fork) for fork in fact.forks]
+            return told | {"events": fact.events, "forks": forks}
+        case _:
+            assert_never(fact)
 
 
 def _told(recorded: RecordedEvent) -> Row:

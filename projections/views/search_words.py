@@ -24,6 +24,12 @@ _ALONE: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+_MOST_MARKS: Final = 30
+"""How many marks of a letter count."""
+
+_BEHIND_ALL_MARKS: Final = 0x1F000
+"""No mark that is put in order stands behind it in Unicode."""
+
 _BEHIND_MARKS: Final = 0x1F000
 """No mark that makes another word of a letter stands behind it in Unicode: only its variants."""
 
@@ -33,7 +39,7 @@ def words_of(text: str) -> list[str]:
     read = beginning(text, MOST_BYTES)
     if read.isascii():
         return _shortened(read.lower().translate(_NO_WORD).split())
-    folded = unicodedata.normalize("NFKC", read).casefold()
+    folded = unicodedata.normalize("NFKC", _short_of_marks(read)).casefold()
     words = _word().findall(_ALONE.sub(r" \g<0> ", folded.replace("_", " ")))
     return _shortened(words)
 
@@ -60,6 +66,28 @@ def _word() -> re.Pattern[str]:
     """Return what matches a word: letters and digits, and the marks that belong to letters."""
     marks = (chr(code) for code in range(_BEHIND_MARKS) if _is_mark(chr(code)))
     return re.compile(f"[\\w{''.join(marks)}]+")
+
+
+def _short_of_marks(text: str) -> str:
+    """Return a text in which no run of marks is longer than any language has them.
+
+    To put a run of marks in order takes as long as its length squared (Unicode Standard Annex 15,
+    section 13, has the same limit).
+    """
+    return _run_of_marks().sub(r"\g<kept>", text)
+
+
+@cache
+def _run_of_marks() -> re.Pattern[str]:
+    """Return what matches a run of marks that is too long, and its beginning, which is `kept`."""
+    marks = "".join(filter(_begins_with_mark, map(chr, range(_BEHIND_ALL_MARKS))))
+    return re.compile(f"(?P<kept>[{marks}]{{{_MOST_MARKS}}})[{marks}]+")
+
+
+def _begins_with_mark(char: str) -> bool:
+    if not unicodedata.decomposition(char):
+        return unicodedata.combining(char) > 0
+    return unicodedata.combining(unicodedata.normalize("NFKD", char)[0]) > 0
 
 
 def _is_mark(char: str) -> bool:

@@ -89,7 +89,7 @@ class ModelUsage:
 
 def model_usage(row: Row) -> ModelUsage:
     """Return what a model used, of a row of a page or of the totals."""
-    told: dict[str, Any] = {name: row[name] for name in (*_COUNTS, "api")}
+    told: dict[str, Any] = {name: row[name] for name in (*COUNTS, "api")}
     day: str | None = row.get("day")
     return ModelUsage(
         day=None if day is None else date.fromisoformat(day), model=row["model"] or None, **told
@@ -101,12 +101,19 @@ _NAMELESS: Final = b'"api":"bedrock-converse"'
 _BEGINNING: Final = 256
 """Bytes of a body in which its API stands: bodies are canonical, and only ids come before it."""
 
-_COUNTS: Final = (
+COUNTS: Final = (
     *("responses", "input_tokens", "output_tokens"),
     *("cached_tokens", "cache_write_tokens", "reasoning_tokens"),
 )
+"""The columns that are sums."""
+
 _DAY: Final = 86_400_000_000
 _EPOCH: Final = date(1970, 1, 1).toordinal()
+
+
+def day_of(recorded_at: int) -> str:
+    """Return the day, in UTC, by which an event is counted."""
+    return _day(recorded_at // _DAY)
 
 
 def _is_nameless(event: RecordedEvent) -> bool:
@@ -134,10 +141,10 @@ def _count(
         model = asked.pop(plain["request"])["model"]
     if not model and counts == (None, None):
         return
-    key = (_day(event.recorded_at // _DAY), name_of(plain["api"]), name_of(model))
+    key = (day_of(event.recorded_at), name_of(plain["api"]), name_of(model))
     row = sums.get(key) or sums.setdefault(key, _row(passage, key))
     members = usage_members(plain["api"], plain.get("envelope", {}))
-    for column, count in zip(_COUNTS, (1, *map(count_of, counts), *members), strict=True):
+    for column, count in zip(COUNTS, (1, *map(count_of, counts), *members), strict=True):
         row[column] = min(row[column] + count, MOST_TOKENS)
 
 
@@ -145,7 +152,7 @@ def _asked(passage: Passage, event: RecordedEvent) -> Row:
     plain = _plain(event)
     model = name_of(plain.get("model") or "")
     return {
-        **_row(passage, (_day(event.recorded_at // _DAY), plain["api"], model)),
+        **_row(passage, (day_of(event.recorded_at), plain["api"], model)),
         "conversation_id": str(passage.conversation_id),
         "request": str(event.event_id),
     }
@@ -154,7 +161,7 @@ def _asked(passage: Passage, event: RecordedEvent) -> Row:
 def _row(passage: Passage, key: tuple[str, str, str]) -> Row:
     day, api, model = key
     place = {"tenant": str(passage.tenant), "day": day, "api": api, "model": model}
-    return {**place, "conversation_id": None, "request": "", **dict.fromkeys(_COUNTS, 0)}
+    return {**place, "conversation_id": None, "request": "", **dict.fromkeys(COUNTS, 0)}
 
 
 def _plain(event: RecordedEvent) -> JsonObject:

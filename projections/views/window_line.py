@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from onrecord.domain.events import HistoryCompacted, LineAdopted
+from onrecord.domain.references import refers_back
 from onrecord.projections.views.view import Row
 
 FOR_EVER: Final = 2**62
@@ -55,15 +57,20 @@ class Amended:
     compactions: tuple[Compaction, ...] = ()
 
     def adopt(self, version: int, told: Row) -> Amended:
-        """Return it with an adoption, whose members are `told`; it cannot go on from itself."""
-        after: int = min(told["after"], version - 1)
-        as_of: int = min(told.get("as_of") or after, version - 1)
-        adoption = Adoption(version, told.get("adopted"), told.get("begun"), after, as_of)
+        """Return it with an adoption, whose members are `told`; itself where that names no past."""
+        event = LineAdopted.model_validate(told)
+        if not refers_back(event, version):
+            return self
+        adopted = None if event.adopted is None else str(event.adopted)
+        as_of = event.as_of or event.after
+        adoption = Adoption(version, adopted, event.begun, event.after, as_of)
         return replace(self, adoptions=(*self.adoptions, adoption))
 
     def compact(self, version: int, until: int) -> Amended:
-        """Return it with a summary of what was said up to a version."""
-        compaction = Compaction(version, min(until, version))
+        """Return it with a summary of what was said up to a version; itself where that is to come."""
+        if not refers_back(HistoryCompacted(summary="", until=until), version):
+            return self
+        compaction = Compaction(version, until)
         return replace(self, compactions=(*self.compactions, compaction))
 
     def redact(self, version: int) -> Amended:

@@ -4,13 +4,14 @@
 All errors are `OnrecordError`; onrecord/domain/errors.py shows their tree.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.capture.spool import RecordingWarning
 from onrecord.adapters.results import Rejected
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import ForgetResult, Store, SweepResult
 from onrecord.adapters.talk import Talk
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.errors import (
@@ -18,6 +19,7 @@ from onrecord.domain.errors import (
     ConversationForgotten,
     ConversationNotFound,
     CorruptRecord,
+    DocumentMissing,
     ForeignDatabase,
     IdempotencyMismatch,
     InvalidContent,
@@ -33,6 +35,7 @@ from onrecord.domain.errors import (
     RoundOpen,
     SchemaNewer,
     SchemaOlder,
+    SchemaUnreleased,
     StaleCursor,
     StorageBusy,
     StorageError,
@@ -48,6 +51,7 @@ from onrecord.domain.errors import (
     UnsupportedTool,
     VersionConflict,
     ViewStopped,
+    WrongNode,
 )
 from onrecord.domain.log import Duplicate, Recorded
 from onrecord.domain.tool_context import ToolCallContext
@@ -56,6 +60,7 @@ from onrecord.projections.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.capability_files import capabilities
+    from onrecord.adapters.capture.requirement import require_recording
     from onrecord.adapters.request_check import Verdict, check_request
     from onrecord.adapters.tools.a2a_cards import agent_card
     from onrecord.adapters.tools.mcp_listing import mcp_listing
@@ -91,10 +96,12 @@ __all__ = [
     "CorruptRecord",
     "Deed",
     "Document",
+    "DocumentMissing",
     "Duplicate",
     "Exchange",
     "Failed",
     "ForeignDatabase",
+    "ForgetResult",
     "Given",
     "HeldDocument",
     "HeldFile",
@@ -122,6 +129,7 @@ __all__ = [
     "RoundOpen",
     "SchemaNewer",
     "SchemaOlder",
+    "SchemaUnreleased",
     "StaleCursor",
     "StorageBusy",
     "StorageError",
@@ -129,6 +137,7 @@ __all__ = [
     "StorageReadOnly",
     "StorageUnavailable",
     "Store",
+    "SweepResult",
     "Talk",
     "Text",
     "TooManyModelCalls",
@@ -152,6 +161,7 @@ __all__ = [
     "Views",
     "Violation",
     "Window",
+    "WrongNode",
     "__version__",
     "agent_card",
     "allow",
@@ -162,6 +172,7 @@ __all__ = [
     "mcp_listing",
     "mcp_tools",
     "remembered",
+    "require_recording",
     "run_until_answered",
     "tool",
 ]
@@ -169,6 +180,7 @@ __all__ = [
 # What few programs use, and where it is: importing it with the rest would double the time.
 _LATER: Final = {
     "capabilities": "onrecord.adapters.capability_files",
+    "require_recording": "onrecord.adapters.capture.requirement",
     "Verdict": "onrecord.adapters.request_check",
     "check_request": "onrecord.adapters.request_check",
     "agent_card": "onrecord.adapters.tools.a2a_cards",
@@ -210,3 +222,9 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Return all names, those that are imported later too."""
     return sorted({*globals(), *_LATER})
+
+
+if os.environ.get("ONRECORD_REQUIRE_RECORDING"):
+    from onrecord.adapters.capture.requirement import require_by_environment
+
+    require_by_environment()

@@ -3,11 +3,14 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import gettempdir
 from uuid import UUID
 
 from onrecord.adapters.capture.attempt import Attempt
 from onrecord.adapters.capture.credentials import Credentials
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.place import Conclusion
+from onrecord.adapters.capture.raw_bytes import LIMITS, Limits, pieces_of
 from onrecord.adapters.capture.wires import WIRES
 from onrecord.domain.encoding import decode, encode
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
@@ -22,9 +25,9 @@ CLOSING = (ResponseCompleted, ResponseInterrupted)
 class Closed:
     """What an attempt was closed with."""
 
-    recordings: list[Recording] = field(default_factory=list[Recording])
+    recordings: list[Conclusion] = field(default_factory=list[Conclusion])
 
-    def close(self, recording: Recording, failed: bool) -> None:
+    def close(self, recording: Conclusion, failed: bool) -> None:
         self.recordings.append(recording)
 
     @property
@@ -43,19 +46,28 @@ class Closed:
         """The bytes that were kept of the wire, if any were."""
         [(events, blobs)] = self.recordings
         kept = [event.raw for event in events if isinstance(event, CLOSING) and event.raw]
-        return blobs[kept[0].sha256] if kept else None
+        return b"".join(pieces_of(blobs[kept[0].sha256])) if kept else None
 
 
 def attempted(
-    api: str, chunks: Iterable[bytes], headers: dict[str, str] = STREAM, status: int = 200
+    api: str,
+    chunks: Iterable[bytes],
+    headers: dict[str, str] = STREAM,
+    status: int = 200,
+    *,
+    limits: Limits = LIMITS,
+    secrets: Iterable[str] = (),
 ) -> Closed:
     """What is recorded of an answer in these chunks."""
     closed = Closed()
-    attempt = Attempt(WIRES[api], UUID(int=1), None, lambda: Credentials((), digest), closed.close)
+    secret = Credentials(secrets, digest)
+    folder = Path(gettempdir())
+    attempt = Attempt(WIRES[api], UUID(int=1), None, lambda: secret, closed.close, folder, limits)
     attempt.answered(status, headers)
     for chunk in chunks:
         if attempt.feed(chunk):
             attempt.finish()
+        attempt.write_out()
     attempt.finish()
     return closed
 

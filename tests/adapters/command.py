@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.cli import main
+from tests.patience import PATIENCE
 
 PROGRAM = (sys.executable, "-c", "from onrecord.adapters.cli import main; main()")
 
@@ -79,7 +80,7 @@ def started(*arguments: str) -> subprocess.Popen[str]:
 def ended(process: subprocess.Popen[str]) -> Done:
     """What a process writes from here on, once Ctrl-C was typed."""
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     return Done(process.returncode, out, err)
 
 
@@ -99,7 +100,7 @@ def on_a_terminal(*arguments: str, columns: int = 80, code: int = 0, **environme
         pass  # How Linux says that the other side has closed the terminal.
     finally:
         os.close(ours)
-    assert process.wait() == code, written.decode()
+    assert process.wait(PATIENCE) == code, written.decode()
     return written.decode().replace("\r\n", "\n")
 
 

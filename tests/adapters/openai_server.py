@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from onrecord.adapters.demo.connection import Listener, Received, Reply
+from tests.patience import join
 
 JsonObject = dict[str, Any]
 SSE = "text/event-stream; charset=utf-8"
@@ -77,7 +78,7 @@ class OpenAIServer:
     ) -> None:
         self._closing.set()
         self._listener.shutdown()
-        self._thread.join()
+        join(self._thread)
         self._listener.server_close()
 
     @property

@@ -7,6 +7,7 @@ from threading import Event, Lock, Thread
 
 from onrecord.adapters.demo.connection import Listener, Received, Reply
 from tests.openai_responses_wire import JsonObject, event
+from tests.patience import join
 
 
 class Replaying:
@@ -39,7 +40,7 @@ def replaying(*replies: Reply) -> Generator[Replaying]:
     finally:
         closing.set()
         listener.shutdown()
-        thread.join()
+        join(thread)
         listener.server_close()
 
 

@@ -18,6 +18,7 @@ from tests.factories import OTHER_TENANT, appending, raw_event
 from tests.faults.lossy_line import Cut, LossyLine, Way
 from tests.ledger import verified_log
 from tests.mixed_appends import answer_of
+from tests.patience import PATIENCE
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.postgres_sessions import (
@@ -31,7 +32,6 @@ from tests.postgres_sessions import (
     stuck,
 )
 
-SOON = 60
 CALLERS = 16
 
 
@@ -55,7 +55,7 @@ def new() -> Append:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(SOON):
+    async with asyncio.timeout(PATIENCE):
         while not await asyncio.to_thread(condition):
             await asyncio.sleep(0.001)
 
@@ -79,7 +79,7 @@ def cancel_what_commits() -> None:
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(coroutine, SOON))
+    asyncio.run(asyncio.wait_for(coroutine, PATIENCE))
 
 
 def test_coroutines_that_wait_share_one_commit(url: str, log: Postgres) -> None:

@@ -218,6 +218,6 @@ def test_what_a_call_says_must_be_what_models_may_take() -> None:
         wrong: Any = {"user": ["smell"]}
         with pytest.raises(
             onrecord.InvalidInput,
-            match=r"capabilities is not what a request takes: give a onrecord.Given",
+            match=r"capabilities is not what a request takes: give an onrecord.Given",
         ):
             talk.request("gemini", capabilities=wrong)

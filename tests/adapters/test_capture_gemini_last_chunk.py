@@ -6,6 +6,8 @@ Nothing in such a stream says where it ends, and gateways say too early why an a
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import gettempdir
 from uuid import UUID
 
 import pytest
@@ -59,7 +61,9 @@ def test_so_it_is_where_the_caller_waits_for_it() -> None:
 def waiting() -> tuple[Attempt, Closed]:
     """An attempt that is answered with a stream, and what it is closed with."""
     closed = Closed()
-    attempt = Attempt(WIRE, UUID(int=1), None, lambda: Credentials((), lambda _: b""), closed.close)
+    secret = Credentials((), lambda _: b"")
+    folder = Path(gettempdir())
+    attempt = Attempt(WIRE, UUID(int=1), None, lambda: secret, closed.close, folder)
     attempt.answered(200, STREAM)
     return attempt, closed
 

@@ -4,6 +4,8 @@ import copy
 import json
 import logging
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, cast
 from uuid import UUID
 
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 from onrecord.adapters.capture.attempt import Attempt
 from onrecord.adapters.capture.credentials import Credentials
 from onrecord.adapters.capture.openai_responses import WIRE
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.place import Conclusion, Recording
+from onrecord.adapters.capture.raw_bytes import pieces_of
 from onrecord.domain.encoding import encode
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
@@ -37,13 +40,14 @@ STREAMS = st.builds(streams, OUTPUTS, st.integers(2, 9))
 
 def attempted(body: bytes, sizes: list[int], kind: str) -> Recording:
     """What an attempt records that is answered with these bytes."""
-    closed: list[Recording] = []
+    closed: list[Conclusion] = []
     attempt = Attempt(
         WIRE,
         UUID(int=1),
         None,
         lambda: Credentials((), lambda text: text.encode("utf-8", "surrogatepass")),
         lambda recording, _: closed.append(recording),
+        Path(gettempdir()),
     )
     complaints = Complaints()
     logger = logging.getLogger("onrecord")
@@ -56,8 +60,8 @@ def attempted(body: bytes, sizes: list[int], kind: str) -> Recording:
     finally:
         logger.removeHandler(complaints)
     assert not complaints.records, complaints.records[0].exc_info
-    [recording] = closed
-    return recording
+    [(events, blobs)] = closed
+    return events, {digest: b"".join(pieces_of(content)) for digest, content in blobs.items()}
 
 
 class Complaints(logging.Handler):

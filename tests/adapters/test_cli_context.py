@@ -6,6 +6,7 @@ import pytest
 
 import onrecord
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
+from tests.factories import BECAUSE
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_a_forgotten_conversation_carries_nothing_any_more(run: Command, url: st
     with onrecord.connect(url) as store:
         talk = store.conversation("support/4711")
         forgotten = str(talk.conversation_id)
-        store.forget(talk.conversation_id)
+        store.forget(talk.conversation_id, **BECAUSE)
     done = run("context", forgotten, "--set", "a=b", "--url", url)
     assert done.code == 1
     assert "forgotten" in done.err

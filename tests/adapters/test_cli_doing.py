@@ -53,19 +53,36 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 class TestForget:
     def test_nobody_to_ask_means_no(self, url: str, command: Command) -> None:
-        done = command("forget", KEY)
-        assert done.code == 1
-        assert "--yes" in done.err
+        for asked, missing in (((), "--reason"), (("--reason", "asked to"), "--yes")):
+            done = command("forget", KEY, *asked)
+            assert done.code == 1
+            assert missing in done.err
         assert len(command("show", KEY).columns) == 3
 
     def test_yes_erases_and_says_how_much(self, url: str, command: Command) -> None:
-        done = command("forget", KEY, "--yes")
+        done = command("forget", KEY, "--yes", "--reason", "asked to")
         assert done.code == 0
         assert done.out.startswith("2 events erased; ")
         assert command("show", KEY).code == 1
 
+    def test_audit_shows_who_erased_it_why_how_much_and_what_stays(
+        self, url: str, command: Command
+    ) -> None:
+        with onrecord.connect(url) as store:
+            talk = store.conversation(KEY)
+            erased, fork = talk.conversation_id, talk.fork("fork").conversation_id
+        command("forget", KEY, "--yes", "--reason", "asked to", "--actor", "ana")
+        rows = command("audit", "--conversation", str(erased)).columns
+        completed, intended = (row for row in rows if row[4].startswith("erasure."))
+        assert (intended[2], intended[7]) == (str(erased), "ana: asked to")
+        assert completed[7] == f"2 events erased; forks that stay: {fork}"
+        entries = command("audit", "--type", "erasure.completed", "--json").document["entries"]
+        assert entries[0]["erasure"]["forks"] == [str(fork)]
+        assert len(command("audit", "--actor", "ana").columns) == 2
+        assert [row[0] for row in command("overview").columns] == ["fork"]
+
     def test_what_was_said_is_in_no_file(self, url: str, command: Command, tmp_path: Path) -> None:
-        command("forget", KEY, "--yes")
+        command("forget", KEY, "--yes", "--reason", "asked to")
         with onrecord.connect(url) as store:
             (found,) = store.conversations()
             assert [event.body for event in store.backend.read(found.conversation_id)] == [None] * 2
@@ -75,28 +92,32 @@ class TestForget:
             talk = store.conversation(KEY)
             store.conversation("of another one").user("Hello")
             talk.fork("fork\x1b[1m").fork("fork of the fork")
-        done = command("forget", KEY, "--yes")
+        done = command("forget", KEY, "--yes", "--reason", "asked to")
         assert done.out.startswith("2 events erased; ")
         assert done.err.startswith("onrecord: 2 forks of it stayed, ")
-        assert done.err.endswith(": fork of the fork, fork\\x1b[1m\n")
-        document = command("forget", "fork of the fork", "--yes", "--json").document
+        assert ": fork of the fork, fork\\x1b[1m\n" in done.err
+        document = command(
+            "forget", "fork of the fork", "--yes", "--reason", "asked to", "--json"
+        ).document
         assert (document["erased"], document["forks"]) == (2, [])
-        document = command("forget", "fork\x1b[1m", "--yes", "--json").document
+        document = command(
+            "forget", "fork\x1b[1m", "--yes", "--reason", "asked to", "--json"
+        ).document
         assert document["forks"] == []
 
     def test_a_fork_is_told_by_key_and_id(self, url: str, command: Command) -> None:
         with onrecord.connect(url) as store:
             fork = store.conversation(KEY).fork("fork").conversation_id
-        document = command("forget", KEY, "--yes", "--json").document
+        document = command("forget", KEY, "--yes", "--reason", "asked to", "--json").document
         assert document["forks"] == [{"key": "fork", "conversation": str(fork)}]
 
     def test_of_many_forks_some_are_named(self, url: str, command: Command) -> None:
         with onrecord.connect(url) as store:
             for number in range(12):
                 store.conversation(KEY).fork(f"fork {number:02}")
-        told = command("forget", KEY, "--yes").err
+        told = command("forget", KEY, "--yes", "--reason", "asked to").err
         assert "12 forks" in told
-        assert told.endswith("fork 02, and 2 more (--json names all)\n")
+        assert "fork 02, and 2 more (--json names all)\n" in told
 
     def test_damage_elsewhere_keeps_nothing_from_being_erased(
         self, url: str, command: Command, tmp_path: Path
@@ -108,7 +129,7 @@ class TestForget:
             file.run("DROP TRIGGER event_is_only_erased")
             whose = damaged.conversation_id.bytes
             file.run("UPDATE event SET body = x'00' WHERE conversation_id = ?", whose)
-        done = command("forget", KEY, "--yes")
+        done = command("forget", KEY, "--yes", "--reason", "asked to")
         assert (done.code, done.out.startswith("2 events erased")) == (0, True)
         assert done.err.startswith("onrecord: whether there are forks of it cannot be told: ")
 
@@ -227,7 +248,7 @@ class TestFailing:
             ("show", "nobody"),
             ("request", "nobody"),
             ("replay", "nobody", "--verify"),
-            ("forget", "nobody", "--yes"),
+            ("forget", "nobody", "--yes", "--reason", "asked to"),
             ("export", "nobody"),
         ],
     )

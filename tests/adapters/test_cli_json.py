@@ -80,7 +80,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "regenerate KEY": run("regenerate", "kept", "--json", "--url", copy),
         "edit KEY VERSION TEXT": run("edit", KEY, prompt, "And now?", "--json", "--url", copy),
         "redact KEY VERSION": run("redact", KEY, prompt, "--json", "--url", copy),
-        "forget KEY": run("forget", KEY, "--yes", "--json", "--url", copy),
+        "forget KEY": run("forget", KEY, "--yes", "--reason", "asked to", "--json", "--url", copy),
         "migrate": run("migrate", "--json", "--url", url),
         "demo": demo,
     }

@@ -117,7 +117,7 @@ class TestConversations:
         ]
         assert command("conversations", "--json").documents[0]["origin"] == str(fork.origin)
         assert f"fork of {KEY}" in on_a_terminal("conversations", columns=160)
-        command("forget", KEY, "--yes")
+        command("forget", KEY, "--yes", "--reason", "asked to")
         assert f"fork of {fork.origin}" in on_a_terminal("conversations", columns=160)
 
     def test_the_url_goes_before_or_after_the_command(
@@ -228,7 +228,7 @@ class TestShow:
         assert on_a_terminal("show", KEY, NO_COLOR="1") == command("show", KEY).out
 
     def test_a_forgotten_conversation_is_shown_by_its_id(self, url: str, command: Command) -> None:
-        forgotten = command("forget", KEY, "--yes", "--json").document
+        forgotten = command("forget", KEY, "--yes", "--reason", "asked to", "--json").document
         rows = command("show", forgotten["conversation"]).columns
         assert [row[4] for row in rows] == ["erased"] * 8
         assert command("show", KEY).code == 1

@@ -43,7 +43,7 @@ def test_a_conversation_moves_from_a_file_to_a_server_and_back(
     assert command("request", KEY).out == command("request", KEY, "--url", local).out
     with onrecord.connect(url) as store:
         store.conversation(KEY).user("And this?")
-    command("export", KEY, "-o", file)
+    command("export", KEY, "-o", file, "--force")
     assert command("import", file, "--url", local).out == f"1 event of {KEY} recorded.\n"
 
 
@@ -67,9 +67,12 @@ def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
         store.conversation(KEY).user("Hello")
     assert [row[0] for row in command("conversations").columns] == [KEY]
     assert [row[6] for row in command("show", KEY).columns] == [KEY, "Hello"]
-    forgotten = command("forget", KEY, "--yes")
+    forgotten = command("forget", KEY, "--yes", "--reason", "asked to")
     assert forgotten.out.startswith("2 events erased")
-    assert "VACUUM FULL onrecord.event" in forgotten.err
+    assert "VACUUM (FULL) onrecord.blob, " in forgotten.err
+    assert "onrecord.view_audit, " in forgotten.err
+    assert "write-ahead log holds" in forgotten.err
+    assert "VACUUM" not in command("sweep").err
     assert command("show", KEY).code == 1
 
 
@@ -80,7 +83,7 @@ def test_forks_of_what_is_forgotten_are_named(url: str, command: Command) -> Non
         talk.user("Hello")
         talk.fork("fork").fork("fork of the fork")
         store.conversation("younger").user("Hello")
-    told = command("forget", KEY, "--yes").err
+    told = command("forget", KEY, "--yes", "--reason", "asked to").err
     assert told.startswith("onrecord: 2 forks of it stayed, ")
     assert told.splitlines()[0].endswith(": fork of the fork, fork")
 

@@ -8,6 +8,7 @@ import onrecord
 from onrecord.domain.content import Text
 from onrecord.domain.events import MessageRecorded
 from tests.adapters.command import Command, in_process, url_of
+from tests.factories import BECAUSE
 
 KEY = "support/4711"
 
@@ -123,7 +124,7 @@ def test_what_cannot_be_done_is_told_in_a_line(
 def test_what_was_forgotten_has_no_history(command: Command, url: str) -> None:
     with onrecord.connect(url) as store:
         conversation = store.conversation(KEY).conversation_id
-        store.forget(conversation)
+        store.forget(conversation, **BECAUSE)
     done = command("regenerate", str(conversation))
     assert done.code == 1
     assert "forgotten" in done.err

@@ -96,6 +96,39 @@ def test_what_is_too_short_to_be_told_from_other_words_is_not_looked_for() -> No
     assert Credentials(["demo", PLACEHOLDER + "00"], digest).out_of_text("a demo") == "a demo"
 
 
+@pytest.mark.parametrize("key", ["hunter2", "sk-test", "a1b2c3", "1234-56"])
+def test_a_short_key_is_cut_out_of_errors_where_it_stands_alone(key: str) -> None:
+    sought = Credentials([key], digest)
+    mark = PLACEHOLDER + digest(key).hex()
+    assert sought.out_of_text(f"Incorrect API key provided: {key}.") == (
+        f"Incorrect API key provided: {mark}."
+    )
+    assert sought.out_of_error({"message": f"no '{key}'"}) == {"message": f"no '{mark}'"}
+    page = sought.out_of_answer(f"<p>refused {key}</p>".encode(), streamed=False)
+    assert page == f"<p>refused {mark}</p>".encode()
+    assert sought.out_of_text(f"x{key}") == f"x{key}"
+    said = f'{{"content":[{{"text":"it is {key}"}}]}}'.encode()
+    assert sought.out_of_answer(said, streamed=False) == said
+
+
+def test_a_plain_word_that_serves_as_a_key_stays_in_errors() -> None:
+    assert Credentials(["ollama"], digest).out_of_text("ollama is down") == "ollama is down"
+
+
+@pytest.mark.parametrize("text", ["password: hunter2", "token=a1b2c3 x", "Bearer s3cret"])
+def test_a_short_secret_that_an_error_names_is_cut(text: str) -> None:
+    said = Credentials([], digest).out_of_error(text)
+    assert PLACEHOLDER in said
+    assert not {"hunter2", "a1b2c3", "s3cret"} & set(said.replace(":", " ").split())
+
+
+def test_bytes_that_end_amid_a_long_secret_take_no_longer_for_it() -> None:
+    secret = "sk-" + "0123456789abcdef" * 60_000
+    sought = Credentials([secret], lambda _: bytes(16))
+    body = b"refused " + secret[:-7].encode()
+    assert sought.out_of_answer(body, streamed=False).startswith(b"refused " + PLACEHOLDER.encode())
+
+
 def test_what_is_no_error_is_kept_word_for_word() -> None:
     said = b'data: {"type":"content_block_delta","delta":{"text":"password: hunter2hunter2"}}'
     for kept in (said, said[:-9], b'{"id":"msg_1","content":[{"text":"token=abcdefgh12345678"}]}'):

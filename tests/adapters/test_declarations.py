@@ -13,6 +13,7 @@ from onrecord.adapters.demo.server import DemoServer
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tools import ToolDefinition, ToolSource, tools_digest
+from tests.factories import BECAUSE
 
 READ = {"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}
 WRITE = {**READ, "name": "write"}
@@ -169,5 +170,5 @@ def test_what_was_forgotten_had_no_tools(store: onrecord.Store) -> None:
     talk = store.conversation("k")
     talk.tools([READ])
     last = talk.fork("k/other")
-    store.forget("k")
+    store.forget("k", **BECAUSE)
     assert last.declared().tools == ()

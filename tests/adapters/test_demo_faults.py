@@ -37,6 +37,7 @@ from tests.adapters.demo_client import (
     serving,
     stream,
 )
+from tests.patience import join
 
 WAITING = 10
 
@@ -110,7 +111,7 @@ def test_a_stalled_stream_goes_on_when_released() -> None:
         assert not done.is_set()
         release.set()
         assert done.wait(WAITING)
-        reader.join()
+        join(reader)
 
 
 def test_closing_the_server_ends_a_stall() -> None:

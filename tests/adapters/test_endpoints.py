@@ -42,11 +42,15 @@ def test_a_response_that_is_asked_for_by_its_id_is_an_answer(path: str) -> None:
     assert endpoint_of("GET", path) == Asked(RESPONSES, "answer")
 
 
-@pytest.mark.parametrize(
-    ("path", "api"), [("/v1/messages/batches", ANTHROPIC), ("/v1/batches", ""), ("/batches", "")]
-)
-def test_a_batch_is_answered_later(path: str, api: str) -> None:
-    assert endpoint_of("POST", path) == Asked(api, "later")
+@pytest.mark.parametrize("path", ["/v1/batches", "/batches"])
+def test_a_batch_that_is_not_recorded_is_answered_later(path: str) -> None:
+    assert endpoint_of("POST", path) == Asked("openai-chat", "later")
+
+
+def test_a_batch_of_messages_is_recorded_as_are_its_results() -> None:
+    assert endpoint_of("POST", "/v1/messages/batches") == Asked(ANTHROPIC, "batch")
+    results = "/gateway/v1/messages/batches/msgbatch_01/results"
+    assert endpoint_of("GET", results) == Asked(ANTHROPIC, "results")
 
 
 @pytest.mark.parametrize(
@@ -54,6 +58,8 @@ def test_a_batch_is_answered_later(path: str, api: str) -> None:
     [
         ("POST", "/v1/messages/count_tokens"),
         ("GET", "/v1/messages/batches"),
+        ("GET", "/v1/messages/batches/msgbatch_01"),
+        ("POST", "/v1/messages/batches/msgbatch_01/cancel"),
         ("GET", "/v1/chat/completions"),
         ("GET", "/v1/chat/completions/chatcmpl_1"),
         ("POST", "/v1/completions"),

@@ -32,6 +32,7 @@ from tests.adapters.exports import (
     talked,
     written,
 )
+from tests.factories import BECAUSE
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_what_went_on_in_two_ways_is_refused(store: Store, other: Store, tmp_pat
 
 def test_a_forgotten_conversation_is_exported_as_commitments(store: Store, tmp_path: Path) -> None:
     conversation_id = talked(store)
-    store.forget(KEY)
+    store.forget(KEY, **BECAUSE)
     path = written(store, conversation_id, tmp_path / "talk.jsonl", key=None)
     text = path.read_text(encoding="utf-8")
     assert "kind" not in text
@@ -182,8 +183,8 @@ def test_a_forgotten_conversation_is_exported_as_commitments(store: Store, tmp_p
 
 def test_what_was_forgotten_here_does_not_come_back(store: Store, tmp_path: Path) -> None:
     path = written(store, talked(store), tmp_path / "talk.jsonl")
-    store.forget(KEY)
-    with pytest.raises(InvalidInput, match="forgotten here"):
+    store.forget(KEY, **BECAUSE)
+    with pytest.raises(InvalidInput, match=r"was forgotten here: it cannot be imported again$"):
         taken_in(store, path)
 
 

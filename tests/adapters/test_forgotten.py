@@ -26,7 +26,7 @@ from onrecord.domain.errors import (
 )
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
 from tests.adapters.spooled_events import FULL, unstored
-from tests.factories import answer, appending
+from tests.factories import BECAUSE, answer, appending
 from tests.sqlite_by_hand import ByHand
 
 
@@ -105,7 +105,7 @@ def test_what_waits_for_a_forgotten_conversation_is_deleted(tmp_path: Path, held
 
 def test_a_call_during_which_the_store_forgets_leaves_nothing(tmp_path: Path) -> None:
     def forgetting(_: JsonObject) -> Answer:
-        store.forget("support/4711")
+        store.forget("support/4711", **BECAUSE)
         return GREETING
 
     with connect(f"sqlite:///{tmp_path / 'talks.db'}") as store, DemoServer(forgetting) as server:
@@ -116,7 +116,7 @@ def test_a_call_during_which_the_store_forgets_leaves_nothing(tmp_path: Path) ->
                 talk.record(client).messages.create(model=MODEL, max_tokens=9, messages=messages)
         assert {event.body for event in talk.read()} == {None}
         with pytest.raises(ConversationNotFound):
-            store.forget("support/4711")
+            store.forget("support/4711", **BECAUSE)
         assert store.verify().is_whole
 
 
@@ -131,11 +131,12 @@ def test_forgetting_goes_on_by_id_where_it_could_not_be_finished(
     reader.run("BEGIN")
     reader.run("SELECT * FROM event")
     with pytest.raises(StorageBusy, match=f"onrecord forget {talk.conversation_id}"):
-        store.forget("support/4711")
+        store.forget("support/4711", **BECAUSE)
     reader.close()
-    forgetting.forget(store, str(talk.conversation_id), sure=True, as_json=False)
-    assert capsys.readouterr().out.startswith("0 events erased")
-    assert store.forget(talk.conversation_id) == 0
+    key = str(talk.conversation_id)
+    forgetting.forget(store, key, "asked to", "ana", sure=True, as_json=False)
+    assert capsys.readouterr().out.startswith("2 events erased")
+    assert store.forget(talk.conversation_id, **BECAUSE).events == 0
     assert all(b"swordfish" not in file.read_bytes() for file in tmp_path.iterdir())
     store.close()
 
@@ -146,9 +147,9 @@ def test_a_document_that_was_stored_before_anything_was_said_is_forgotten_by_its
         blob = store.backend.put_blob(store.tenant, talk.conversation_id, [b"report"])
         with pytest.raises(ConversationNotFound):
             store.verify("support/4711")
-        assert store.forget("support/4711") == 0
+        assert store.forget("support/4711", **BECAUSE).events == 0
         with pytest.raises(CorruptRecord):
             list(store.backend.get_blob(talk.conversation_id, blob))
         assert store.backend.find(store.tenant, "support/4711") is None
         with pytest.raises(ConversationNotFound):
-            store.forget("support/4711")
+            store.forget("support/4711", **BECAUSE)

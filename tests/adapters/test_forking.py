@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENCE
+
 PROGRAM = """
 import os, threading, time
 import onrecord
@@ -34,6 +36,6 @@ def test_a_forked_child_finds_every_model_built() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.stdout.strip() == "0"

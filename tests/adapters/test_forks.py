@@ -11,6 +11,7 @@ from onrecord.adapters.demo.server import DemoServer
 from onrecord.domain.errors import ConversationNotFound, NothingToSend
 from tests.adapters.command import url_of
 from tests.adapters.recorded_calls import GREETING, MODEL
+from tests.factories import BECAUSE
 
 SAID = "My name is Ada"
 
@@ -45,9 +46,9 @@ def test_forks_are_found_by_the_id_of_what_was_forgotten(tmp_path: Path) -> None
         origin = store.conversation("origin")
         origin.user("Hello")
         fork = origin.fork("fork")
-        store.forget("origin")
+        store.forget("origin", **BECAUSE)
         assert [found.key for found in store.forks(origin.conversation_id)] == ["fork"]
-        store.forget(fork.conversation_id)
+        store.forget(fork.conversation_id, **BECAUSE)
         assert store.forks(origin.conversation_id) == []
 
 
@@ -67,7 +68,7 @@ def test_of_what_was_forgotten_forks_keep_what_their_requests_repeat(tmp_path: P
         with anthropic.Anthropic(api_key="k", base_url=server.url) as client:
             asked = asking.request("anthropic-messages")
             asking.record(client).messages.create(model=MODEL, max_tokens=64, **asked)
-        store.forget("origin")
+        store.forget("origin", **BECAUSE)
         assert (says_it(silent), says_it(asking)) == ([], ["request.sent"])
         with pytest.raises(NothingToSend):
             silent.request("anthropic-messages")

@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
@@ -25,6 +25,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.log import Duplicate, Recorded
 from tests.adapters.found_results import blob, call, extracted, recorded, result, short, text
+from tests.search import examples
 
 PDF = b"%PDF-1.7 the report"
 PNG = b"\x89PNG\r\n\x1a\n a picture"
@@ -288,7 +289,7 @@ def at(value: object, path: str) -> object:
     return value
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(WITH_DOCUMENTS)
 def test_each_document_stands_where_its_path_says(value: Any) -> None:
     talk = onrecord.connect("memory://").conversation("support/4711")

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 import onrecord
 from onrecord.domain import encoding, errors
 from onrecord.domain.content import Document, ToolResult
-from tests.factories import prompt
+from tests.factories import BECAUSE, prompt
 
 Deed = Callable[[Any], object]
 
@@ -121,7 +121,7 @@ def test_a_key_that_names_nothing_is_refused_at_once(key: Any) -> None:
     with pytest.raises(errors.InvalidContent, match="key"):
         store.conversation(key)
     with pytest.raises(errors.InvalidContent, match="key"):
-        store.forget(key)
+        store.forget(key, **BECAUSE)
 
 
 def test_a_document_needs_no_text() -> None:

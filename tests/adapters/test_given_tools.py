@@ -101,7 +101,7 @@ def test_the_very_same_tools_of_two_servers_need_other_names(talk: onrecord.Talk
 
 @pytest.mark.parametrize("sources", [["mcp"], [{"origin": "mcp"}], [LISTED]])
 def test_a_source_is_a_tool_source(talk: onrecord.Talk, sources: list[ToolSource]) -> None:
-    with pytest.raises(InvalidContent, match=r"a source of tools is a onrecord\.ToolSource"):
+    with pytest.raises(InvalidContent, match=r"a source of tools is an onrecord\.ToolSource"):
         talk.tools([OWN], sources=sources)
 
 

@@ -18,8 +18,8 @@ from onrecord.domain.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
+from tests.patience import PATIENCE, until
 
-SOON = 30
 SEED = 20261121
 
 
@@ -40,7 +40,7 @@ class Log:
             self.calls.append(list(requests))
             self.threads.append(threading.current_thread())
         self.held.set()
-        assert self.goes_on.wait(SOON)
+        assert self.goes_on.wait(PATIENCE)
         error = self.refuses(requests)
         if error is not None:
             raise error
@@ -82,22 +82,13 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield made
 
 
-def until(condition: Callable[[], bool]) -> None:
-    waited = threading.Event()
-    for _ in range(SOON * 1000):
-        if condition():
-            return
-        waited.wait(0.001)
-    raise AssertionError("it did not come true")
-
-
 def queued(
     log: Log, group: GroupCommit, pool: ThreadPoolExecutor, requests: Sequence[Sequence[bytes]]
 ) -> list[Future[list[Row]]]:
     """The callers' futures, in their order: the first is held up, the others wait for it."""
     log.hold()
     futures = [pool.submit(group.commit, requests[0])]
-    assert log.held.wait(SOON)
+    assert log.held.wait(PATIENCE)
     for count, own in enumerate(requests[1:], 1):
         futures.append(pool.submit(group.commit, own))
         until(lambda count=count: group.waiting == count)  # type: ignore[misc]  # mypy: bound now
@@ -118,7 +109,7 @@ def test_who_waits_for_a_commit_shares_the_next_one_in_the_order_of_coming(
     callers = [[b"a"], [b"b", b"c"], [b"d"], [b"e"]]
     futures = queued(log, group, pool, callers)
     log.goes_on.set()
-    answers = [future.result(SOON) for future in futures]
+    answers = [future.result(PATIENCE) for future in futures]
     assert answers == [[(request,) for request in own] for own in callers]
     assert log.calls == [[b"a"], [b"b", b"c", b"d", b"e"]]
 
@@ -129,7 +120,7 @@ def test_a_batch_holds_so_many_requests_at_most(pool: ThreadPoolExecutor) -> Non
     futures = queued(log, group, pool, [[b"a"]] * (MOST_REQUESTS + 3))
     log.goes_on.set()
     for future in futures:
-        future.result(SOON)
+        future.result(PATIENCE)
     assert [len(call) for call in log.calls] == [1, MOST_REQUESTS, 2]
 
 
@@ -140,7 +131,7 @@ def test_a_batch_has_so_many_bytes_at_most(pool: ThreadPoolExecutor) -> None:
     futures = queued(log, group, pool, [[b"a"], [half], [half], [half], [half], [b"b"]])
     log.goes_on.set()
     for future in futures:
-        future.result(SOON)
+        future.result(PATIENCE)
     assert [len(call) for call in log.calls] == [1, 2, 2, 1]
 
 
@@ -155,8 +146,8 @@ def test_what_fills_a_commit_of_its_own_waits_for_nobody(
     until(lambda: len(log.calls) == 2)
     assert group.waiting == 0
     log.goes_on.set()
-    assert other.result(SOON) == [(request,) for request in large]
-    first.result(SOON)
+    assert other.result(PATIENCE) == [(request,) for request in large]
+    first.result(PATIENCE)
 
 
 def test_a_request_that_is_refused_costs_its_batch_nothing(pool: ThreadPoolExecutor) -> None:
@@ -165,13 +156,13 @@ def test_a_request_that_is_refused_costs_its_batch_nothing(pool: ThreadPoolExecu
     futures = queued(log, GroupCommit(log.ask), pool, [[b"a"], [b"b"], [b"bad"], [b"c"]])
     log.goes_on.set()
     first, before, bad, after = futures
-    assert [each.result(SOON) for each in (first, before, after)] == [
+    assert [each.result(PATIENCE) for each in (first, before, after)] == [
         [(b"a",)],
         [(b"b",)],
         [(b"c",)],
     ]
     with pytest.raises(StorageReadOnly, match="not yours"):
-        bad.result(SOON)
+        bad.result(PATIENCE)
 
 
 @pytest.mark.parametrize("kind", [StorageUnavailable, StorageBusy, StorageFull])
@@ -182,8 +173,8 @@ def test_where_the_store_cannot_each_of_a_batch_gets_an_error_of_its_own(
     log.refuses = lambda asked: kind("come back later") if len(asked) > 1 else None
     first, *others = queued(log, GroupCommit(log.ask), pool, [[b"a"], [b"b"], [b"c"], [b"d"]])
     log.goes_on.set()
-    first.result(SOON)
-    errors = [each.exception(SOON) for each in others]
+    first.result(PATIENCE)
+    errors = [each.exception(PATIENCE) for each in others]
     assert [type(error) for error in errors] == [kind] * 3
     assert {str(error) for error in errors} == {"come back later"}
     assert len({id(error) for error in errors}) == 3
@@ -200,7 +191,7 @@ def test_where_the_store_is_away_all_who_wait_are_told_and_none_looks_for_it_aga
     group = GroupCommit(log.ask)
     futures = queued(log, group, pool, [[b"a"]] * (MOST_REQUESTS + 3))
     log.goes_on.set()
-    errors = [each.exception(SOON) for each in futures]
+    errors = [each.exception(PATIENCE) for each in futures]
     assert [type(error) for error in errors] == [StorageUnavailable] * len(futures)
     assert len({id(error) for error in errors}) == len(futures)
     assert len(log.calls) == 1
@@ -215,8 +206,8 @@ def test_a_leader_that_is_interrupted_takes_nobody_along(pool: ThreadPoolExecuto
     group = GroupCommit(log.ask)
     first, leader, *others = queued(log, group, pool, [[b"a"], [b"b"], [b"c"], [b"d"]])
     log.goes_on.set()
-    assert isinstance(leader.exception(SOON), SystemExit)
-    assert [each.result(SOON) for each in (first, *others)] == [[(b"a",)], [(b"c",)], [(b"d",)]]
+    assert isinstance(leader.exception(PATIENCE), SystemExit)
+    assert [each.result(PATIENCE) for each in (first, *others)] == [[(b"a",)], [(b"c",)], [(b"d",)]]
     assert group.commit([b"e"]) == [(b"e",)]
 
 
@@ -236,12 +227,12 @@ def test_a_waiting_caller_that_is_interrupted_is_not_recorded_and_takes_nobody_a
     interrupts.armed = True
     with pytest.raises(Interrupt):
         group.commit([b"b"])
-    interrupting.result(SOON)
+    interrupting.result(PATIENCE)
     interrupts.end()
     other = pool.submit(group.commit, [b"c"])
     until(lambda: group.waiting == 1)
     log.goes_on.set()
-    assert (first.result(SOON), other.result(SOON)) == ([(b"a",)], [(b"c",)])
+    assert (first.result(PATIENCE), other.result(PATIENCE)) == ([(b"a",)], [(b"c",)])
     assert log.calls == [[b"a"], [b"c"]]
 
 
@@ -269,7 +260,7 @@ def test_an_interrupt_at_any_time_leaves_nobody_waiting() -> None:
             except Interrupt:
                 interrupted += 1
         over.set()
-        assert all(each.result(SOON) > 0 for each in writing), f"seed {SEED}"
+        assert all(each.result(PATIENCE) > 0 for each in writing), f"seed {SEED}"
     interrupts.end()
     assert interrupted > 0
     assert group.commit([b"after"]) == [(b"after",)]
@@ -298,10 +289,10 @@ def test_what_a_signals_handler_commits_does_not_wait_for_its_own_thread(
 
     interrupting = pool.submit(interrupt)
     assert group.commit([b"main"]) == [(b"main",)]
-    interrupting.result(SOON)
+    interrupting.result(PATIENCE)
     signal.signal(signal.SIGUSR1, before)
     assert told == [[(b"handler",)]]
-    assert [each.result(SOON) for each in leading] == [[(other,)] for _ in leading]
+    assert [each.result(PATIENCE) for each in leading] == [[(other,)] for _ in leading]
 
 
 def test_what_was_committed_is_not_kept_in_memory() -> None:
@@ -336,6 +327,6 @@ def test_of_many_callers_at_once_each_gets_what_it_asked_for() -> None:
 
     with ThreadPoolExecutor(16) as pool:
         for done in [pool.submit(write, number) for number in range(16)]:
-            done.result(SOON)
+            done.result(PATIENCE)
     asked = [request for call in log.calls for request in call]
     assert len(asked) == len(set(asked))

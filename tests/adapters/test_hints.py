@@ -6,8 +6,7 @@ from queue import Empty, SimpleQueue
 import pytest
 
 from onrecord.adapters.storage.hints import NoHints, Telling
-
-SOON = 30
+from tests.patience import PATIENCE
 
 
 class Line:
@@ -22,7 +21,7 @@ class Line:
     def send(self) -> bool:
         self.sent += 1
         self.began.put(self.sent)
-        assert self.goes_on.acquire(timeout=SOON)
+        assert self.goes_on.acquire(timeout=PATIENCE)
         return self.heard
 
     def is_quiet(self) -> bool:
@@ -37,11 +36,11 @@ def test_what_is_told_while_a_hint_is_under_way_goes_together_in_one_more() -> N
     line = Line()
     telling = Telling(line.send)
     telling.tell()
-    line.began.get(timeout=SOON)
+    line.began.get(timeout=PATIENCE)
     for _ in range(100):
         telling.tell()
     line.goes_on.release(100)
-    assert line.began.get(timeout=SOON) == 2
+    assert line.began.get(timeout=PATIENCE) == 2
     assert line.is_quiet()
     telling.close()
 
@@ -51,7 +50,7 @@ def test_the_last_hint_is_sent_before_it_closes_though_nobody_listened() -> None
     line.goes_on.release(100)
     telling = Telling(line.send)
     telling.tell()
-    line.began.get(timeout=SOON)
+    line.began.get(timeout=PATIENCE)
     telling.tell()
     telling.close()
     assert line.sent == 2
@@ -78,7 +77,7 @@ def test_a_thread_that_could_not_begin_costs_one_hint_alone(
         crowded.setattr(threading.Thread, "start", refuse)
         telling.tell()
     telling.tell()
-    assert line.began.get(timeout=SOON) == 1
+    assert line.began.get(timeout=PATIENCE) == 1
     telling.close()
 
 

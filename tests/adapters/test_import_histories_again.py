@@ -28,6 +28,7 @@ from tests.adapters.kept_histories import (
     memory,
     taken_in,
 )
+from tests.factories import BECAUSE
 
 Result = TypeVar("Result")
 
@@ -165,7 +166,7 @@ def test_a_closed_conversation_takes_nothing_new() -> None:
 def test_what_was_forgotten_does_not_come_back_by_importing() -> None:
     store = memory()
     taken_in(store, "openai-chat", CHAT)
-    store.forget("kept")
+    store.forget("kept", **BECAUSE)
     done = taken_in(store, "openai-chat", CHAT)
     assert done.outcome == "refused"
     assert "forgotten" in (done.why or "")

@@ -15,11 +15,11 @@ import pytest
 
 from onrecord.adapters.storage import group_commit
 from onrecord.adapters.storage.group_commit import GroupCommit, Row
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
-SOON: Final = 30
 # Where the interpreter looks for signals: behind a call, where a function begins, where a loop turns.
 INTERRUPTIBLE: Final = {"CALL", "CALL_KW", "CALL_FUNCTION_EX", "RESUME", "JUMP_BACKWARD"}
 
@@ -74,7 +74,7 @@ class Log:
     def ask(self, requests: Sequence[bytes]) -> list[Row]:
         if requests[0] == b"first":
             self.held.set()
-            assert self.goes_on.wait(SOON)
+            assert self.goes_on.wait(PATIENCE)
         return [(request,) for request in requests]
 
 
@@ -136,11 +136,11 @@ def test_who_is_interrupted_at_any_step_takes_nobody_along(interrupted: bytes) -
 def was_interrupted(interrupted: bytes, steps: int, pool: ThreadPoolExecutor) -> bool:
     crowd = Crowd(steps, pool)
     crowd.come(interrupted)
-    ended = crowd.asked[interrupted].exception(SOON)
+    ended = crowd.asked[interrupted].exception(PATIENCE)
     assert ended is None or isinstance(ended, Interrupt)
     for name, future in crowd.asked.items():
         if name != interrupted:
-            assert future.result(SOON) == [(name,)], f"at step {steps}"
+            assert future.result(PATIENCE) == [(name,)], f"at step {steps}"
     assert crowd.group.commit([b"after"]) == [(b"after",)]
     assert crowd.group.waiting == 0
     return ended is not None

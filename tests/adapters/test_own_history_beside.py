@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from onrecord.adapters.capture.spool import RecordingWarning
 from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
@@ -309,8 +311,11 @@ def test_a_reference_to_the_last_response_goes_on_whatever_was_asked_in_between(
 
 def test_a_reference_that_nobody_knows_begins_here_or_is_unrelated(recorded: Recorded) -> None:
     program = Program(recorded, Responses())
-    held(program, "a1", "u1", previous_response_id="resp_elsewhere")
-    held(program, "x1", "y1", previous_response_id="resp_somewhere")
+    with pytest.warns(RecordingWarning, match="its history lacks what came before"):
+        held(program, "a1", "u1", previous_response_id="resp_elsewhere")
+    with warnings.catch_warnings(record=True) as warned:
+        held(program, "x1", "y1", previous_response_id="resp_somewhere")
+    assert not warned
     assert program.relations() == ["reference", "unrelated aside"]
     assert program.main() == ["u1", "a1"]
 

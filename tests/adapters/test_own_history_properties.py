@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.replaying import replays
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import List, Program, Spelling
 from tests.adapters.recorded_calls import Recorded
+from tests.search import examples
 
 Deed = tuple[str, int]
 numbers = st.integers(0, 5)
@@ -142,7 +143,7 @@ each_spelling = pytest.mark.parametrize("spelling", EVERY, ids=[s.api for s in E
 
 
 @each_spelling
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(deeds=st.lists(growing | branching, max_size=8))
 def test_the_main_line_is_the_list_that_the_program_goes_on_with(
     spelling: Spelling, deeds: list[Deed]
@@ -155,7 +156,7 @@ def test_the_main_line_is_the_list_that_the_program_goes_on_with(
 
 
 @each_spelling
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(deeds=st.lists(growing | branching | cutting, max_size=8))
 def test_every_input_stands_once_whatever_is_cut(spelling: Spelling, deeds: list[Deed]) -> None:
     with tempfile.TemporaryDirectory() as folder:

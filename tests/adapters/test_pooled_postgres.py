@@ -17,12 +17,12 @@ from onrecord.domain.log import Cursor, Verdict
 from tests.factories import TENANT, appending, raw_event
 from tests.ledger import verified_log
 from tests.mixed_appends import SEED, Script, answer_of, mixed, verify
+from tests.patience import PATIENCE
 from tests.pgbouncer import PROGRAM, pooler
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.postgres_sessions import never_poll
 
-SOON = 30
 WRITERS = 8
 POOLED = 2
 
@@ -93,7 +93,7 @@ def test_by_way_of_pgbouncer_each_of_many_gets_its_own_verdict(url: str) -> None
             pool.submit(asyncio.run, write(logs[number % 2], script))
             for number, script in enumerate(asked.scripts)
         ]
-        told = [each.result(SOON) for each in running]
+        told = [each.result(PATIENCE) for each in running]
         verify(logs[0], asked, [verdict for each in told for verdict in each])
         for log in logs:
             log.close()
@@ -112,9 +112,9 @@ def test_a_subscription_hears_past_pgbouncer(url: str, monkeypatch: pytest.Monke
         following.start()
         for position in range(2, 5):
             there.append([appending(uuid4(), raw_event())])
-            assert seen.get(timeout=SOON) == position
+            assert seen.get(timeout=PATIENCE) == position
         here.close()
-        following.join(SOON)
+        following.join(PATIENCE)
         there.close()
 
 

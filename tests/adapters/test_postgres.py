@@ -29,8 +29,10 @@ from onrecord.domain.errors import (
 )
 from onrecord.domain.log import Cursor, Recorded
 from tests.factories import appending, raw_event
+from tests.patience import PATIENCE, join_process
 from tests.postgres_places import fresh_log
 from tests.postgres_server import GIVEN, GUARDED, VERSIONS, Server, server
+from tests.postgres_sessions import LOCK
 
 SECRET = "open-sesame-4711"
 
@@ -144,7 +146,7 @@ def test_a_schema_of_someone_else_is_left_alone(bare: str) -> None:
 
 
 def test_a_newer_schema_asks_for_an_upgrade(url: str) -> None:
-    run(url, "INSERT INTO onrecord.migration (number) VALUES (999)")
+    run(url, "INSERT INTO onrecord.migration VALUES ('tables', 999, '')")
     with pytest.raises(SchemaNewer, match="upgrade"):
         open_postgres(url)
     with pytest.raises(SchemaNewer, match="upgrade"):
@@ -152,7 +154,7 @@ def test_a_newer_schema_asks_for_an_upgrade(url: str) -> None:
 
 
 def test_an_older_schema_asks_to_be_migrated(url: str) -> None:
-    run(url, "DELETE FROM onrecord.migration WHERE number > 1")
+    run(url, "DELETE FROM onrecord.migration WHERE part = 'tables' AND number > 1")
     with pytest.raises(SchemaOlder, match="onrecord migrate"):
         open_postgres(url)
 
@@ -183,7 +185,7 @@ def test_a_lock_that_takes_too_long_is_busy(url: str) -> None:
     log.append([appending(uuid4(), raw_event())])
     shard = next(cursor.shard for cursor in log.cursors() if cursor.position)
     with psycopg.connect(url) as holder:
-        holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (shard,))
+        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, shard))
         with pytest.raises(StorageBusy, match="try again"):
             log.append([appending(uuid4(), raw_event())])
     log.close()
@@ -237,8 +239,8 @@ def test_a_forked_child_opens_connections_of_its_own(url: str) -> None:
     done = fork.Queue()
     child = fork.Process(target=append_in_a_child, args=(log, done))
     child.start()
-    assert done.get(timeout=30) == 2
-    child.join()
+    assert done.get(timeout=PATIENCE) == 2
+    join_process(child)
     assert child.exitcode == 0
     assert log.append([appending(uuid4(), raw_event())]) == [Recorded(1, 1, 3)]
     log.close()
@@ -252,7 +254,7 @@ def test_an_append_wakes_up_subscriptions_of_its_process(url: str) -> None:
     with log.subscribe(last) as subscription, ThreadPoolExecutor(1) as pool:
         following = pool.submit(next, subscription)
         log.append([appending(conversation, raw_event())])
-        assert following.result(timeout=30).position == 2
+        assert following.result(timeout=PATIENCE).position == 2
     log.close()
 
 
@@ -279,7 +281,7 @@ def test_a_copied_database_is_another_incarnation(running: Server, url: str) -> 
 
 def test_many_first_appends_of_a_tenant_at_once_are_all_recorded(url: str) -> None:
     log = open_postgres(url)
-    begun = threading.Barrier(8)
+    begun = threading.Barrier(8, timeout=PATIENCE)
 
     def write(_: int) -> object:
         begun.wait()

@@ -13,6 +13,7 @@ from onrecord.adapters.storage.postgres_connections import fetched
 from onrecord.domain.log import Forgotten, Recorded
 from tests.factories import TENANT, appending, prompt, started
 from tests.ledger import verified_log
+from tests.patience import PATIENCE
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 
@@ -47,7 +48,7 @@ def test_an_append_that_is_being_written_is_forgotten_too(log: Postgres) -> None
             assert verdict_of(fetched(connection, "append", late)[0]) == Recorded(2, 2, 2)
             erased = pool.submit(log.forget, conversation)
             until_it_waits(log, erased)
-        assert erased.result(timeout=60) == 2
+        assert erased.result(timeout=PATIENCE) == 2
     assert [event.body for event in log.read(conversation)] == [None, None]
     assert log.append([appending(conversation, prompt())]) == [Forgotten()]
     assert len(verified_log(log)) == 2
@@ -61,7 +62,7 @@ def test_a_piece_of_a_document_that_is_being_stored_goes_too(log: Postgres) -> N
             fetched(connection, "put_chunk", (TENANT, conversation, blob, 0, b"swordfish"))
             erased = pool.submit(log.forget, conversation)
             until_it_waits(log, erased)
-        assert erased.result(timeout=60) == 1
+        assert erased.result(timeout=PATIENCE) == 1
     with log.connections.transaction() as connection:
         assert connection.execute("SELECT data FROM onrecord.blob_chunk").fetchall() == []
 

@@ -14,11 +14,11 @@ from onrecord.adapters.storage.hints import NoHints
 from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
 from onrecord.domain.log import Cursor, Recorded
 from tests.factories import appending, raw_event
+from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
-from tests.postgres_sessions import never_poll
+from tests.postgres_sessions import LOCK, never_poll
 
-SOON = 30
 THOSE_WHO_LISTEN = """
 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -90,17 +90,12 @@ class Follower:
 
     def stop(self) -> None:
         self.subscription.stop()
-        self.thread.join(SOON)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
 
 
 def wait_for_listeners(url: str, count: int) -> None:
-    waited = threading.Event()
-    for _ in range(SOON * 100):
-        if counted(url, LISTENERS) == count:
-            return
-        waited.wait(0.01)
-    raise AssertionError(f"there were never {count} listeners")
+    until(lambda: counted(url, LISTENERS) == count, f"the number of {count} listeners")
 
 
 @pytest.mark.usefixtures("never_polls")
@@ -112,7 +107,7 @@ def test_an_append_of_another_process_wakes_up_an_idle_subscription(
     wait_for_listeners(url, 1)
     for _ in range(5):
         position = append_one(there)
-        assert follower.seen.get(timeout=SOON) == position
+        assert follower.seen.get(timeout=PATIENCE) == position
     follower.stop()
 
 
@@ -125,9 +120,9 @@ def test_a_listener_whose_connection_was_ended_comes_back_by_itself(
     wait_for_listeners(url, 1)
     assert counted(url, END_LISTENERS) == 1
     position = append_one(there)
-    assert follower.seen.get(timeout=SOON) == position
+    assert follower.seen.get(timeout=PATIENCE) == position
     position = append_one(there)
-    assert follower.seen.get(timeout=SOON) == position
+    assert follower.seen.get(timeout=PATIENCE) == position
     follower.stop()
 
 
@@ -136,7 +131,7 @@ def test_a_subscription_that_hears_nothing_polls(url: str) -> None:
     there = open_postgres(url, new_hints=NoHints)
     follower = Follower(here, start(there))
     position = append_one(there)
-    assert follower.seen.get(timeout=SOON) == position
+    assert follower.seen.get(timeout=PATIENCE) == position
     follower.stop()
     here.close()
     there.close()
@@ -148,7 +143,7 @@ def test_a_log_whose_listen_url_leads_nowhere_polls(url: str) -> None:
     follower = Follower(here, start(here))
     there = open_postgres(url)
     position = append_one(there)
-    assert follower.seen.get(timeout=SOON) == position
+    assert follower.seen.get(timeout=PATIENCE) == position
     follower.stop()
     here.close()
     there.close()
@@ -181,13 +176,11 @@ def test_closing_leaves_no_session_and_no_thread(url: str) -> None:
     follower = Follower(log, start(log))
     wait_for_listeners(url, 1)
     log.close()
-    follower.thread.join(SOON)
-    waited = threading.Event()
-    for _ in range(SOON * 100):
-        if counted(url, SESSIONS) == 0 and threading.active_count() == before:
-            return
-        waited.wait(0.01)
-    raise AssertionError("a session or a thread stayed")
+    follower.thread.join(PATIENCE)
+    until(
+        lambda: counted(url, SESSIONS) == 0 and threading.active_count() == before,
+        "the end of every session and thread",
+    )
 
 
 def test_where_nobody_listens_nothing_is_notified(
@@ -197,9 +190,11 @@ def test_where_nobody_listens_nothing_is_notified(
     assert log.connections.ask("hint", ("me",)) == []
     with psycopg.connect(url, autocommit=True) as other:
         other.execute("LISTEN onrecord")
-        other.execute("SELECT pg_advisory_lock_shared(1212239443, -3)")
+        other.execute("SELECT pg_advisory_lock_shared(%s, -3)", (LOCK,))
         assert len(log.connections.ask("hint", ("me",))) == 1
-        assert [notify.payload for notify in other.notifies(timeout=SOON, stop_after=1)] == ["me"]
+        assert [notify.payload for notify in other.notifies(timeout=PATIENCE, stop_after=1)] == [
+            "me"
+        ]
 
 
 def test_a_hint_commits_without_a_flush_and_leaves_the_session_as_it_was(
@@ -207,7 +202,7 @@ def test_a_hint_commits_without_a_flush_and_leaves_the_session_as_it_was(
 ) -> None:
     log = opened(url)
     with psycopg.connect(url, autocommit=True) as other:
-        other.execute("SELECT pg_advisory_lock_shared(1212239443, -3)")
+        other.execute("SELECT pg_advisory_lock_shared(%s, -3)", (LOCK,))
         [(during, _)] = log.connections.ask("hint", ("me",))
     assert during == "off"
     with log.connections.transaction() as connection:

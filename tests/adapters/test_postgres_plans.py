@@ -85,6 +85,27 @@ def test_hot_reads_go_by_their_index(
         assert indexes_of(row[0][0]["Plan"]) == {index}
 
 
+MANY_CLOSED = """
+INSERT INTO onrecord.conversation_head
+SELECT (jsonb_populate_record(
+    h, jsonb_build_object('conversation_id', gen_random_uuid(), 'closed', true))).*
+FROM onrecord.conversation_head AS h, generate_series(1, 2000) AS n
+"""
+
+
+def test_finding_what_is_not_closed_looks_at_none_that_is(url: str, log: Postgres) -> None:
+    for _ in range(3):
+        log.append([appending(uuid4(), raw_event())])
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(MANY_CLOSED)
+        connection.execute("VACUUM ANALYZE onrecord.conversation_head")
+        before = rows_read(connection)
+        assert len(log.open_conversations(TENANT)) == 3
+        with log.connections.transaction() as reading:
+            reading.execute("SELECT pg_stat_force_next_flush()")
+        assert rows_read(connection) - before <= 20
+
+
 def rows_read(connection: psycopg.Connection) -> int:
     """Rows of tables and indexes that were looked at so far, all sessions' counts written."""
     connection.execute("SELECT pg_stat_force_next_flush()")

@@ -9,13 +9,15 @@ import pytest
 from psycopg import errors
 from psycopg.sql import SQL, Identifier
 
+import onrecord
 from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
-from onrecord.domain.errors import StorageReadOnly
+from onrecord.domain.erasures import operators_of
+from onrecord.domain.errors import ConversationNotFound, StorageReadOnly
 from onrecord.domain.log import Recorded
 from tests.adapters.test_postgres import as_role
-from tests.factories import OTHER_TENANT, TENANT, appending, raw_event
+from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, raw_event
 from tests.ledger import verified_log
-from tests.postgres_server import VERSIONS, Server, server
+from tests.postgres_server import VERSIONS, Server, owner_s, server
 
 ROLE = "onrecord_app"
 
@@ -43,7 +45,7 @@ def owner(url: str) -> Iterator[Postgres]:
 
 
 def admit(url: str, tenant: object = None) -> str:
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(owner_s(url), autocommit=True) as connection:
         connection.execute("SELECT onrecord.admit(%s, %s::uuid)", (ROLE, tenant))
     return as_role(url, ROLE)
 
@@ -85,7 +87,7 @@ def test_erasing_takes_nothing_but_what_was_said(url: str, owner: Postgres) -> N
         "INSERT INTO onrecord.event SELECT * FROM onrecord.event",
         "UPDATE onrecord.conversation_head SET version = 0",
         "DELETE FROM onrecord.blob",
-        "UPDATE onrecord.meta SET incarnation = gen_random_uuid()",
+        "UPDATE onrecord.meta SET incarnation = '0190f000-0000-7000-8000-000000000000'",
         "INSERT INTO onrecord.caller VALUES ('onrecord_app', gen_random_uuid())",
         "SELECT onrecord.admit('onrecord_app')",
         "SELECT onrecord.forget_in_log(e.conversation_id) FROM onrecord.event AS e",
@@ -110,16 +112,65 @@ def test_an_application_has_all_the_verbs(url: str) -> None:
     log.append([appending(conversation, raw_event(blobs=(blob,)))])
     assert b"".join(log.get_blob(conversation, blob)) == b"large"
     assert [found.conversation_id for found in log.conversations(TENANT)] == [conversation]
-    assert log.sweep_blobs(2**62) == 0
-    assert log.forget(conversation) == 1
-    assert log.find(TENANT, "support/4711") is None
     assert len(verified_log(log)) == 1
+    with pytest.raises(StorageReadOnly):
+        log.forget(conversation)
+    with pytest.raises(StorageReadOnly):
+        log.sweep_blobs(0)
     log.close()
+
+
+@pytest.mark.parametrize("bound", [TENANT, None])
+def test_an_eraser_erases_and_says_so_and_writes_nothing_else(
+    url: str, owner: Postgres, bound: object
+) -> None:
+    ours, theirs = uuid4(), uuid4()
+    owner.append(
+        [appending(ours, raw_event()), appending(theirs, raw_event(), tenant=OTHER_TENANT)]
+    )
+    with psycopg.connect(owner_s(url), autocommit=True) as connection:
+        connection.execute("SELECT onrecord.admit_eraser(%s, %s::uuid)", (ROLE, bound))
+    with onrecord.connect(as_role(url, ROLE), tenant=TENANT) as store:
+        assert store.forget(ours, **BECAUSE).events == 1
+        assert [one.outcome is not None for one in store.erasures()] == [True]
+        with pytest.raises(StorageReadOnly):
+            store.backend.append([appending(uuid4(), raw_event())])
+        with pytest.raises(StorageReadOnly):
+            store.backend.put_blob(TENANT, theirs, [b"bytes"])
+    with onrecord.connect(as_role(url, ROLE), tenant=OTHER_TENANT) as store:
+        if bound is None:
+            assert store.forget(theirs, **BECAUSE).events == 1
+        else:
+            with pytest.raises(ConversationNotFound):
+                store.forget(theirs, **BECAUSE)
+            assert store.backend.forget(theirs) == 0
+
+
+def test_who_appends_writes_no_operators_stream(url: str, owner: Postgres) -> None:
+    owner.append([appending(uuid4(), raw_event())])
+    for bound in (TENANT, None):
+        log = open_postgres(admit(url, bound))
+        with pytest.raises(StorageReadOnly):
+            log.append([appending(uuid4(), raw_event(), tenant=operators_of(TENANT))])
+        log.close()
 
 
 def test_a_role_that_was_not_let_in_is_told_how(url: str, owner: Postgres) -> None:
     with pytest.raises(StorageReadOnly, match=r"onrecord\.admit"):
         open_postgres(as_role(url, ROLE))
+
+
+@pytest.mark.parametrize("bound", [TENANT, None])
+def test_who_may_not_erase_is_told_how_an_eraser_is_let_in(
+    url: str, owner: Postgres, bound: object
+) -> None:
+    told = appending(uuid4(), raw_event())
+    owner.append([told])
+    with onrecord.connect(admit(url, bound), tenant=TENANT) as store:
+        with pytest.raises(StorageReadOnly, match=r"onrecord\.admit_eraser\('role'\)"):
+            store.forget(told.conversation_id, **BECAUSE)
+        with pytest.raises(StorageReadOnly, match=r"onrecord\.admit_eraser\('role'\)"):
+            store.sweep()
 
 
 def test_a_bound_role_writes_for_its_tenant_only(url: str, owner: Postgres) -> None:
@@ -143,7 +194,6 @@ def test_a_bound_role_writes_for_its_tenant_only(url: str, owner: Postgres) -> N
         bound.open(OTHER_TENANT, "key")
     with pytest.raises(StorageReadOnly, match="no right"):
         bound.put_blob(OTHER_TENANT, theirs, [b"bytes"])
-    assert bound.forget(theirs) == 0
     assert verified_log(owner) == before
     bound.close()
 
@@ -178,3 +228,56 @@ def test_the_binding_goes_by_who_logged_in(url: str, owner: Postgres) -> None:
         connection.execute("SELECT set_config('onrecord.erasing', 'on', false)")
         with pytest.raises(errors.InsufficientPrivilege):
             connection.execute("UPDATE onrecord.event SET body = NULL")
+
+
+def test_a_bound_role_moves_no_position_of_another_tenant(url: str, owner: Postgres) -> None:
+    moved = "SELECT t FROM onrecord.track(%s, 'a', 'b', %s) AS t"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(moved, (OTHER_TENANT, 7))
+    with psycopg.connect(admit(url, TENANT), autocommit=True) as connection:
+        assert connection.execute(moved, (TENANT, 1)).fetchall() == [(1,)]
+        assert connection.execute(moved, (TENANT, 1)).fetchall() == []
+        with pytest.raises(errors.InsufficientPrivilege):
+            connection.execute(moved, (OTHER_TENANT, 9))
+        with pytest.raises(errors.InsufficientPrivilege):
+            connection.execute("UPDATE onrecord.tracking SET position = 99")
+        assert connection.execute(moved, (TENANT, 99)).fetchall() == [(99,)]
+        assert connection.execute("SELECT position FROM onrecord.tracking").fetchall() == [(99,)]
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute("SELECT tenant, position FROM onrecord.tracking ORDER BY tenant")
+        assert found.fetchall() == [(TENANT, 99), (OTHER_TENANT, 7)]
+
+
+def test_a_bound_role_holds_up_no_erasure_of_another_tenant(url: str, owner: Postgres) -> None:
+    theirs, blob = uuid4(), uuid4()
+    owner.append([appending(theirs, raw_event(), tenant=OTHER_TENANT)])
+    holds = (
+        ("SELECT onrecord.must_take(%s, %s)", (TENANT, theirs)),
+        ("SELECT onrecord.must_take(%s, %s)", (OTHER_TENANT, theirs)),
+        ("SELECT onrecord.open_conversation(%s, %s, %s)", (TENANT, bytes(16), theirs)),
+        ("SELECT onrecord.put_chunk(%s, %s, %s, 0, '')", (TENANT, theirs, blob)),
+    )
+    with psycopg.connect(admit(url, TENANT)) as holder:
+        for query, parameters in holds:
+            holder.execute("SAVEPOINT held")
+            with pytest.raises(psycopg.Error):
+                holder.execute(query.encode(), parameters)
+            with psycopg.connect(url, autocommit=True) as looking:
+                locked = "SELECT FROM onrecord.conversation_head FOR UPDATE SKIP LOCKED"
+                assert looking.execute(locked).rowcount == 1
+            holder.execute("ROLLBACK TO SAVEPOINT held")
+        assert owner.forget(theirs) == 1
+
+
+def test_a_key_that_was_opened_for_an_id_to_come_erases_nothing_of_another_tenant(
+    url: str, owner: Postgres
+) -> None:
+    theirs = uuid4()
+    owner.open(TENANT, "of an id to come", theirs)
+    owner.append([appending(theirs, raw_event(), tenant=OTHER_TENANT)])
+    with psycopg.connect(owner_s(url), autocommit=True) as connection:
+        connection.execute("SELECT onrecord.admit_eraser(%s, %s::uuid)", (ROLE, TENANT))
+    bound = open_postgres(as_role(url, ROLE))
+    assert bound.forget(theirs) == 0
+    assert (bound.erasures(), owner.forget(theirs)) == (0, 1)
+    bound.close()

@@ -11,6 +11,7 @@ import pytest
 import onrecord
 from tests.adapters.openai_clients import ANSWERED, types
 from tests.adapters.openai_server import JsonObject, OpenAIServer, Says
+from tests.patience import PATIENCE
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS
 
@@ -98,7 +99,7 @@ def test_children_record_with_what_was_made_before_the_fork(url: str, tmp_path: 
             capture_output=True,
             text=True,
             check=False,
-            timeout=110,
+            timeout=PATIENCE,
         )
     assert (done.returncode, done.stderr) == (0, "")
     with onrecord.connect(url) as store:

@@ -152,6 +152,7 @@ def test_a_request_that_is_redirected_to_an_unknown_place_goes_there(
     assert [event.status for event in failed if isinstance(event, AttemptFailed)] == [307, 404]
 
 
+@pytest.mark.filterwarnings("ignore:an embedding is not recorded")
 def test_other_endpoints_pass_through(
     talk: onrecord.Talk, clients: Clients, server: OpenAIServer
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -17,6 +16,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.requests.request import Request
 from tests.adapters.tabs import API, Tab, flat, told, words
 from tests.projections.happenings import tool_use
+from tests.search import examples
 
 places = st.sampled_from([0, 1])
 newest = st.integers(0, 2)
@@ -133,4 +133,4 @@ class Interleaved(RuleBasedStateMachine):
 
 
 TestInterleaved = Interleaved.TestCase
-TestInterleaved.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
+TestInterleaved.settings = examples(80, steps=30)

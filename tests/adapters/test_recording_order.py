@@ -17,6 +17,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Verdict
 from tests.adapters.recorded_calls import GREETING, Recorded, calling, requests_of
 from tests.adapters.tabs import Tab, told, words
+from tests.patience import PATIENCE, join
 from tests.projections.happenings import tool_use
 
 
@@ -243,7 +244,7 @@ def test_a_superseded_call_awaits_no_result(tab: Tab) -> None:
 
 def test_two_holders_that_ask_at_once_get_one_answer_into_the_history(tab: Tab, other: Tab) -> None:
     tab.talk.user("one")
-    barrier = threading.Barrier(2)
+    barrier = threading.Barrier(2, timeout=PATIENCE)
 
     def go(holder: Tab, said: str) -> None:
         request = holder.render()
@@ -258,7 +259,7 @@ def test_two_holders_that_ask_at_once_get_one_answer_into_the_history(tab: Tab, 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        join(thread)
     assert sorted(told(tab).values()) == [False, True]
     assert len(words(tab.render())) == 2
 

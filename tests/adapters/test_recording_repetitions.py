@@ -15,6 +15,7 @@ from onrecord.adapters.demo.scenes import Scene, invalid_request, overloaded
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.events import ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, KEY, Recorded, calling
+from tests.patience import join
 
 REPLY = "Hello! What can I do for you?"
 
@@ -100,7 +101,7 @@ def test_a_request_awaits_its_answer_until_the_log_has_it(
                 monkeypatch.undo()
                 second = threading.Thread(target=calls.ask)
                 second.start()
-                second.join()
+                join(second)
             return append(appends)
 
         monkeypatch.setattr(store, "append", ask_the_same_before_the_answer_is_stored)

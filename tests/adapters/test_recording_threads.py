@@ -15,6 +15,7 @@ from onrecord.domain import jsontext
 from onrecord.projections.requests.request import Request
 from tests.adapters.recorded_calls import GREETING, HELLO, MODEL, Recorded, calling
 from tests.adapters.tabs import API, Tab
+from tests.patience import PATIENCE, join
 
 MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
 
@@ -47,7 +48,7 @@ def test_threads_that_record_clients_at_once_share_what_was_rendered(
 ) -> None:
     recorded = Recorded(tmp_path)
     made: list[journal.Journal] = []
-    everyone = threading.Barrier(6)
+    everyone = threading.Barrier(6, timeout=PATIENCE)
     plain = journal.Journal
 
     def slow(*given: Any) -> journal.Journal:
@@ -67,5 +68,5 @@ def test_threads_that_record_clients_at_once_share_what_was_rendered(
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            join(thread)
     assert len(made) == 1

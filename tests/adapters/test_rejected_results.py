@@ -16,6 +16,7 @@ from onrecord.domain.content import Text, ToolResult
 from onrecord.domain.events import Event, ToolResultRejected
 from onrecord.domain.log import Duplicate, Recorded
 from tests.adapters.found_results import call, extracted
+from tests.patience import PATIENCE
 
 PDF = b"%PDF-1.7 the report"
 APIS = (
@@ -156,7 +157,7 @@ def test_a_result_of_a_fork_is_its_own(talk: onrecord.Talk) -> None:
 
 def together(*deeds: Callable[[], object]) -> list[object]:
     """What several threads are told that begin at the same time."""
-    barrier = threading.Barrier(len(deeds))
+    barrier = threading.Barrier(len(deeds), timeout=PATIENCE)
 
     def do(deed: Callable[[], object]) -> object:
         barrier.wait()

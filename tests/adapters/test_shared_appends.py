@@ -2,8 +2,7 @@
 
 import struct
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import UUID, uuid4
 
@@ -17,6 +16,7 @@ from onrecord.domain.log import Append, Conflict, Duplicate, Mismatch, Recorded,
 from tests.factories import OTHER_TENANT, appending, raw_event
 from tests.ledger import verified_log
 from tests.mixed_appends import SEED, Script, answer_of, mixed, verify
+from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.postgres_sessions import (
@@ -27,7 +27,6 @@ from tests.postgres_sessions import (
     stuck,
 )
 
-SOON = 60
 WRITERS = 16
 BRING_TENANT = "SELECT onrecord.shard_of(%s)"
 WAITING_FOR_ANOTHER = """
@@ -70,13 +69,6 @@ class Spy:
         return self._ask(name, parameters)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come true"
-        time.sleep(0.001)
-
-
 def queued(
     log: Postgres, spy: Spy, pool: ThreadPoolExecutor, appends: Sequence[Append]
 ) -> list[Future[list[Verdict]]]:
@@ -115,7 +107,7 @@ def test_who_waits_shares_one_statement(url: str, log: Postgres, pool: ThreadPoo
     with stuck(url, shard):
         appends = [appending(uuid4(), raw_event()) for _ in range(WRITERS)]
         futures = queued(log, spy, pool, appends)
-    verdicts = [future.result(SOON) for future in futures]
+    verdicts = [future.result(PATIENCE) for future in futures]
     assert verdicts == [[Recorded(1, 1, position)] for position in range(2, WRITERS + 2)]
     assert len(spy.senders) == 2
 
@@ -136,10 +128,10 @@ def test_what_is_not_for_the_tenant_is_refused_and_the_rest_of_the_batch_is_reco
         bad = appending(other, raw_event())
         first, second, refused, *rest = queued(log, spy, pool, [*good[:2], bad, *good[2:]])
     for future in (first, second, *rest):
-        (verdict,) = future.result(SOON)
+        (verdict,) = future.result(PATIENCE)
         assert answer_of(verdict) == (1, 1)
     with pytest.raises(StorageReadOnly, match="another tenant"):
-        refused.result(SOON)
+        refused.result(PATIENCE)
     assert len(verified_log(log)) == 6
 
 
@@ -154,7 +146,7 @@ def test_batches_that_bring_the_same_new_tenants_do_not_wait_for_each_other(
         until(lambda: counted(url, WAITING_FOR_ANOTHER) == 1)
         for tenant in later:
             other.execute(BRING_TENANT, (tenant,))
-    assert {answer_of(verdict) for verdict in appended.result(SOON)} == {(1, 1)}
+    assert {answer_of(verdict) for verdict in appended.result(PATIENCE)} == {(1, 1)}
 
 
 def test_what_the_server_cannot_hold_is_an_error_of_its_caller_alone(
@@ -166,10 +158,10 @@ def test_what_the_server_cannot_hold_is_an_error_of_its_caller_alone(
         bad = appending(uuid4(), raw_event()._replace(type="zero\0"))
         first, second, refused, last = queued(log, spy, pool, [*good[:2], bad, good[2]])
     for future in (first, second, last):
-        (verdict,) = future.result(SOON)
+        (verdict,) = future.result(PATIENCE)
         assert answer_of(verdict) == (1, 1)
     with pytest.raises(InvalidInput, match="zero byte"):
-        refused.result(SOON)
+        refused.result(PATIENCE)
 
 
 def test_what_cannot_be_packed_is_an_error_of_its_caller_alone(log: Postgres) -> None:
@@ -187,10 +179,10 @@ def test_closing_answers_everybody_who_waits(url: str, pool: ThreadPoolExecutor)
         futures = queued(log, spy, pool, [appending(uuid4(), raw_event()) for _ in range(4)])
         log.close()
     first, *others = futures
-    assert [answer_of(verdict) for verdict in first.result(SOON)] == [(1, 1)]
+    assert [answer_of(verdict) for verdict in first.result(PATIENCE)] == [(1, 1)]
     for other in others:
         with pytest.raises(StorageUnavailable, match="closed"):
-            other.result(SOON)
+            other.result(PATIENCE)
     again = open_postgres(url)
     assert len(verified_log(again)) == 2
     again.close()
@@ -205,7 +197,7 @@ def test_a_server_that_ends_a_shared_commit_gets_it_once_more(
         until(lambda: counted(url, WAITING_SESSIONS) == 1)
         assert counted(url, END_WAITING_SESSIONS) == 1
     for future in futures:
-        (verdict,) = future.result(SOON)
+        (verdict,) = future.result(PATIENCE)
         assert answer_of(verdict) == (1, 1)
     assert len(verified_log(log)) == 5
 
@@ -217,7 +209,7 @@ def test_a_lock_timeout_befalls_the_batch_and_each_of_its_callers_is_told(
     shard, spy = shard_of(log), Spy(log)
     with stuck(url, shard):
         futures = queued(log, spy, pool, [appending(uuid4(), raw_event()) for _ in range(3)])
-        errors = [future.exception(SOON) for future in futures]
+        errors = [future.exception(PATIENCE) for future in futures]
     assert [type(error) for error in errors] == [StorageBusy] * 3
     assert len({id(error) for error in errors}) == 3
     log.close()
@@ -235,7 +227,7 @@ def test_a_process_that_begins_anew_waits_for_nobody_of_before(url: str) -> None
         log.begin_anew()
         (verdict,) = log.append([appending(uuid4(), raw_event(), tenant=other)])
         assert answer_of(verdict) == (1, 1)
-    waiting.result(SOON)
+    waiting.result(PATIENCE)
     inherited.close()
     log.close()
 

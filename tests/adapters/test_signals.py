@@ -14,6 +14,7 @@ from onrecord.domain import events
 from onrecord.domain.content import Document, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.log import Duplicate
+from tests.patience import PATIENCE, join
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.projections.happenings import words
@@ -270,7 +271,7 @@ def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> No
     talk = store.conversation("race")
     call_ids = [f"toolu_{number}" for number in range(24)]
     asks(talk, *call_ids)
-    begin = threading.Barrier(3)
+    begin = threading.Barrier(3, timeout=PATIENCE)
 
     def give(mine: list[str]) -> None:
         other = store.conversation("race")
@@ -284,7 +285,7 @@ def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> No
     begin.wait()
     talk.signal("a bell rang", interrupts=True)
     for giver in givers:
-        giver.join()
+        join(giver)
     recorded = [event.event() for event in talk.since(0)]
     results = [event for event in recorded if isinstance(event, events.ToolResultRecorded)]
     assert sorted(result.call_id for result in results) == sorted(call_ids)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,9 +20,10 @@ from onrecord.adapters.storage.memory import Memory
 from onrecord.adapters.storage.sqlite import open_sqlite
 from onrecord.domain import jsontext
 from onrecord.domain.errors import StorageError
-from onrecord.domain.log import Verdict
+from onrecord.domain.log import Append, Verdict
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
 from tests.adapters.spooled_events import FULL, Refusing, begin, unstored
+from tests.factories import BECAUSE
 
 
 def test_a_file_that_cannot_be_read_is_put_aside(
@@ -173,14 +175,18 @@ def test_what_cannot_be_deleted_is_told(tmp_path: Path, monkeypatch: pytest.Monk
 def test_forgetting_a_conversation_deletes_the_answer_that_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    def full(*_: object) -> list[Verdict]:
-        raise FULL
+    def full(appends: Sequence[Append]) -> list[Verdict]:
+        # That it is erased is recorded before anything goes: a disk that takes nothing keeps it.
+        if appends[0].tenant == store.tenant:
+            raise FULL
+        return append(appends)
 
     def script(_: JsonObject) -> Answer:
         monkeypatch.setattr(store.backend, "append", full)
         return GREETING
 
     with connect(f"sqlite:///{tmp_path / 'talks.db'}") as store, DemoServer(script) as server:
+        append = store.backend.append
         talk = store.conversation("support/4711")
         with anthropic.Anthropic(api_key=KEY, base_url=server.url, max_retries=0) as client:
             messages: Any = HELLO
@@ -188,9 +194,10 @@ def test_forgetting_a_conversation_deletes_the_answer_that_waits_for_it(
         assert len(list(tmp_path.rglob("*.spooled.json"))) == 1
         match by:
             case "key":
-                assert store.forget("support/4711") > 0
+                assert store.forget("support/4711", **BECAUSE).events > 0
             case "id":
-                assert store.forget(talk.conversation_id) > 0
+                assert store.forget(talk.conversation_id, **BECAUSE).events > 0
             case _:
-                forgetting.forget(store, "support/4711", sure=True, as_json=True)
+                key = "support/4711"
+                forgetting.forget(store, key, "asked to", "ana", sure=True, as_json=True)
         assert not list(tmp_path.rglob("*.spooled.*"))

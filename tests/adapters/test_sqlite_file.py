@@ -44,7 +44,7 @@ def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
         (application_id,) = connection.execute("PRAGMA application_id").fetchone()
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     connection.close()
-    assert application_id.to_bytes(4, "big") == b"HANS"
+    assert application_id.to_bytes(4, "big") == b"ONRC"
     assert mode == "wal"
 
 
@@ -77,7 +77,7 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_another_kind_is_refused_untouched(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "report.txt"
     path.write_bytes(content)
-    refused(path, ForeignDatabase, "not a Onrecord log")
+    refused(path, ForeignDatabase, "not an Onrecord log")
     assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
 
@@ -115,7 +115,7 @@ def test_an_older_schema_asks_to_be_migrated_and_keeps_its_events(
     cursor = recorded(path)
     newest = len(load_migrations("sqlite")) + 1
     sql = f"CREATE TABLE later (one TEXT) STRICT; PRAGMA user_version = {newest};"
-    steps = (*load_migrations("sqlite"), Migration(newest, sql))
+    steps = (*load_migrations("sqlite"), Migration(newest, sql, b"later"))
     monkeypatch.setattr(sqlite_file, "load_migrations", {"sqlite": steps}.get)
     monkeypatch.setattr(sqlite_file, "_SCHEMA", newest)
     refused(path, SchemaOlder, "run onrecord migrate")

@@ -17,6 +17,7 @@ from onrecord.adapters.storage.sqlite_lock import lock_file
 from onrecord.domain.errors import StorageBusy
 from tests.factories import appending, raw_event, started
 from tests.ledger import verified_log
+from tests.patience import PATIENCE, join
 from tests.sqlite_by_hand import ByHand
 
 
@@ -41,6 +42,7 @@ sys.path.insert(0, sys.argv[2])
 from onrecord.adapters.storage.sqlite import open_sqlite
 from tests.factories import appending, answer, started
 from tests.ledger import verified_log
+from tests.patience import join
 from tests.sqlite_by_hand import ByHand
 
 store = open_sqlite(Path(sys.argv[1]))
@@ -70,7 +72,7 @@ for _ in range(5):
 statuses = [os.waitpid(child, 0)[1] for child in children]
 stop.set()
 for thread in threads:
-    thread.join()
+    join(thread)
 assert statuses == [0] * 5, statuses
 assert store.head(conversation).version == 101
 verified_log(store)
@@ -88,7 +90,7 @@ def test_parent_and_forked_children_write_to_the_same_store(path: Path) -> None:
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, path, root],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE,
         check=False,
     )
     assert (run.returncode, run.stderr) == (0, "")
@@ -99,7 +101,7 @@ def test_a_writer_waits_for_its_turn_a_bounded_time(store: Sqlite, path: Path) -
     with lock_file(path.with_name("log.db-lock")).turn(1), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(impatient.append, [appending(uuid4(), started())])
         with pytest.raises(StorageBusy, match="retry"):
-            waiting.result(timeout=60)
+            waiting.result(timeout=PATIENCE)
     impatient.append([appending(uuid4(), started())])
     assert len(verified_log(store)) == 1
     impatient.close()
@@ -131,7 +133,7 @@ def test_threads_take_turns_one_at_a_time(path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        join(thread)
     assert (max(most), len(most)) == (1, 200)
 
 
@@ -151,5 +153,5 @@ def test_no_process_starves_another(path: Path) -> None:
         ready = manager.Barrier(3)
         with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
             counting = [pool.submit(append_until, path, ready, 600) for _ in range(3)]
-            appended = [count.result(timeout=100) for count in counting]
+            appended = [count.result(timeout=PATIENCE) for count in counting]
     assert min(appended) > 60

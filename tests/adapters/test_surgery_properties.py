@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.amendments import amendments
@@ -24,6 +24,7 @@ from onrecord.projections.requests.request import Options
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Spelling
 from tests.adapters.retold import Retold
+from tests.search import examples
 
 Deed = tuple[str, int]
 numbers = st.integers(0, 40)
@@ -156,7 +157,7 @@ def rendered_whole(talk: Talk, api: str) -> bytes:
 
 
 @pytest.mark.parametrize("spelling", EVERY, ids=lambda spelling: spelling.api)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(deeds=st.lists(growing | growing | cutting, max_size=16))
 def test_surgery_changes_what_comes_after_it_and_nothing_else(
     spelling: Spelling, deeds: list[Deed]

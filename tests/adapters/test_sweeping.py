@@ -9,6 +9,7 @@ import pytest
 
 import onrecord
 from tests.adapters.command import Command, in_process, url_of
+from tests.factories import BECAUSE
 
 KEY = "support/4711"
 
@@ -32,14 +33,14 @@ def url(tmp_path: Path) -> str:
 
 def test_what_no_event_refers_to_goes_once(url: str) -> None:
     with onrecord.connect(url) as store:
-        assert store.sweep(timedelta(0)) == 1
-        assert store.sweep(timedelta(0)) == 0
+        assert store.sweep(timedelta(0)).documents == 1
+        assert store.sweep(timedelta(0)).documents == 0
         assert store.verify().is_whole
 
 
 def test_what_may_yet_be_said_is_spared(url: str) -> None:
     with onrecord.connect(url) as store:
-        assert store.sweep() == 0
+        assert store.sweep().documents == 0
 
 
 def test_a_time_to_come_is_refused(url: str) -> None:
@@ -48,8 +49,45 @@ def test_a_time_to_come_is_refused(url: str) -> None:
 
 
 def test_the_command_says_what_went(url: str, command: Command) -> None:
-    assert command("sweep", "--url", url).out.startswith("Nothing to delete")
+    assert command("sweep", "--url", url).out == "No unreferenced documents to delete.\n"
     done = command("sweep", "--older-than", "0", "--url", url)
-    assert (done.code, done.out) == (0, "1 blob deleted that no event refers to.\n")
-    assert command("sweep", "--json", "--url", url).document == {"swept": 0}
+    assert (done.code, done.out) == (0, "1 document deleted that no event refers to.\n")
+    assert command("sweep", "--json", "--url", url).document == {
+        "swept": 0,
+        "rewritten": [],
+        "residue": [],
+        "doubts": [],
+    }
     assert command("sweep", "--older-than", "-1", "--url", url).code == 2
+
+
+def forgotten(url: str) -> None:
+    """Forget, and leave a mark that pieces of it may be in the file."""
+    with onrecord.connect(url) as store:
+        store.views.conversations()
+        store.forget(KEY, **BECAUSE)
+    assert len(_residue(url)) == 2
+
+
+def _residue(url: str) -> tuple[str, ...]:
+    with onrecord.connect(url) as store:
+        return store.sweep(rewrite=False).residue
+
+
+def test_the_command_says_what_was_written_anew(url: str, command: Command) -> None:
+    forgotten(url)
+    done = command("sweep", "--url", url)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (
+        "Wrote talks.db and talks.db-views anew: nothing of what was forgotten is left in them. "
+        "No unreferenced documents to delete.\n"
+    )
+    assert _residue(url) == ()
+    assert command("sweep", "--url", url).out == "No unreferenced documents to delete.\n"
+
+
+def test_json_names_what_was_written_anew(url: str, command: Command) -> None:
+    forgotten(url)
+    told = command("sweep", "--json", "--url", url).document
+    assert told["rewritten"] == ["talks.db", "talks.db-views"]
+    assert told["residue"] == []

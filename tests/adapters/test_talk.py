@@ -14,6 +14,8 @@ from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.log import Duplicate, Recorded
 from onrecord.domain.tools import tools_digest
+from tests.factories import BECAUSE
+from tests.patience import PATIENCE, join
 
 KEY = "support/4711"
 HALF = "half of a pair: \ud800"
@@ -53,7 +55,7 @@ def test_another_holder_of_the_key_goes_on_with_the_same_conversation(
 
 
 def test_two_who_begin_at_once_begin_one_conversation(store: onrecord.Store) -> None:
-    barrier = threading.Barrier(8)
+    barrier = threading.Barrier(8, timeout=PATIENCE)
 
     def begin(number: int) -> None:
         talk = store.conversation(KEY)
@@ -64,7 +66,7 @@ def test_two_who_begin_at_once_begin_one_conversation(store: onrecord.Store) -> 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        join(thread)
     assert types(store.conversation(KEY)) == ["conversation.started"] + ["message.recorded"] * 8
 
 
@@ -222,11 +224,11 @@ def test_a_forgotten_conversation_leaves_its_key_free(
     store: onrecord.Store, talk: onrecord.Talk
 ) -> None:
     talk.user("my name is Ada")
-    assert store.forget(KEY) == 2
+    assert store.forget(KEY, **BECAUSE).events == 2
     assert [recorded.body for recorded in talk.since(0)] == [None, None]
     assert store.conversation(KEY).head().version == 0
     with pytest.raises(onrecord.ConversationNotFound):
-        store.forget(KEY)
+        store.forget(KEY, **BECAUSE)
     assert [listed.key for listed in store.conversations()] == [None]
 
 

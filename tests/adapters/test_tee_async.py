@@ -21,6 +21,7 @@ from onrecord.adapters.demo.server import DemoServer
 from onrecord.domain.errors import NotRecorded, StorageFull
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, WAITING, Recorded
+from tests.patience import PATIENCE
 
 MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
 ASKED: Any = {"model": MODEL, "max_tokens": 9, "messages": MESSAGES}
@@ -166,7 +167,7 @@ async def test_a_call_cancelled_before_its_answer_is_a_failed_attempt(recorded: 
 
     def script(_: Any) -> Answer:
         arrived.set()
-        release.wait()
+        release.wait(PATIENCE)
         return GREETING
 
     async def ask() -> None:

@@ -11,6 +11,7 @@ import onrecord
 from onrecord.adapters.demo.server import DemoServer
 from onrecord.domain.events import ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, known
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 CALLER = """
@@ -51,7 +52,7 @@ def run(file: Path, how: str) -> onrecord.Store:
             [sys.executable, "-c", CALLER, server.url, str(file), how],
             cwd=ROOT,
             check=True,
-            timeout=60,
+            timeout=PATIENCE,
         )
     return onrecord.connect(f"sqlite:///{file}")
 

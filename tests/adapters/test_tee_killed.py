@@ -157,7 +157,7 @@ def go_on(talk: onrecord.Talk, url: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_callers_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    kill_and_look(tmp_path, 100)
+    kill_and_look(tmp_path, 50)
 
 
 @pytest.mark.soak

@@ -17,8 +17,8 @@ from onrecord.domain.header import header_bytes, parse_header
 from onrecord.domain.request_template import EncodedSpan, Template
 from tests.adapters.command import Command, in_process, url_of
 from tests.adapters.recorded_calls import known
-from tests.factories import prompt
-from tests.sqlite_by_hand import ByHand
+from tests.factories import BECAUSE, prompt
+from tests.sqlite_by_hand import ByHand, Unruled
 
 KEY = "support/4711"
 
@@ -71,23 +71,27 @@ def verified(url: str, which: str | None = None) -> Verified:
         return store.verify(which)
 
 
+def counts(found: Verified) -> tuple[int, int, int]:
+    """How much was checked of what holds: events, those that are erased, conversations."""
+    assert (found.faults, found.unchecked) == ((), ())
+    return found.events, found.erased, found.conversations
+
+
 def whys(url: str) -> list[str]:
     return [fault.why for fault in verified(url).faults]
 
 
 @pytest.fixture
 def by_hand(file: Path) -> Iterator[ByHand]:
-    """The file without the rules that keep its events as they are."""
-    connection = ByHand.open(file)
-    for (name,) in connection.run("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
-        connection.run(f"DROP TRIGGER {name}")
+    """The file; what is run by hand is not held up by the rules that keep its events as they are."""
+    connection = Unruled.open(file)
     yield connection
     connection.close()
 
 
 def test_what_was_not_touched_holds(url: str) -> None:
-    assert verified(url) == Verified(events=8, erased=0, conversations=2, faults=())
-    assert verified(url, KEY) == Verified(events=6, erased=0, conversations=1, faults=())
+    assert counts(verified(url)) == (8, 0, 2)
+    assert counts(verified(url, KEY)) == (6, 0, 1)
 
 
 def test_a_fork_holds(url: str) -> None:
@@ -105,9 +109,9 @@ def test_a_fork_whose_request_repeats_a_document_of_its_origin_holds(tmp_path: P
 def test_a_fork_whose_origin_was_forgotten_holds(tmp_path: Path) -> None:
     with onrecord.connect(url_of(tmp_path)) as store:
         repeating(store)
-        store.forget("twice")
+        store.forget("twice", **BECAUSE)
         assert store.verify("again").faults == ()
-        store.forget(KEY)
+        store.forget(KEY, **BECAUSE)
         assert store.verify().faults == store.verify("again").faults == ()
 
 
@@ -116,7 +120,11 @@ def test_a_document_of_a_fork_is_missed_though_its_origin_was_forgotten(tmp_path
         blob = repeating(store)
         fork = store.existing("again")
         fork.append(MessageRecorded(role="user", content=(Document(media_type="x", blob=blob),)))
-        store.forget(KEY)
+        store.forget(KEY, **BECAUSE)
+        by_hand = ByHand.open(tmp_path / "talks.db")
+        for table in ("blob_piece", "blob"):
+            by_hand.run(f"DELETE FROM {table}")
+        by_hand.close()
         (fault,) = store.verify("again").faults
         assert (fault.version, fault.why) == (4, f"the blob {blob.sha256} is missing or damaged")
 
@@ -125,6 +133,7 @@ def test_a_document_of_an_origin_is_missed_in_its_forks_too(tmp_path: Path) -> N
     with onrecord.connect(url_of(tmp_path)) as store:
         repeating(store)
         by_hand = ByHand.open(tmp_path / "talks.db")
+        by_hand.run("DELETE FROM blob_piece")
         by_hand.run("DELETE FROM blob")
         by_hand.close()
         assert [fault.version for fault in store.verify().faults] == [2, 3]
@@ -133,8 +142,8 @@ def test_a_document_of_an_origin_is_missed_in_its_forks_too(tmp_path: Path) -> N
 
 def test_what_was_forgotten_still_holds(url: str) -> None:
     with onrecord.connect(url) as store:
-        store.forget(KEY)
-    assert verified(url) == Verified(events=8, erased=6, conversations=2, faults=())
+        store.forget(KEY, **BECAUSE)
+    assert counts(verified(url)) == (10, 6, 3)
 
 
 def test_events_of_a_newer_release_hold(url: str) -> None:
@@ -184,7 +193,8 @@ def test_swapped_rows_are_found(url: str, by_hand: ByHand, columns: str) -> None
             f"UPDATE event SET ({columns}) = (SELECT {columns} FROM t{position}) "
             f"WHERE position={position}"
         )
-    assert {fault.version for fault in verified(url).faults} == {2, 6}
+    found = {fault.version for fault in verified(url).faults if fault.conversation_id is not None}
+    assert found == {2, 6}
 
 
 def test_swapped_versions_are_found(url: str, by_hand: ByHand) -> None:
@@ -203,7 +213,10 @@ def test_an_event_that_was_taken_out_is_found(url: str, by_hand: ByHand) -> None
 
 def test_a_last_event_that_was_taken_out_is_found(url: str, by_hand: ByHand) -> None:
     by_hand.run("DELETE FROM event WHERE position = 8")
-    assert whys(url) == ["its head is not what its events come to: version, exchange"]
+    named = "version, exchange, position, recorded_at"
+    head, mark = whys(url)
+    assert head == f"its head is not what its events come to: {named}"
+    assert mark.startswith("the file was set back, cut or replaced: it went to position 8 once")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +239,7 @@ def test_a_head_that_is_not_what_the_events_come_to_is_found(
 
 def test_a_conversation_of_which_no_event_is_left_is_found(url: str, by_hand: ByHand) -> None:
     by_hand.run("DELETE FROM event WHERE position > 0 AND version < 99")
-    assert len(whys(url)) == 2
+    assert sum(why.startswith("its head says that it has begun") for why in whys(url)) == 2
 
 
 def test_an_exchange_that_is_another_is_found(url: str, by_hand: ByHand) -> None:
@@ -236,14 +249,86 @@ def test_an_exchange_that_is_another_is_found(url: str, by_hand: ByHand) -> None
 
 def test_half_an_erasure_is_found(url: str, by_hand: ByHand) -> None:
     by_hand.run("UPDATE event SET body = NULL WHERE position = 2")
-    assert whys(url) == ["its body and its salt are not erased together"]
+    assert whys(url) == [
+        "its body and its salt are not erased together",
+        "1 of its events are erased, and it is not forgotten",
+    ]
 
 
 def test_the_command_says_that_all_holds(url: str, command: Command) -> None:
     done = command("verify", "--url", url)
     assert (done.code, done.out) == (0, "8 events of 2 conversations: all of it holds.\n")
     told = command("verify", KEY, "--url", url, "--json").document
-    assert told == {"events": 6, "erased": 0, "conversations": 1, "faults": [], "whole": True}
+    found = {name: told[name] for name in ("events", "erased", "conversations", "faults", "whole")}
+    assert found == {"events": 6, "erased": 0, "conversations": 1, "faults": [], "whole": True}
+
+
+def test_the_command_tells_what_it_checked_and_a_root_to_write_down(
+    url: str, file: Path, command: Command
+) -> None:
+    done = command("verify", "--url", url)
+    *told, root = done.err.splitlines()
+    assert told[0].startswith("checked: 8 events: leaf, digest, header, place")
+    assert root.startswith("root: 0:8:")
+    written = root.removeprefix("root: ")
+    assert command("verify", "--url", url, "--json").document["roots"] == [written]
+    with onrecord.connect(url) as store:
+        store.conversation(KEY).user("And then?")
+    assert command("verify", "--root", written, "--url", url).code == 0
+    assert command("verify", "--root", written[:-1] + "g", "--url", url).code == 1
+
+
+def test_a_log_that_is_shorter_than_its_root_was_cut(url: str, command: Command) -> None:
+    with onrecord.connect(url) as store:
+        (root,) = store.verify().roots
+    done = command("verify", "--root", str(root._replace(size=9)), "--url", url)
+    assert done.code == 1
+    assert done.columns[0][2] == "shard 0 was cut: it had 9 events, it has 8"
+
+
+def test_a_file_that_is_set_back_is_noticed_by_the_mark_beside_it(url: str, file: Path) -> None:
+    before = file.read_bytes()
+    with onrecord.connect(url) as store:
+        store.conversation(KEY).user("And then?")
+    file.write_bytes(before)
+    for _ in range(2):  # Opening it anew does not make it forget.
+        (why,) = whys(url)
+        assert why.startswith("the file was set back, cut or replaced: it went to position 9 once")
+    with onrecord.connect(url) as store:
+        store.conversation(KEY).user("And now?")
+        store.conversation(KEY).user("And again?")
+    assert len(whys(url)) == 1
+    file.with_name(f"{file.name}-lock").unlink()
+    found = verified(url)
+    assert found.faults == ()
+    assert any("where the mark beside it began" in told for told in found.unchecked)
+
+
+def test_a_tail_that_is_cut_while_the_file_is_open_is_noticed(url: str, by_hand: ByHand) -> None:
+    with onrecord.connect(url) as store:
+        before = store.backend.incarnation()
+        store.conversation("support/4713").user("Is anybody there?")
+        for table, column in (("event", "position"), ("conversation_head", "position")):
+            by_hand.run(f"DELETE FROM {table} WHERE {column} > 8")
+        by_hand.run(
+            "DELETE FROM conversation_key WHERE conversation_id NOT IN "
+            "(SELECT conversation_id FROM conversation_head)"
+        )
+        assert len(store.verify().faults) == 1
+        store.conversation(KEY).user("And then?")
+        store.conversation(KEY).user("And now?")
+        assert store.backend.incarnation() != before
+        (fault,) = store.verify().faults
+    assert "it went to position 10 once" in fault.why
+
+
+def test_a_copy_without_its_mark_holds_and_says_what_was_not_seen(url: str, file: Path) -> None:
+    copy = file.with_name("copy.db")
+    shutil.copy(file, copy)
+    found = verified(f"sqlite:///{copy}")
+    assert found.faults == ()
+    (told,) = found.unchecked
+    assert told.startswith("whether the file was cut before position 8")
 
 
 def test_the_command_fails_where_something_does_not_hold(
@@ -254,6 +339,6 @@ def test_the_command_fails_where_something_does_not_hold(
     assert done.code == 1
     ((_, version, why),) = done.columns
     assert (version, why) == ("", "its head is not what its events come to: closed")
-    assert done.err == "onrecord: 8 events of 2 conversations: 1 fault\n"
+    assert done.err.startswith("onrecord: 8 events of 2 conversations: 1 fault\n")
     told = command("verify", KEY, "--url", url, "--json")
     assert (told.code, told.document["whole"]) == (1, False)

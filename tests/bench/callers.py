@@ -8,7 +8,6 @@ one side works at a time.
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,14 +30,16 @@ from onrecord.adapters.storage.postgres_batch import (
     packed,
     parameters_of,
 )
-from onrecord.adapters.storage.postgres_connections import QUERIES
+from onrecord.adapters.storage.postgres_connections import queries_of
 from onrecord.domain.log import Append
 from tests.bench import peers
+from tests.bench.children import start
 from tests.bench.measure import Aim, Figures, Measure
 from tests.bench.pairings import GUARANTEES
 from tests.bench.payload import prompt, text
 from tests.bench.workspace import Workspace
 from tests.factories import TENANT, drafted
+from tests.patience import PATIENCE
 
 _ROUNDS: Final = 3
 _PROCESSES: Final = 4
@@ -152,17 +153,9 @@ class Side:
 
 
 def _start(stack: ExitStack, caller: Caller, processes: int) -> Side:
-    """Start processes that each connect and wait to be told for how long to work."""
-    spawning = multiprocessing.get_context("spawn")
-    pipes: list[Connection] = []
-    for _ in range(processes):
-        here, there = spawning.Pipe()
-        process = spawning.Process(target=_work, args=(caller, there), daemon=True)
-        process.start()
-        stack.callback(process.join)
-        pipes.append(here)
+    """Start processes that each connect, and work for as long as their pipe says."""
+    pipes = [start(stack, _work, caller) for _ in range(processes)]
     for pipe in pipes:
-        stack.callback(pipe.send, None)
         pipe.recv()
     return Side(pipes)
 
@@ -175,7 +168,10 @@ def _work(caller: Caller, pipe: Connection) -> None:
     while (seconds := pipe.recv()) is not None:
         load.prepare(seconds)
         pipe.send(0.0)
-        pipe.send(load.rate(pipe.recv()))
+        # The second word is None where the measure failed between the two.
+        if (seconds := pipe.recv()) is None:
+            return
+        pipe.send(load.rate(seconds))
 
 
 class Threads:
@@ -260,7 +256,7 @@ class Bare:
         return packed(appends, self._digest)
 
     def rate(self, seconds: float) -> float:
-        append, done = QUERIES["append"], 0
+        append, done = queries_of("onrecord")["append"], 0
         began = perf_counter()
         for batch in self._batches:
             self._connection.execute(append, batch, binary=True).fetchall()
@@ -272,11 +268,11 @@ class Bare:
 
 def _rate_of_threads(calls: list[Call], seconds: float) -> float:
     if len(calls) == 1:
-        return _calls_a_second(calls[0], seconds, threading.Barrier(1))
-    together = threading.Barrier(len(calls))
+        return _calls_a_second(calls[0], seconds, threading.Barrier(1, timeout=PATIENCE))
+    together = threading.Barrier(len(calls), timeout=PATIENCE)
     with ThreadPoolExecutor(len(calls)) as pool:
         rates = [pool.submit(_calls_a_second, call, seconds, together) for call in calls]
-        return sum(rate.result() for rate in rates)
+        return sum(rate.result(PATIENCE) for rate in rates)
 
 
 def _calls_a_second(call: Call, seconds: float, together: threading.Barrier) -> float:

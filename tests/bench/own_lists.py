@@ -21,7 +21,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.binding import Binding
 from onrecord.adapters.capture.sending import Sending
 from onrecord.adapters.capture.turns import Turns
@@ -113,7 +113,7 @@ class Program:
     size: int
     body: bytes = b""
     tail: bytes = b""
-    attempt: Attempt | None = None
+    attempt: AnswerRecorder | None = None
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:

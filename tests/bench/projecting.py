@@ -5,10 +5,9 @@ All on PostgreSQL, workers as they are started by `onrecord worker`, with one th
 
 from __future__ import annotations
 
-import multiprocessing
 import resource
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from itertools import cycle
 from multiprocessing.connection import Connection
@@ -20,17 +19,20 @@ from uuid import uuid4
 import psycopg
 
 from onrecord.adapters.storage.postgres import Postgres, open_postgres
-from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.storage.postgres_address import address_of
+from onrecord.adapters.storage.postgres_connections import Connections
 from onrecord.adapters.views.postgres_keeper import PostgresKeeper
 from onrecord.adapters.views.worker import Worker
 from onrecord.domain.events import ResponseCompleted
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.view import View
 from tests.bench import growth, stock_projection
+from tests.bench.children import start
 from tests.bench.measure import Aim, Figures, Measure, Rounds
 from tests.bench.payload import batches, prompt, text
 from tests.bench.workspace import Workspace
 from tests.factories import TENANT, appending
+from tests.patience import join
 
 RATE: Final = 1_000
 """Events a second that are appended while it is measured how soon they are seen."""
@@ -116,7 +118,7 @@ def _working(url: str, views: Mapping[str, View]) -> Generator[Worker]:
         yield worker
     finally:
         worker.stop()
-        thread.join()
+        join(thread)
 
 
 def _seeing(workspace: Workspace) -> Iterator[Measure]:
@@ -127,7 +129,7 @@ def _seeing(workspace: Workspace) -> Iterator[Measure]:
     with ExitStack() as stack:
         log = stack.enter_context(closing(open_postgres(url)))
         for work in (_work, _write):
-            writing = _start(stack, work, url)
+            writing = start(stack, work, url)
             writing.recv()
         for _ in _probes(log, url, _WARMING):
             pass
@@ -173,7 +175,7 @@ def _work(url: str, pipe: Connection) -> None:
         pipe.send("working")
         pipe.recv()
         worker.stop()
-        thread.join()
+        join(thread)
 
 
 def _write(url: str, pipe: Connection) -> None:
@@ -200,7 +202,7 @@ def _write(url: str, pipe: Connection) -> None:
         pipe.recv()
         ended.set()
         for thread in threads:
-            thread.join()
+            join(thread)
         pipe.send(sum(written))
 
 
@@ -212,7 +214,7 @@ def _rebuilding(workspace: Workspace) -> Iterator[Measure]:
     with closing(open_postgres(url)) as log:
         growth.fill(log, count, group=100)
     with ExitStack() as stack:
-        pipe = _start(stack, _rebuild, url)
+        pipe = start(stack, _rebuild, url)
         seconds, peak = pipe.recv()
     what = f"`conversations` of {count:,} events of 1 KB, one process, no worker"
     yield Measure("projecting.rebuild", "events/s", Figures(what, _GUARANTEE, [[count / seconds]]))
@@ -225,7 +227,7 @@ def _rebuilding(workspace: Workspace) -> Iterator[Measure]:
 
 
 def _rebuild(url: str, pipe: Connection) -> None:
-    connections = Connections(conninfo(url), most=2, wait=10.0, prepared=True)
+    connections = Connections(address_of(url), most=2, wait=10.0, prepared=True)
     began = perf_counter()
     PostgresKeeper(connections).rebuild("conversations")
     # ru_maxrss is in KiB on Linux (getrusage(2)).
@@ -233,14 +235,3 @@ def _rebuild(url: str, pipe: Connection) -> None:
     connections.close()
     pipe.send((perf_counter() - began, peak))
     pipe.recv()
-
-
-def _start(stack: ExitStack, work: Callable[[str, Connection], None], url: str) -> Connection:
-    """Start a process that ends when the stack does."""
-    spawning = multiprocessing.get_context("spawn")
-    here, there = spawning.Pipe()
-    process = spawning.Process(target=work, args=(url, there), daemon=True)
-    process.start()
-    stack.callback(process.join)
-    stack.callback(here.send, None)
-    return here

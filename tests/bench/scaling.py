@@ -8,7 +8,6 @@ appends one prompt of 1 KB after the other, to a conversation of its own.
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
+from tests.bench.children import start
 from tests.bench.growth import fill
 from tests.bench.measure import Figures, Measure
 from tests.bench.pairings import GUARANTEES
@@ -135,16 +135,8 @@ class _Crew:
     """The processes, by the pipes to them."""
 
     def __init__(self, stack: ExitStack, url: str) -> None:
-        spawning = multiprocessing.get_context("spawn")
-        self._pipes: list[Connection] = []
-        for _ in range(_PROCESSES):
-            here, there = spawning.Pipe()
-            process = spawning.Process(target=_work, args=(url, there), daemon=True)
-            process.start()
-            stack.callback(process.join)
-            self._pipes.append(here)
+        self._pipes = [start(stack, _work, url) for _ in range(_PROCESSES)]
         for pipe in self._pipes:
-            stack.callback(pipe.send, None)
             pipe.recv()
 
     def rate(self, turn: Turn, seconds: float) -> float:

@@ -7,7 +7,6 @@ them to share the parts is counted.
 
 from __future__ import annotations
 
-import multiprocessing
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -20,10 +19,12 @@ from uuid import uuid4
 from onrecord.adapters.storage.postgres import migrate, open_postgres
 from onrecord.adapters.views.worker import Worker
 from onrecord.projections.views.registry import VIEWS
+from tests.bench.children import start
 from tests.bench.measure import Figures, Measure
 from tests.bench.payload import batches, prompt
 from tests.bench.workspace import Workspace
 from tests.factories import appending
+from tests.patience import join
 
 _MOST: Final = 50_000
 _ROUNDS: Final = 2
@@ -63,15 +64,8 @@ def _fill(url: str, *, count: int) -> None:
 
 def _seconds(url: str, names: tuple[str, ...], workers: int) -> float:
     """Return how long workers take, from their start until the views have come to the end."""
-    spawning = multiprocessing.get_context("spawn")
     with ExitStack() as stack:
-        pipes: list[Connection] = []
-        for _ in range(workers):
-            here, there = spawning.Pipe()
-            process = spawning.Process(target=_work, args=(url, names, there), daemon=True)
-            process.start()
-            stack.callback(process.join)
-            pipes.append(here)
+        pipes = [start(stack, _work, url, names) for _ in range(workers)]
         for pipe in pipes:
             pipe.recv()
         began = perf_counter()
@@ -87,10 +81,11 @@ def _work(url: str, names: tuple[str, ...], pipe: Connection) -> None:
     thread = threading.Thread(target=worker.run)
     ends = worker.ends()
     pipe.send("ready")
-    pipe.recv()
+    if pipe.recv() is None:
+        return
     thread.start()
     while not worker.has_come_to(ends):
         sleep(0.02)
     pipe.send("there")
     worker.stop()
-    thread.join()
+    join(thread)

@@ -10,6 +10,7 @@ from onrecord.domain.content import Blob
 from onrecord.domain.head import Effect, Head, advance
 from onrecord.domain.log import (
     Append,
+    BlobMissing,
     Conflict,
     Duplicate,
     Forgotten,
@@ -109,7 +110,15 @@ class Rules:
             return Forgotten()
         if append.expected_version not in (None, told.head.version):
             return Conflict(told.head.version)
-        return self.record(append, told)
+        return self.missing(append) or self.record(append, told)
+
+    def missing(self, append: Append) -> BlobMissing | None:
+        blobs = [blob for event in append.events for blob in event.blobs]
+        gone = (
+            n for n, blob in enumerate(blobs) if (append.conversation_id, blob) not in self.blobs
+        )
+        ordinal = next(gone, None)
+        return None if ordinal is None else BlobMissing(ordinal)
 
     def record(self, append: Append, told: Told) -> Recorded:
         told.tenant, first = append.tenant, told.head.version + 1
@@ -128,8 +137,7 @@ class Rules:
             told.said.append(said)
             self.log(shard).append(said)
             for blob in event.blobs:
-                if (append.conversation_id, blob) in self.blobs:
-                    self.blobs[append.conversation_id, blob] = True
+                self.blobs[append.conversation_id, blob] = True
         return Recorded(first, told.head.version, self.end(shard))
 
     def known(self, conversation_id: UUID, event: NewEvent) -> Said | None:

@@ -1,27 +1,29 @@
 """put_blob, get_blob, sweep_blobs: large bytes, once in the conversation that owns them."""
 
 import hashlib
-import time
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from onrecord.adapters.export import blobs_in
 from onrecord.adapters.storage.pieces import PIECE_SIZE
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob
-from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.log import Backend
+from onrecord.domain.errors import CorruptRecord, StorageBusy
+from onrecord.domain.log import Backend, BlobMissing, Conflict, Duplicate, Forgotten, Recorded
 from tests.contract.places import Place
-from tests.factories import TENANT, appending, attachment
+from tests.factories import TENANT, answer, appending, attachment
+from tests.ledger import verified_log
+from tests.patience import PATIENCE
+from tests.search import examples
 
-LONG_AGO = 0
-
-
-def soon() -> int:
-    return time.time_ns() // 1000 + 60_000_000
+NOW = 0
+A_DAY = 24 * 3600 * 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_a_blob_comes_back_in_pieces_that_fit_a_row(backend: Backend, size: int)
     assert all(0 < len(piece) <= PIECE_SIZE for piece in found)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, [HealthCheck.function_scoped_fixture])
 @given(sizes=st.lists(st.integers(0, 2 * PIECE_SIZE), max_size=5))
 def test_how_a_blob_was_cut_when_it_came_does_not_matter(
     backend: Backend, sizes: list[int]
@@ -53,7 +55,7 @@ def test_a_blob_is_stored_once_in_its_conversation(backend: Backend) -> None:
     conversation = uuid4()
     first = backend.put_blob(TENANT, conversation, [b"report"])
     assert backend.put_blob(TENANT, conversation, [b"rep", b"ort"]) == first
-    assert backend.sweep_blobs(soon()) == 1
+    assert backend.sweep_blobs(NOW) == 1
 
 
 def test_a_conversation_reads_only_its_own_blobs(backend: Backend) -> None:
@@ -76,8 +78,8 @@ def test_the_sweep_takes_old_blobs_that_no_event_refers_to(backend: Backend) -> 
     kept = backend.put_blob(TENANT, conversation, [b"kept"])
     orphan = backend.put_blob(TENANT, conversation, [b"orphan"])
     backend.append([appending(conversation, attachment(kept))])
-    assert backend.sweep_blobs(LONG_AGO) == 0
-    assert backend.sweep_blobs(soon()) == 1
+    assert backend.sweep_blobs(A_DAY) == 0
+    assert backend.sweep_blobs(NOW) == 1
     assert b"".join(backend.get_blob(conversation, kept)) == b"kept"
     with pytest.raises(CorruptRecord):
         list(backend.get_blob(conversation, orphan))
@@ -87,7 +89,87 @@ def test_a_refused_append_refers_to_no_blob(backend: Backend) -> None:
     conversation = uuid4()
     blob = backend.put_blob(TENANT, conversation, [b"orphan"])
     backend.append([appending(conversation, attachment(blob), expected_version=9)])
-    assert backend.sweep_blobs(soon()) == 1
+    assert backend.sweep_blobs(NOW) == 1
+
+
+def test_an_append_whose_blob_is_not_stored_is_refused(backend: Backend) -> None:
+    conversation, other = uuid4(), uuid4()
+    stored = backend.put_blob(TENANT, conversation, [b"stored"])
+    swept = backend.put_blob(TENANT, conversation, [b"swept"])
+    backend.append([appending(conversation, attachment(stored))])
+    backend.sweep_blobs(NOW)
+    elsewhere = backend.put_blob(TENANT, other, [b"of another conversation"])
+    for blob in (swept, elsewhere, blob_of(b"never stored")):
+        request = appending(conversation, attachment(stored), attachment(blob))
+        assert backend.append([request]) == [BlobMissing(1)]
+    assert backend.head(conversation).version == 1
+    assert len(verified_log(backend)) == 1
+
+
+def test_a_refused_blob_costs_the_requests_beside_it_nothing(backend: Backend) -> None:
+    conversation = uuid4()
+    orphan = backend.put_blob(TENANT, conversation, [b"orphan"])
+    verdicts = backend.append(
+        [
+            appending(conversation, answer()),
+            appending(conversation, attachment(orphan), attachment(blob_of(b"never stored"))),
+            appending(conversation, answer()),
+        ]
+    )
+    assert verdicts == [Recorded(1, 1, 1), BlobMissing(1), Recorded(2, 2, 2)]
+    assert backend.sweep_blobs(NOW) == 1
+
+
+def test_a_swept_blob_that_is_stored_again_is_taken(backend: Backend) -> None:
+    conversation = uuid4()
+    request = appending(conversation, attachment(backend.put_blob(TENANT, conversation, [b"it"])))
+    backend.sweep_blobs(NOW)
+    assert backend.append([request]) == [BlobMissing(0)]
+    backend.put_blob(TENANT, conversation, [b"it"])
+    assert backend.append([request]) == [Recorded(1, 1, 1)]
+    assert backend.append([request]) == [Duplicate(1, 1)]
+
+
+def test_what_was_said_before_is_said_of_a_retry_whatever_was_swept(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, answer())])
+    missing = attachment(blob_of(b"never stored"))
+    stale = appending(conversation, missing, expected_version=0)
+    assert backend.append([stale]) == [Conflict(1)]
+    backend.forget(conversation)
+    assert backend.append([appending(conversation, missing)]) == [Forgotten()]
+
+
+def test_no_event_refers_to_a_blob_that_a_sweep_takes_meanwhile(place: Place) -> None:
+    backend = place.open()
+    conversation = uuid4()
+    stop = threading.Event()
+
+    def sweep() -> None:
+        while not stop.is_set():
+            backend.sweep_blobs(NOW)
+
+    with ThreadPoolExecutor(1) as pool:
+        sweeping = pool.submit(sweep)
+        try:
+            for number in range(40):
+                try:
+                    blob = backend.put_blob(TENANT, conversation, [b"%d" % number])
+                except StorageBusy:
+                    continue  # It was swept while it came in.
+                (verdict,) = backend.append([appending(conversation, attachment(blob))])
+                if isinstance(verdict, Recorded):
+                    assert b"".join(backend.get_blob(conversation, blob)) == b"%d" % number
+                else:
+                    assert verdict == BlobMissing(0)
+        finally:
+            stop.set()
+        sweeping.result(timeout=PATIENCE)
+    backend.sweep_blobs(NOW)
+    for event in backend.read(conversation):
+        for blob in blobs_in(event):
+            list(backend.get_blob(conversation, blob))
+    backend.close()
 
 
 def test_a_blob_that_breaks_off_leaves_nothing_but_an_orphan(backend: Backend) -> None:
@@ -102,8 +184,8 @@ def test_a_blob_that_breaks_off_leaves_nothing_but_an_orphan(backend: Backend) -
         backend.put_blob(TENANT, conversation, breaking())
     with pytest.raises(CorruptRecord):
         list(backend.get_blob(conversation, blob_of(sent)))
-    backend.sweep_blobs(soon())
-    assert backend.sweep_blobs(soon()) == 0
+    backend.sweep_blobs(NOW)
+    assert backend.sweep_blobs(NOW) == 0
     blob = backend.put_blob(TENANT, conversation, [sent])
     assert hashlib.sha256(b"".join(backend.get_blob(conversation, blob))).hexdigest() == blob.sha256
 

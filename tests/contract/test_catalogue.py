@@ -4,9 +4,10 @@ from uuid import uuid4
 
 import pytest
 
+from onrecord.domain.head import Effect
 from onrecord.domain.log import Backend
 from tests.contract.places import Place
-from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, started
+from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, raw_event, started
 
 KEYS = ["support/4711", "", " ", "ключ", "a" * 10_000, "line\nbreak", "\x00", "\ud800"]
 
@@ -71,6 +72,22 @@ def test_many_conversations_are_listed_whole(backend: Backend) -> None:
     backend.append([appending(conversation, started()) for conversation in ids])
     listed = [line.conversation_id for line in backend.conversations(TENANT)]
     assert listed == ids[::-1]
+
+
+def test_those_that_are_not_closed_are_found_by_their_ids(backend: Backend) -> None:
+    ids = sorted(uuid4() for _ in range(4))
+    closing, closed_at_once = ids[1], ids[2]
+    other = uuid4()
+    for conversation in ids:
+        effect = Effect(closes=conversation == closed_at_once)
+        backend.append([appending(conversation, raw_event(effect=effect))])
+    backend.append([appending(other, raw_event(), tenant=OTHER_TENANT)])
+    assert backend.open_conversations(TENANT) == [one for one in ids if one != closed_at_once]
+    backend.append([appending(closing, raw_event(effect=Effect(closes=True)))])
+    backend.append([appending(ids[0], raw_event())])
+    assert backend.open_conversations(TENANT) == [ids[0], ids[3]]
+    assert [head.head.closed for head in backend.conversations(TENANT)].count(True) == 2
+    assert backend.open_conversations(OTHER_TENANT) == [other]
 
 
 def test_a_digest_is_keyed_stable_and_short(backend: Backend) -> None:

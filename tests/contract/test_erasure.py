@@ -24,6 +24,7 @@ from tests.factories import (
     tool_result,
 )
 from tests.ledger import verified_log
+from tests.patience import PATIENCE
 
 WRITERS = 4
 APPENDS = 15
@@ -138,7 +139,7 @@ def test_a_document_that_is_arriving_does_not_outlive_the_forgetting(backend: Ba
 
     with pytest.raises(OnrecordError):
         backend.put_blob(TENANT, conversation, arriving())
-    assert backend.sweep_blobs(2**62) == 0
+    assert backend.sweep_blobs(0) == 0
 
 
 def test_no_key_leads_to_a_forgotten_conversation_again(backend: Backend) -> None:
@@ -153,7 +154,7 @@ def test_no_key_leads_to_a_forgotten_conversation_again(backend: Backend) -> Non
 def test_no_append_comes_between_when_many_write(backend: Backend) -> None:
     conversation = uuid4()
     backend.append([appending(conversation, started())])
-    begun = threading.Barrier(WRITERS + 1)
+    begun = threading.Barrier(WRITERS + 1, timeout=PATIENCE)
 
     def write(_: int) -> Verdict:
         begun.wait()
@@ -168,7 +169,7 @@ def test_no_append_comes_between_when_many_write(backend: Backend) -> None:
 
     with ThreadPoolExecutor(WRITERS + 1) as pool:
         writing = pool.map(write, range(WRITERS))
-        erased = pool.submit(forget).result(timeout=60)
+        erased = pool.submit(forget).result(timeout=PATIENCE)
         list(writing)
     events = list(backend.read(conversation))
     assert {event.body for event in events} == {None}

@@ -12,6 +12,7 @@ import pytest
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from tests.contract.places import Place
 from tests.factories import answer, appending, raw_event, started
+from tests.patience import PATIENCE
 
 WRITERS = 6
 APPENDS = 20
@@ -69,7 +70,7 @@ def test_a_waiting_subscription_is_stopped_from_another_thread(
     with ThreadPoolExecutor(1) as pool:
         rest = pool.submit(list[RecordedEvent], subscription)
         subscription.stop()
-        assert rest.result(timeout=60) == []
+        assert rest.result(timeout=PATIENCE) == []
 
 
 def test_closing_the_backend_ends_its_subscriptions(backend: Backend, beginning: Cursor) -> None:
@@ -78,7 +79,7 @@ def test_closing_the_backend_ends_its_subscriptions(backend: Backend, beginning:
     with ThreadPoolExecutor(1) as pool:
         rest = pool.submit(list[RecordedEvent], subscription)
         backend.close()
-        assert rest.result(timeout=60) == []
+        assert rest.result(timeout=PATIENCE) == []
 
 
 def test_closing_the_backend_amid_a_read_ends_its_subscriptions(
@@ -104,7 +105,7 @@ def test_no_position_is_missed_or_reordered_while_many_write(
     backend: Backend, beginning: Cursor
 ) -> None:
     total = 1 + WRITERS * APPENDS * EVENTS
-    begun = threading.Barrier(WRITERS + 2)
+    begun = threading.Barrier(WRITERS + 2, timeout=PATIENCE)
 
     def follow() -> list[RecordedEvent]:
         with backend.subscribe(beginning) as subscription:
@@ -119,7 +120,7 @@ def test_no_position_is_missed_or_reordered_while_many_write(
     with ThreadPoolExecutor(WRITERS + 2) as pool:
         followers = [pool.submit(follow) for _ in range(2)]
         list(pool.map(write, [uuid4() for _ in range(WRITERS)]))
-        seen = [follower.result(timeout=60) for follower in followers]
+        seen = [follower.result(timeout=PATIENCE) for follower in followers]
 
     assert [event.position for event in seen[0]] == list(range(1, total + 1))
     assert seen[0] == seen[1] == backend.read_log(beginning, total)
@@ -132,7 +133,7 @@ def test_a_subscription_sees_what_another_process_appends(durable_place: Place) 
     with reader.subscribe(last) as subscription, ThreadPoolExecutor(1) as pool:
         following = pool.submit(next, subscription)
         writer.append([appending(uuid4(), answer())])
-        assert following.result(timeout=60).position == 2
+        assert following.result(timeout=PATIENCE).position == 2
     reader.close()
     writer.close()
 

@@ -71,7 +71,7 @@ def test_another_tenant_puts_no_blob_and_no_key_on_a_conversation(backend: Backe
     with pytest.raises(StorageReadOnly, match="another tenant's"):
         backend.open(OTHER_TENANT, "mine", conversation)
     assert backend.find(OTHER_TENANT, "mine") is None
-    assert backend.sweep_blobs(2**62) == 0
+    assert backend.sweep_blobs(0) == 0
 
 
 def test_a_conversation_belongs_to_who_began_it(backend: Backend) -> None:

@@ -1,14 +1,18 @@
 """Whatever a backend recorded, its heads are what the events come to, and every leaf holds."""
 
+from collections.abc import Iterator
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from onrecord.adapters.erasing import Erasing
 from onrecord.adapters.verifying import Verified, verify_conversation, verify_log
 from onrecord.domain import events
-from onrecord.domain.content import Blob
 from onrecord.domain.events import Event
-from onrecord.domain.log import Backend, Recorded
+from onrecord.domain.inventory import StoredBlob, StoredChunk, StoredHead
+from onrecord.domain.log import Backend, Cursor, Recorded
+from onrecord.domain.merkle import EMPTY, Root
 from onrecord.domain.request_template import Template
 from tests.factories import (
     TENANT,
@@ -24,10 +28,13 @@ from tests.factories import (
 SIDE = UUID(int=7)
 
 
-def story(blob: Blob) -> list[Event]:
+def story(backend: Backend, conversation: UUID) -> list[Event]:
     """Each kind of effect that an event can have, more than once."""
+    key = f"support/{conversation}"
+    backend.open(TENANT, key, conversation)
+    blob = backend.put_blob(TENANT, conversation, [b"report"])
     return [
-        started(),
+        started(key),
         events.InstructionsSet(content="Be brief."),
         events.ToolsDeclared(tools=()),
         prompt("one"),
@@ -59,41 +66,127 @@ def sent() -> Event:
 
 def test_what_is_recorded_event_by_event_holds(backend: Backend) -> None:
     conversation = uuid4()
-    told = story(backend.put_blob(TENANT, conversation, [b"report"]))
+    told = story(backend, conversation)
     for event in told:
         (verdict,) = backend.append([appending(conversation, event)])
         assert isinstance(verdict, Recorded)
-    assert verify_log(backend, TENANT) == Verified(len(told), 0, 1, ())
+    assert counts(verify_log(backend)) == (len(told), 0, 1)
 
 
 def test_what_is_recorded_at_once_holds(backend: Backend) -> None:
     conversation, other = uuid4(), uuid4()
-    told = story(backend.put_blob(TENANT, conversation, [b"report"]))
-    backend.append([appending(conversation, *told), appending(other, *told[:4])])
-    assert verify_conversation(backend, conversation) == Verified(len(told), 0, 1, ())
-    assert verify_log(backend, TENANT) == Verified(len(told) + 4, 0, 2, ())
+    told = story(backend, conversation)
+    backend.append([appending(conversation, *told), appending(other, *told[1:4])])
+    assert counts(verify_conversation(backend, conversation)) == (len(told), 0, 1)
+    assert counts(verify_log(backend)) == (len(told) + 3, 0, 2)
 
 
 def test_what_was_forgotten_holds(backend: Backend) -> None:
     conversation = uuid4()
-    told = story(backend.put_blob(TENANT, conversation, [b"report"]))
+    told = story(backend, conversation)
     backend.append([appending(conversation, *told)])
+    forget(backend, conversation)
+    assert counts(verify_log(backend)) == (len(told) + 2, len(told), 2)
+
+
+def test_what_was_erased_by_no_operator_is_a_fault(backend: Backend) -> None:
+    conversation = begun(backend)
     backend.forget(conversation)
-    assert verify_log(backend, TENANT) == Verified(len(told), len(told), 1, ())
+    (fault,) = verify_log(backend).faults
+    assert fault.why == "it counts as forgotten, and no operator's erasure tells of it"
 
 
-@pytest.mark.parametrize("verb", ["get_blob", "head"])
-def test_what_is_forgotten_meanwhile_holds(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch, verb: str
-) -> None:
-    conversation = uuid4()
+def test_what_was_erased_before_it_began_holds(backend: Backend) -> None:
+    early, never = (backend.open(TENANT, key) for key in ("early", "never"))
+    for conversation in (early, never):
+        backend.put_blob(TENANT, conversation, [b"report"])
+        forget(backend, conversation)
+    backend.append([appending(early, started("early"))])
+    assert counts(verify_log(backend)) == (5, 0, 3)
+
+
+def test_what_is_forgotten_and_recorded_meanwhile_holds(backend: Backend) -> None:
+    conversation, other = begun(backend), begun(backend)
     blob = backend.put_blob(TENANT, conversation, [b"report"])
-    backend.append([appending(conversation, started(), attachment(blob), tool_call("toolu_1"))])
-    asked = getattr(backend, verb)
+    backend.append([appending(conversation, attachment(blob), tool_call("toolu_1"))])
+    looked_at: list[int] = []
 
-    def forgetting(*given: object) -> object:
-        backend.forget(conversation)
-        return asked(*given)
+    def meanwhile(done: int, total: int) -> None:
+        if not looked_at:
+            forget(backend, conversation)
+            backend.append([appending(other, prompt("Where is it?"))])
+        looked_at.append(done)
 
-    monkeypatch.setattr(backend, verb, forgetting)
-    assert verify_log(backend, TENANT) == Verified(3, 0, 1, ())
+    assert verify_log(backend, progress=meanwhile).faults == ()
+    assert looked_at == sorted(looked_at)
+    assert counts(verify_log(backend)) == (7, 3, 3)
+
+
+def test_what_is_forgotten_while_its_documents_are_read_holds(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = begun(backend)
+    blob = backend.put_blob(TENANT, conversation, [b"report"])
+    backend.append([appending(conversation, attachment(blob))])
+    inventory = type(backend.inventory())
+    read = inventory.chunks
+
+    def chunks(own: Any, of: StoredHead, stored: StoredBlob) -> Iterator[StoredChunk]:
+        forget(backend, conversation)
+        return read(own, of, stored)
+
+    monkeypatch.setattr(inventory, "chunks", chunks)
+    assert verify_log(backend).faults == ()
+    assert {event.body for event in backend.read(conversation)} == {None}
+
+
+def test_the_roots_of_a_log_are_those_of_its_leaves(backend: Backend) -> None:
+    for _ in range(3):
+        begun(backend)
+    found = verify_log(backend).roots
+    assert [root.shard for root in found] == [last.shard for last in backend.cursors()]
+    for last, root in zip(backend.cursors(), found, strict=True):
+        first = Cursor(last.incarnation, last.shard, 0)
+        tree = EMPTY
+        for event in backend.read_log(first, 100):
+            tree = tree.grown(event.leaf)
+        assert root == Root(last.shard, last.position, tree.root())
+
+
+def test_a_root_that_was_written_down_is_still_that_of_a_longer_log(backend: Backend) -> None:
+    conversation = begun(backend)
+    kept = verify_log(backend).roots
+    backend.append([appending(conversation, prompt("And then?"))])
+    assert verify_log(backend, roots=kept).faults == ()
+    assert verify_log(backend, roots=verify_log(backend).roots).faults == ()
+
+
+def test_another_root_and_a_larger_one_are_faults(backend: Backend) -> None:
+    begun(backend)
+    (shard,) = {root.shard for root in verify_log(backend).roots if root.size}
+    (other,) = verify_log(backend, roots=[Root(shard, 1, bytes(32))]).faults
+    assert other.why == f"shard {shard} was rewritten: it had another root at size 1"
+    (cut,) = verify_log(backend, roots=[Root(shard, 9, bytes(32))]).faults
+    assert cut.why == f"shard {shard} was cut: it had 9 events, it has 1"
+    (none,) = verify_log(backend, roots=[Root(99, 0, bytes(32))]).faults
+    assert none.why == "the log has no shard 99"
+
+
+def forget(backend: Backend, conversation: UUID) -> None:
+    """Erase a conversation, and tell of it in the operators' stream."""
+    erasing = Erasing(backend, TENANT, erase=backend.forget, forks=lambda _: ())
+    erasing.forget(conversation, "ana", "asked for")
+
+
+def begun(backend: Backend) -> UUID:
+    """A conversation that is in the catalogue under the key that it began with."""
+    conversation = uuid4()
+    assert backend.open(TENANT, str(conversation), conversation) == conversation
+    backend.append([appending(conversation, events.ConversationStarted(key=str(conversation)))])
+    return conversation
+
+
+def counts(found: Verified) -> tuple[int, int, int]:
+    """How much was checked of what holds: events, those that are erased, conversations."""
+    assert found.faults == ()
+    return found.events, found.erased, found.conversations

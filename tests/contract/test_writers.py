@@ -9,6 +9,7 @@ from onrecord.domain.log import Append, Backend, Conflict, Duplicate, Recorded, 
 from tests.contract.places import Place
 from tests.factories import answer, appending, drafted, raw_event, started
 from tests.ledger import by_conversation, verified_log
+from tests.patience import PATIENCE
 
 WRITERS = 8
 APPENDS = 15
@@ -90,7 +91,7 @@ def test_processes_that_share_a_store_lose_nothing(durable_place: Place) -> None
             pool.submit(write_in_a_process, durable_place, conversations) for _ in range(PROCESSES)
         ]
         own = write_in_a_process(durable_place, conversations)
-        acknowledged = [own, *(future.result(timeout=100) for future in writing)]
+        acknowledged = [own, *(future.result(timeout=PATIENCE) for future in writing)]
     events = verified_log(backend)
     assert len(events) == 1 + sum(len(ids) for ids in acknowledged)
     for ids in acknowledged:
@@ -105,7 +106,7 @@ def test_two_processes_create_the_same_store_at_once(durable_place: Place) -> No
         writing = [
             pool.submit(write_in_a_process, durable_place, conversations) for _ in range(PROCESSES)
         ]
-        acknowledged = [future.result(timeout=100) for future in writing]
+        acknowledged = [future.result(timeout=PATIENCE) for future in writing]
     backend = durable_place.open()
     assert len(verified_log(backend)) == sum(len(ids) for ids in acknowledged)
     backend.close()

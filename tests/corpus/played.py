@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote
 
-from onrecord.adapters.capture.attempt import Attempt
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.sending import Sending
 from onrecord.adapters.capture.sent import Sent
 from onrecord.adapters.capture.turns import Turns
@@ -95,7 +95,7 @@ def _steps(calls: Iterable[Call], talk: Talk, turns: Turns) -> Iterator[Step]:
         attempt.finish()
 
 
-def _asked(call: Call, turns: Turns) -> Attempt | None:
+def _asked(call: Call, turns: Turns) -> AnswerRecorder | None:
     """What reads the answer; None where it is none of a turn."""
     sending = Sending(call.method, call.target, {})
     if not sending.is_recorded:

@@ -106,6 +106,7 @@ def asked(one: Played, api: str, version: int | None = None) -> Request:
     return one.talk.request(api, at=version, model=None if api == own(one) else MODELS[api])
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("api", APIS)
 def test_no_rule_of_the_service_is_broken(
     name: str, api: str, record_property: RecordProperty
@@ -137,6 +138,7 @@ def is_cut(body: Mapping[str, Any], where: str) -> bool:
     return CUT in json.dumps(held)
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("api", APIS)
 def test_no_rule_is_broken_at_any_step(name: str, api: str) -> None:
     """As each request went out, and after each answer: open calls, broken answers and all."""
@@ -156,6 +158,7 @@ def steps_of(one: Played) -> Iterator[int]:
         yield from (version for version in (step.version, last) if version >= first)
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("api", APIS)
 def test_the_same_events_make_the_same_bytes(name: str, api: str) -> None:
     for one in played(name):
@@ -165,6 +168,7 @@ def test_the_same_events_make_the_same_bytes(name: str, api: str) -> None:
         assert made.report == again.report
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("api", APIS)
 def test_nothing_is_lost_that_the_report_does_not_name(
     name: str, api: str, record_property: RecordProperty
@@ -193,6 +197,7 @@ def api_of(event: Event, one: Played) -> str:
     return first.api if isinstance(first, Native) else own(one)
 
 
+@pytest.mark.search
 def test_every_excuse_is_still_needed() -> None:
     broken = {
         (name.partition("/")[0], api, said.rule)

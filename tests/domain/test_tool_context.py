@@ -22,6 +22,7 @@ from rich.pretty import pretty_repr
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
+from tests.patience import join
 
 CANARY = "canary-4f1c0a"
 SECRET = ToolCallContext(tenant_id="acme", token=CANARY)
@@ -250,5 +251,5 @@ def test_threads_read_it_together() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        join(thread)
     assert seen == ["acme"] * 8

@@ -1,13 +1,10 @@
 """What holds for every test of faults: what is drawn at random follows from one number."""
 
-import os
 from collections.abc import Generator
-from typing import Final
 
 import pytest
 
-SEED: Final = int(os.environ.get("ONRECORD_TEST_SEED", "20261121"))
-"""The same in each run, unless another one is given to search with."""
+from tests.search import SEED
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from onrecord.domain.content import Text
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from tests.contract.places import Place
-from tests.factories import TENANT
 from tests.faults.writer import NEVER, write_until_killed
 from tests.ledger import verified_log, verify_leaf
+from tests.patience import PATIENCE, join_process
 
 LONGEST_LIFE = 0.03
 _PAGE = 1_000
@@ -77,7 +77,7 @@ def said_in(event: RecordedEvent) -> dict[str, Any]:
 
 def verify_all(backend: Backend) -> list[RecordedEvent]:
     """All events of a log of one tenant; fails unless places, heads, leaves and blobs hold."""
-    assert verify_log(backend, TENANT).faults == ()
+    assert verify_log(backend).faults == ()
     return verified_log(backend)
 
 
@@ -118,10 +118,10 @@ def kill_writers(place: Place, rounds: int, seed: int, writers: int = 3) -> int:
 
 def kill(process: BaseProcess, heard: Connection, life: float) -> list[UUID]:
     """Let a writer live for a moment, kill it, and return all that it was told."""
-    assert heard.poll(60), "the writer did not come up"
+    assert heard.poll(PATIENCE), "the writer did not come up"
     time.sleep(life)
     process.kill()
-    process.join()
+    join_process(process)
     assert process.exitcode == -signal.SIGKILL, "the writer ended before it was killed"
     acknowledged: list[UUID] = []
     # The last message may have been cut short by the kill: then nobody was told.

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from onrecord.domain.log import Log, Recorded
 from tests.factories import appending, prompt
+from tests.patience import PATIENCE, join
 
 THREADS = 3
 
@@ -29,7 +30,7 @@ class Load:
 
     def go_on(self, appends: int = 30) -> None:
         """Return when so many more events are acknowledged; fail if they do not come."""
-        wanted, deadline = len(self._told) + appends, time.monotonic() + 60
+        wanted, deadline = len(self._told) + appends, time.monotonic() + PATIENCE
         while len(self._told) < wanted:
             if self.failed is not None:
                 raise self.failed
@@ -67,4 +68,4 @@ def under_load(log: Log) -> Generator[Load]:
     finally:
         load.stop()
         for thread in threads:
-            thread.join()
+            join(thread)

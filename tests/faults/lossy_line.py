@@ -10,6 +10,8 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
+from tests.patience import join
+
 
 class Way(Enum):
     """Which way bytes go."""
@@ -69,7 +71,7 @@ class LossyLine:
     def close(self) -> None:
         """Hang up on everyone."""
         self._open = False
-        self._thread.join()
+        join(self._thread)
 
     def _accept(self) -> None:
         threads: list[threading.Thread] = []
@@ -90,7 +92,7 @@ class LossyLine:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
         for thread in threads:
-            thread.join()
+            join(thread)
 
     def _connected(self) -> socket.socket:
         parts = urlsplit(self._target)

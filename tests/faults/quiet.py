@@ -1,13 +1,13 @@
 """Waiting for what a PostgreSQL server comes to, such as the end of the sessions of killed writers."""
 
 import multiprocessing
-import time
 from dataclasses import dataclass
 from typing import LiteralString
 
 import psycopg
 
 from onrecord.domain.log import Backend
+from tests.patience import until
 from tests.postgres_places import PostgresPlace
 
 # Not of readers, for some of them may be at work in every moment.
@@ -29,8 +29,5 @@ class QuietPlace(PostgresPlace):
 
 
 def wait_until(url: str, condition: LiteralString) -> None:
-    deadline = time.monotonic() + 60
     with psycopg.connect(url, autocommit=True) as connection:
-        while connection.execute(condition).fetchone() != (True,):
-            assert time.monotonic() < deadline, "it did not come true in a minute"
-            time.sleep(0.002)
+        until(lambda: connection.execute(condition).fetchone() == (True,), condition)

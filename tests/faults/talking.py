@@ -15,6 +15,7 @@ from onrecord.domain.events import Event
 from onrecord.domain.log import Log
 from tests.factories import answer, appending, native_answer, prompt, tool_call, tool_result
 from tests.faults.workers import POISON
+from tests.patience import PATIENCE
 
 TALKERS = 2
 CONVERSATIONS = 24
@@ -54,7 +55,7 @@ def talking(log: Log, seed: int) -> Generator[None]:
         finally:
             ended.set()
         for talker in going:
-            talker.result()
+            talker.result(PATIENCE)
 
 
 def said(random: Random) -> list[Event]:

@@ -21,6 +21,7 @@ from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
 from tests.factories import appending, prompt
 from tests.faults.kills import verify_all
 from tests.faults.lossy_line import Cut, LossyLine, Way
+from tests.patience import PATIENCE
 from tests.postgres_places import PostgresPlace, fresh_log
 from tests.postgres_server import VERSIONS
 
@@ -135,7 +136,7 @@ def test_each_of_those_who_share_a_commit_is_recorded_once_wherever_its_connecti
             list(pool.map(write, [uuid4() for _ in range(WRITERS)]))
         finally:
             writing.set()
-        cutting.result()
+        cutting.result(PATIENCE)
     assert line.lost > 0
     assert len(verify_all(log)) == 2 * WRITERS * APPENDS
     log.close()
@@ -143,7 +144,7 @@ def test_each_of_those_who_share_a_commit_is_recorded_once_wherever_its_connecti
 
 def told_at_last(log: Postgres, request: Append) -> Verdict:
     """The verdict of a request that is repeated as the error says."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             return log.append([request])[0]

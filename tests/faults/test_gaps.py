@@ -26,6 +26,7 @@ from tests.faults.quiet import QuietPlace
 from tests.faults.trail import Mark, Trail
 from tests.faults.wavering import NEVER, Load, waver
 from tests.ledger import verified_log
+from tests.patience import PATIENCE, join_process
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS
 
@@ -98,7 +99,7 @@ def hunt(place: Place, load: Load, seed: int) -> None:
             place.open().close()  # Once nobody writes any more.
         finally:
             hunters.stop(backend)
-        trails = [future.result() for future in following]
+        trails = [future.result(PATIENCE) for future in following]
     ends = [again(backend, last).end() for last in backend.cursors()]
     assert [trail.end() for trail in trails] == [*ends, *ends]
     found = {request for trail in trails for request in trail.requests}
@@ -135,7 +136,7 @@ class Hunters:
 
     def _moves(self, trail: Trail) -> bool:
         """Whether a trail goes on within a minute: of millions of events it may be far behind."""
-        seen, deadline = trail.position, time.monotonic() + 60
+        seen, deadline = trail.position, time.monotonic() + PATIENCE
         while trail.position == seen and time.monotonic() < deadline:
             time.sleep(0.005)
         return trail.position != seen
@@ -194,14 +195,14 @@ def write(place: Place, load: Load, seed: int) -> tuple[set[tuple[int, int]], se
 def listen(process: BaseProcess, heard: Connection, life: int) -> set[tuple[int, int]]:
     """All that a process tells until its end, which is when it told so much."""
     told: set[tuple[int, int]] = set()
-    assert heard.poll(60), "the writers did not come up"
+    assert heard.poll(PATIENCE), "the writers did not come up"
     heard.recv()
     with suppress(EOFError, OSError):
         while (request := heard.recv()) is not None:
             told.add(request)
             if len(told) == life:
                 process.kill()
-    process.join()
+    join_process(process)
     assert process.exitcode == (0 if life == sys.maxsize else -signal.SIGKILL)
     heard.close()
     return told

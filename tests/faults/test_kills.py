@@ -11,6 +11,7 @@ from onrecord.adapters.storage.sqlite import open_sqlite
 from tests.contract.places import SqlitePlace
 from tests.faults.kills import kill_writers
 from tests.ledger import verified_log
+from tests.patience import join_process
 
 
 def test_nothing_acknowledged_is_lost_to_kills_on_sqlite(tmp_path: Path, seed: int) -> None:
@@ -38,7 +39,7 @@ def test_a_file_whose_making_was_killed_is_made_at_the_next_open(tmp_path: Path,
         process.start()
         time.sleep(random.uniform(0, 0.02))
         process.kill()
-        process.join()
+        join_process(process)
         backend = open_sqlite(path)
         assert verified_log(backend) == []
         backend.close()

@@ -25,8 +25,10 @@ from tests.faults.lossy_line import Cut, LossyLine, Way
 from tests.faults.quiet import QuietPlace, wait_until
 from tests.faults.writer import acknowledged, group
 from tests.ledger import verified_log
+from tests.patience import PATIENCE
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, Server, carried_server
+from tests.postgres_sessions import LOCK
 
 WRITERS = 8
 BETWEEN_ENDS = 30
@@ -128,7 +130,7 @@ def lose_the_server(
         finally:
             stopped.set()
         for written in writing:
-            written.result()
+            written.result(PATIENCE)
     log.close()
     again = open_postgres(url)
     events = verify_all(again)
@@ -139,7 +141,7 @@ def lose_the_server(
 
 
 def wait_for_more(told: Collection[UUID]) -> None:
-    before, deadline = len(told), time.monotonic() + 60
+    before, deadline = len(told), time.monotonic() + PATIENCE
     while len(told) < before + BETWEEN_ENDS:
         assert time.monotonic() < deadline, "the writers did not come back"
         time.sleep(0.005)
@@ -217,7 +219,7 @@ def test_an_append_whose_session_was_ended_is_tried_again(place: QuietPlace, log
         psycopg.connect(place.url, autocommit=True) as operator,
         ThreadPoolExecutor(1) as pool,
     ):
-        holder.execute("SELECT pg_advisory_xact_lock(1212239443, %s)", (shard,))
+        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, shard))
         waiting = pool.submit(log.append, [appending(uuid4(), raw_event())])
         wait_until(place.url, ONE_WAITS)
         operator.execute(
@@ -226,7 +228,7 @@ def test_an_append_whose_session_was_ended_is_tried_again(place: QuietPlace, log
         )
         wait_until(place.url, ONE_WAITS)
         holder.rollback()
-        assert waiting.result(timeout=60) == [Recorded(1, 1, 2)]
+        assert waiting.result(timeout=PATIENCE) == [Recorded(1, 1, 2)]
 
 
 def test_a_server_that_stays_away_is_unavailable_and_says_what_is_not_known(

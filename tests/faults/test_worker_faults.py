@@ -23,8 +23,9 @@ from tests.faults.workers import (
     finish,
     lapse,
 )
+from tests.patience import join, until
 from tests.postgres_server import VERSIONS, Server, carried_server, server
-from tests.views.workers import Stepping, asked, until, working
+from tests.views.workers import Stepping, asked, working
 
 VERSION = VERSIONS[-1]
 CREW = 3
@@ -136,7 +137,7 @@ def test_two_hands_on_the_same_parts_fold_each_event_once(
         time.sleep(1)
     ended.set()
     for thread in threads:
-        thread.join()
+        join(thread)
     assert one.tally.overtaken > 0
     one.parts.leave()
     one.close()

@@ -19,6 +19,7 @@ from tests.contract.places import Place
 from tests.factories import appending
 from tests.faults.trail import Mark
 from tests.faults.writer import Telling
+from tests.patience import PATIENCE
 
 TENANTS: Final = [UUID(int=number) for number in range(1, 5)]
 NEVER: Final = -1
@@ -49,7 +50,7 @@ def waver(place: Place, load: Load, process: int, seed: str, told: Connection) -
     ]
     with ThreadPoolExecutor(load.threads) as pool:
         for writing in [pool.submit(writer.write, load) for writer in writers]:
-            writing.result()
+            writing.result(PATIENCE)
     backend.close()
     telling.send(None)
 

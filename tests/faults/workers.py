@@ -17,11 +17,10 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 import psycopg
-from psycopg import RawCursor
-from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.postgres import migrate, open_postgres
-from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.storage.postgres_address import address_of
+from onrecord.adapters.storage.postgres_connections import Connections, LogConnection, connected
 from onrecord.adapters.views.postgres_builds import PostgresBuilds
 from onrecord.adapters.views.postgres_rows import PostgresRows
 from onrecord.adapters.views.worker import Worker
@@ -30,6 +29,7 @@ from onrecord.projections.views.passages import part_of, passages
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.step import step
 from onrecord.projections.views.view import Changes, Feed, Passage, Row, View
+from tests.patience import PATIENCE, join_process
 from tests.postgres_server import Server
 from tests.views.row_stores import everything
 from tests.views.workers import asked, caught_up
@@ -126,7 +126,7 @@ class Crew(AbstractContextManager["Crew"]):
         process = self._processes.Process(target=work, args=(self.url, told), daemon=True)
         process.start()
         told.close()
-        assert heard.poll(60), "the worker did not come up"
+        assert heard.poll(PATIENCE), "the worker did not come up"
         name: str = heard.recv()
         heard.close()
         self._working[name] = process
@@ -139,7 +139,7 @@ class Crew(AbstractContextManager["Crew"]):
     def kill(self, name: str) -> None:
         process = self._working.pop(name)
         process.kill()
-        process.join()
+        join_process(process)
         assert process.exitcode == -signal.SIGKILL, "the worker ended before it was killed"
 
     def send(self, name: str, sign: signal.Signals) -> None:
@@ -155,7 +155,7 @@ class Crew(AbstractContextManager["Crew"]):
     ) -> None:
         for process in self._working.values():
             process.kill()
-            process.join()
+            join_process(process)
 
 
 def lapse(url: str, name: str = "%") -> None:
@@ -190,11 +190,11 @@ def contents_from_scratch(url: str, server: Server) -> Contents:
         by_place[event.shard, part_of(event.conversation_id, PARTS)].append(event)
     log.close()
     scratch = server.create("log", migrate)
-    connections = Connections(conninfo(scratch), most=1, wait=10.0, prepared=True)
+    connections = Connections(address_of(scratch), most=1, wait=10.0, prepared=True)
     PostgresBuilds(connections, POISONED).begin()
     connections.close()
     parked: list[tuple[str, UUID, int]] = []
-    with psycopg.connect(scratch, cursor_factory=RawCursor) as connection:
+    with connected(address_of(scratch)) as connection:
         for place, events in by_place.items():
             parked += _stepped(connection, place, events)
     found = contents(scratch)
@@ -203,7 +203,7 @@ def contents_from_scratch(url: str, server: Server) -> Contents:
 
 
 def _stepped(
-    connection: psycopg.Connection[TupleRow],
+    connection: LogConnection,
     place: tuple[int, int],
     events: Sequence[RecordedEvent],
 ) -> list[tuple[str, UUID, int]]:

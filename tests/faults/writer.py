@@ -15,6 +15,7 @@ from onrecord.domain.events import Event, MessageRecorded
 from onrecord.domain.log import Append, Backend, Log, Recorded
 from tests.contract.places import Place
 from tests.factories import TENANT, appending
+from tests.patience import PATIENCE
 
 THREADS = 3
 """How many append at once in a process, so that they share what a process shares."""
@@ -39,7 +40,7 @@ def write_until_killed(place: Place, shared: UUID, told: Connection, seed: str) 
     ]
     with ThreadPoolExecutor(THREADS) as pool:
         for writing in [pool.submit(writer.write) for writer in writers]:
-            writing.result()
+            writing.result(PATIENCE)
 
 
 class Telling:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.errors import NothingToSend, UnsupportedDocument
@@ -25,6 +25,7 @@ from tests.projections.happenings import (
     thinking,
     tool_use,
 )
+from tests.search import examples
 
 CALL_IDS = ["tooluse_0", "call 1", "functions.x:2", "x" * 70]
 MODELS = [bedrock.CLAUDE, bedrock.NOVA, bedrock.LLAMA, bedrock.WRITER]
@@ -183,7 +184,7 @@ def rendered(story: Story, options: Options, at: int | None = None) -> Request |
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS), st.integers(0, 9))
 def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
     deeds: list[Deed], options: Options, begin: int
@@ -234,7 +235,7 @@ def held(content: list[JsonObject], kind: str) -> list[JsonObject]:
     return [block[kind] for block in content if kind in block]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
     story = told(deeds)
@@ -246,7 +247,7 @@ def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options
         assert once.report == again.report
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
     story = told(deeds)
@@ -273,7 +274,7 @@ def texts_in(value: Any) -> list[str]:
             return []
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(said, max_size=16), st.sampled_from(MODELS))
 def test_a_request_begins_with_the_blocks_of_every_request_before(
     deeds: list[Deed], model: str

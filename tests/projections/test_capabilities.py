@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -15,6 +15,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis import MODULES
 from onrecord.projections.capabilities import Capabilities, Given, capabilities_of
 from onrecord.projections.requests.request import Options, options_of
+from tests.search import examples
 
 
 def kinds(*modalities: Modality) -> frozenset[Modality]:
@@ -201,7 +202,7 @@ def test_what_is_found_cannot_be_changed() -> None:
 
 
 @given(st.text(max_size=30), st.sampled_from([*MODULES, "toy"]))
-@settings(max_examples=200)
+@examples(200)
 def test_any_name_finds_something_and_always_the_same(model: str, api: str) -> None:
     found = known(api, model)
     assert "text" in found.user and "text" in found.tool_result

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from google.genai import types
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.errors import NothingToSend
@@ -26,6 +26,7 @@ from tests.projections.happenings import (
     thinking,
     tool_use,
 )
+from tests.search import examples
 
 MODELS = [None, GEMINI, OLDER, "gemini-4-argon"]
 OPTIONS = [
@@ -169,7 +170,7 @@ def rendered(story: Story, options: Options, at: int | None = None) -> Request |
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS), st.integers(0, 9))
 def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
     deeds: list[Deed], options: Options, begin: int
@@ -203,7 +204,7 @@ def faults(contents: list[JsonObject], model: str | None) -> Iterator[str]:
         yield "the last calls have no results"
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_google_genai_takes_any_history(deeds: list[Deed], options: Options) -> None:
     """Its types forbid what they do not know."""
@@ -214,7 +215,7 @@ def test_google_genai_takes_any_history(deeds: list[Deed], options: Options) -> 
         types.GenerateContentConfig.model_validate(request.get("config", {}))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
     story = told(deeds)
@@ -225,7 +226,7 @@ def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options
         assert once.report == again.report
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
     story = told(deeds)
@@ -252,7 +253,7 @@ def texts_in(value: Any) -> list[str]:
             return []
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(said, max_size=16), st.sampled_from(OPTIONS[1:]))
 def test_a_request_begins_with_the_parts_of_every_request_before(
     deeds: list[Deed], options: Options

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.events import RequestSent, ResponseCompleted, ToolsDeclared
@@ -35,6 +35,7 @@ from tests.projections.happenings import (
     tool_use,
 )
 from tests.projections.refused import refused
+from tests.search import examples
 
 SAID = {RESPONSES: "input", GEMINI: "contents"}
 LOOK_UP = ToolDefinition(name="look_up", input_schema={"type": "object"})
@@ -193,7 +194,7 @@ def kind(event: object) -> str:
     return type(event).__name__.lower()
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(turns)
 def test_what_a_reader_signed_comes_back_to_it_and_to_no_other(done: list[Turn]) -> None:
     story, _ = told(done)
@@ -201,7 +202,7 @@ def test_what_a_reader_signed_comes_back_to_it_and_to_no_other(done: list[Turn])
         assert signatures(story.request(reader.options)) == signed_by(story, reader)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(turns)
 def test_no_reader_refuses_what_others_said(done: list[Turn]) -> None:
     story, _ = told(done)
@@ -209,7 +210,7 @@ def test_no_reader_refuses_what_others_said(done: list[Turn]) -> None:
         assert refused(reader.api, story.request(reader.options)) == ()
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(turns)
 def test_thinking_stands_behind_the_very_prefix_it_was_signed_under(done: list[Turn]) -> None:
     story, _ = told(done)
@@ -241,7 +242,7 @@ def prefixes(request: Request) -> list[tuple[str, str]]:
     return found
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(turns)
 def test_each_reader_gets_what_it_got_before_and_more(done: list[Turn]) -> None:
     story, sent = told(done)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.request_check import check_request
@@ -26,6 +26,7 @@ from tests.projections.happenings import (
     tool_use,
 )
 from tests.projections.refused import refused
+from tests.search import examples
 
 CALL_IDS = ["call_0", "call_1", "call 2", "toolu_3"]
 FOREIGN_IDS = [*CALL_IDS, "x" * 51]
@@ -167,7 +168,7 @@ def rendered(story: Story, options: Options, at: int | None = None) -> Request |
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS), st.integers(0, 9))
 def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
     deeds: list[Deed], options: Options, begin: int
@@ -181,7 +182,7 @@ def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
         assert refused(API, {**request, **named}) == ()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(everything, max_size=14))
 def test_any_history_has_only_members_that_openai_knows(deeds: list[Deed]) -> None:
     """Held against the types of OpenAI's own SDK, extra keys forbidden."""
@@ -190,7 +191,7 @@ def test_any_history_has_only_members_that_openai_knows(deeds: list[Deed]) -> No
         assert check_request(API, {**request, "model": "gpt-4.1"}).violations == ()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
     story = told(deeds)
@@ -201,7 +202,7 @@ def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options
         assert once.report == again.report
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
     story = told(deeds)
@@ -228,7 +229,7 @@ def texts_in(value: Any) -> list[str]:
             return []
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(said, max_size=16), st.sampled_from(OPTIONS[1:]))
 def test_a_request_begins_with_the_bytes_of_every_request_before(
     deeds: list[Deed], options: Options

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, cast
 from uuid import UUID
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.content import Native
@@ -20,6 +20,7 @@ from onrecord.projections.requests.request import Options, Request
 from tests.projections import responses_happenings as told
 from tests.projections.happenings import Story, text, tool_use
 from tests.projections.refused import refused
+from tests.search import examples
 
 CALL_IDS = ["call_1", "call_2", "toolu 3", "c" * 80]
 OPTIONS = [
@@ -170,7 +171,7 @@ def rendered(story: Story, options: Options, at: int | None = None) -> Request |
         return None
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_any_history_renders_to_a_request_that_is_not_refused(
     deeds: list[Deed], options: Options
@@ -210,7 +211,7 @@ def said_at_once(story: Story) -> Iterator[list[str]]:
     return iter(responses.values())
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
     story = happened(deeds)
@@ -221,7 +222,7 @@ def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options
         assert once.report == again.report
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
     story = happened(deeds)
@@ -248,7 +249,7 @@ def texts_in(value: Any) -> list[str]:
     return [said for held in members.values() for said in texts_in(held)]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(said, max_size=16))
 def test_a_request_begins_with_the_items_of_every_request_before(deeds: list[Deed]) -> None:
     story = happened(deeds)

@@ -197,6 +197,24 @@ def test_a_tool_that_is_referred_to_is_among_the_tools() -> None:
     assert told(*messages, tools=[{"name": "weather", "input_schema": {"type": "object"}}]) == []
 
 
+CONTINUED: JsonObject = {"type": "continue", "previous_message_id": "msg_1"}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [[], [user(result_of("toolu_1"))], [user(result_of("toolu_1")), operator(text("Look at 2."))]],
+)
+def test_what_stands_before_a_threads_messages_is_the_services(messages: list[JsonObject]) -> None:
+    assert told(*messages, thread=CONTINUED) == []
+    assert told(*messages) != []
+    assert told(*messages, thread={"type": "create"}) != []
+
+
+def test_a_round_within_a_threads_messages_is_whole() -> None:
+    said = told(user(text("?")), assistant(text("a")), user(result_of("c1")), thread=CONTINUED)
+    assert [rule for _, rule, _ in said] == ["R2"]
+
+
 def test_ids_have_one_form() -> None:
     call, result = tool_use("call 3"), result_of("call 3")
     assert [(where, rule) for where, rule, _ in told(HELLO, assistant(call), user(result))] == [

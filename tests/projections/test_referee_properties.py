@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
@@ -44,6 +44,7 @@ from tests.projections.mixed_happenings import (
     within,
     without_changes,
 )
+from tests.search import examples
 
 MODELS = {
     "anthropic-messages": ["claude-sonnet-4-5"],
@@ -99,7 +100,7 @@ def rendered(events: Iterable[tuple[int, Event]], wished: Options) -> Request | 
         return None
 
 
-slow = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = examples(150)
 
 
 @pytest.mark.parametrize("api", RULES)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.demo.rules import complaint
@@ -29,6 +29,7 @@ from tests.projections.happenings import (
     tool_use,
 )
 from tests.projections.refused import refused
+from tests.search import examples
 
 SIGNER = Signer(b"account")
 CALL_IDS = ["toolu_1", "toolu_2", "call 3", "toolu_4", "toolu_5"]
@@ -178,7 +179,7 @@ def rendered(story: Story, options: Options, at: int | None = None) -> Request |
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_any_history_renders_to_a_request_that_is_not_refused(
     deeds: list[Deed], options: Options
@@ -190,7 +191,7 @@ def test_any_history_renders_to_a_request_that_is_not_refused(
     assert refused(API, request) == ()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
     story = told(deeds)
@@ -201,7 +202,7 @@ def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options
         assert once.report == again.report
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
 def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
     story = told(deeds)
@@ -230,7 +231,7 @@ def texts_in(value: Any) -> list[str]:
     return [text for held in members.values() for text in texts_in(held)]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(said, max_size=16))
 def test_a_request_begins_with_the_bytes_of_every_request_before(deeds: list[Deed]) -> None:
     story = told(deeds)
@@ -262,7 +263,7 @@ def has_server_tools(request: Request) -> bool:
     return any(block["type"] in {"server_tool_use", "fallback"} for _, block in flat(request))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(without_thinking, max_size=12))
 def test_thinking_that_goes_back_is_valid_where_it_stands(deeds: list[Deed]) -> None:
     story = Story()

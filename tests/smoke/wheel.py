@@ -14,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("program.py")
+INSTALLED = {"onrecord", "onrecord_command.py"}
+"""All that lands in site-packages: the package, and what the command runs before the package is imported."""
 
 
 def run(*command: str | Path, cwd: Path) -> None:
@@ -41,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         elsewhere = Path(folder)
         wheel = build(into=elsewhere)
-        if top_level_names(wheel) != {"onrecord"}:
+        if top_level_names(wheel) != INSTALLED:
             sys.exit(f"{wheel.name} installs more than onrecord: {top_level_names(wheel)}")
         venv.create(elsewhere / "clean", with_pip=True)
         binaries = elsewhere / "clean" / "bin"

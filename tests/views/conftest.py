@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
-from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.storage.postgres_address import address_of
+from onrecord.adapters.storage.postgres_connections import Connections
 from tests.postgres_server import VERSIONS, server
 from tests.views.row_stores import ROW_STORES, RowStore
 
@@ -38,6 +39,6 @@ def log(url: str) -> Iterator[Postgres]:
 
 @pytest.fixture
 def connections(url: str) -> Iterator[Connections]:
-    connections = Connections(conninfo(url), most=2, wait=10.0, prepared=True)
+    connections = Connections(address_of(url), most=2, wait=10.0, prepared=True)
     yield connections
     connections.close()

@@ -84,14 +84,15 @@ def recorded(told: Iterable[Happening], forgotten: int | None = None) -> list[Re
     moments = [BEGUN]
     for happening in told:
         conversation_id = ids[happening.conversation]
-        log.append([_append(happening, conversation_id)])
+        log.append([append_of(happening, conversation_id)])
         moments.append(moments[-1] + happening.later)
     if forgotten is not None:
         log.forget(ids[forgotten])
     return [event._replace(recorded_at=moments[event.position]) for event in everything(log)]
 
 
-def _append(happening: Happening, conversation_id: UUID) -> Append:
+def append_of(happening: Happening, conversation_id: UUID) -> Append:
+    """What a happening appends to its conversation."""
     event = happening.event
     if not isinstance(event, NewEvent):
         event = draft(event, _stamp(conversation_id, happening.actor))

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 from uuid import UUID
 
-import psycopg
-from psycopg import RawCursor
 from pydantic_core import from_json, to_json
 
 from onrecord.adapters.storage.postgres import migrate
-from onrecord.adapters.storage.postgres_connections import conninfo, fetched
+from onrecord.adapters.storage.postgres_address import address_of
+from onrecord.adapters.storage.postgres_connections import LogConnection, connected, fetched
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite_connection import Connections
 from onrecord.adapters.views.postgres_rows import PostgresRows
@@ -91,12 +90,10 @@ class SqliteStore:
 class PostgresStore:
     version: str
     url: str
-    connection: psycopg.Connection[Any] = field(init=False)
+    connection: LogConnection = field(init=False)
 
     def __post_init__(self) -> None:
-        self.connection = psycopg.connect(
-            conninfo(self.url), autocommit=True, cursor_factory=RawCursor
-        )
+        self.connection = connected(address_of(self.url))
 
     def step(
         self, view: View, events: Iterable[RecordedEvent], *, generation: int = 1

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onrecord.adapters.storage.memory import Memory
@@ -19,6 +19,7 @@ from onrecord.domain.request_template import Template
 from onrecord.projections.views.conversations import CONVERSATIONS, MOST_NAMES, overview
 from onrecord.projections.views.view import Row
 from tests.factories import TENANT, answer, appending, prompt, started, tool_call, tool_result
+from tests.search import examples
 from tests.views.histories import Happening, check_steps, histories, pieces, recorded
 from tests.views.row_stores import RowStore, everything, in_pieces
 
@@ -239,7 +240,7 @@ def test_filters_find_what_they_name(rows: RowStore) -> None:
     assert rows.page(CONVERSATIONS, uuid4()) == []
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, [HealthCheck.function_scoped_fixture])
 @given(data=st.data(), history=histories())
 def test_the_same_rows_come_however_a_history_is_cut(
     rows: RowStore, data: st.DataObject, history: list[RecordedEvent]

@@ -23,7 +23,7 @@ from onrecord.domain.errors import StorageBusy
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.projections.views.search import SEARCH
 from onrecord.projections.views.search_query import parse_query
-from tests.factories import TENANT, appending, prompt, started, tool_call
+from tests.factories import BECAUSE, TENANT, appending, prompt, started, tool_call
 
 KEY = "support/heliotrope"
 WORDS = ("heliotrope", "marmalade", "zeppelin")
@@ -67,7 +67,7 @@ def test_what_is_forgotten_is_in_no_file(tmp_path: Path) -> None:
         assert read(store) == 4
         views = {name for name, _ in holding(tmp_path) if "views" in name}
         assert views <= {"talks.db-views", "talks.db-views-wal"} and views
-        store.forget(KEY)
+        store.forget(KEY, **BECAUSE)
         assert holding(tmp_path) == set()
         assert read(store) == 0
         assert len(store.views.search("toast")) == 1
@@ -76,7 +76,7 @@ def test_what_is_forgotten_is_in_no_file(tmp_path: Path) -> None:
 def test_views_that_nobody_read_are_not_made_to_forget(tmp_path: Path) -> None:
     with connected(tmp_path) as store:
         said(store)
-        store.forget(KEY)
+        store.forget(KEY, **BECAUSE)
     assert not (tmp_path / "talks.db-views").exists()
 
 
@@ -90,7 +90,7 @@ def test_an_old_generation_forgets_too(tmp_path: Path) -> None:
 
         with pytest.raises(KeyboardInterrupt):
             store.views.keeper.rebuild("search", ended)
-        store.forget(KEY)
+        store.forget(KEY, **BECAUSE)
         assert holding(tmp_path) == set()
 
 
@@ -102,7 +102,7 @@ def test_who_reads_next_finishes_what_a_killed_program_did_not(tmp_path: Path) -
         "import os, signal, sys, onrecord\n"
         "store = onrecord.connect(sys.argv[1])\n"
         "store.views.pages.erase = lambda: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "store.forget(sys.argv[2])\n"
+        "store.forget(sys.argv[2], reason='asked to', actor='ana')\n"
     )
     url = f"sqlite:///{tmp_path / 'talks.db'}"
     killed = subprocess.run([sys.executable, "-c", program, url, KEY], check=False)
@@ -133,10 +133,10 @@ def test_a_reader_in_the_way_is_told_and_the_next_try_finishes(
             reading = cast("Any", reader).execute("SELECT * FROM generation")
             next(reading)
             with pytest.raises(StorageBusy, match="end that program"):
-                store.forget(KEY)
+                store.forget(KEY, **BECAUSE)
             assert len(store.views.search("marmalade")) == 0
             reading.close()
-        store.forget(conversation)
+        store.forget(conversation, **BECAUSE)
         assert holding(tmp_path) == set()
     log.close()
 
@@ -172,11 +172,11 @@ def test_who_reads_does_not_wait_until_a_reader_in_the_way_is_gone(
 def test_an_older_file_put_in_the_logs_place_is_read_anew(tmp_path: Path) -> None:
     with connected(tmp_path) as store:
         said(store)
-        store.forget("other")
+        store.forget("other", **BECAUSE)
     backup = (tmp_path / "talks.db").read_bytes()
     with connected(tmp_path) as store:
         read(store)
-        store.forget(KEY)
+        store.forget(KEY, **BECAUSE)
     # Into the same file, so that nothing but its content says that it is another.
     (tmp_path / "talks.db").write_bytes(backup)
     with connected(tmp_path) as store:

@@ -142,9 +142,13 @@ def test_postgres_searches_by_words_for_roles_of_one_tenant_too(url: str, bound:
         running.execute("DROP ROLE {}", ROLE)
 
 
-def searched(url: str) -> tuple[int, int, int]:
+def test_postgres_finds_a_frequent_word_among_the_last_rows(url: str) -> None:
+    assert searched(url, "common") == (50, 0, 0)
+
+
+def searched(url: str, text: str = "w7") -> tuple[int, int, int]:
     """How many rows a search finds, how often it reads the table, and how often the words."""
-    asked = (2, TENANT, json.dumps(parse_query("w7").filters()), "{}", 50)
+    asked = (2, TENANT, json.dumps(parse_query(text).filters()), "{}", 50)
     with psycopg.connect(url, cursor_factory=RawCursor) as connection:
         found = connection.execute(load_queries("postgres")["search_page"].encode(), asked)
         read = connection.execute(
@@ -216,6 +220,6 @@ def steps_on_sqlite(folder: Path, query: str, asked: tuple[int | str, ...]) -> l
     sql = load_queries("sqlite_views")[query]
     connection = store.connections.take()
     plan = Session(connection, {"plan": f"EXPLAIN QUERY PLAN {sql}"}).all("plan", *asked)
-    store.connections.give_back(connection)
+    connection.close()
     store.close()
     return [str(step) for *_, step in plan]

@@ -15,6 +15,7 @@ import onrecord
 from onrecord.adapters.store import Store
 from onrecord.domain.events import ResponseCompleted
 from tests.factories import appending, prompt, started
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 SEED = 20_261_121
@@ -57,7 +58,7 @@ def killed_reading(path: Path, times: int) -> int:
         assert reader.stdout.readline() == b"reading\n"
         time.sleep(dice.uniform(0, LONGEST))
         reader.kill()
-        reader.communicate()
+        reader.communicate(timeout=PATIENCE)
         killed += reader.returncode != 0
     return killed
 

@@ -22,7 +22,7 @@ from onrecord.adapters.views.reading import Views
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.events import ResponseCompleted
 from onrecord.projections.views.registry import VIEWS
-from tests.factories import answer, tool_call, tool_result
+from tests.factories import BECAUSE, answer, tool_call, tool_result
 from tests.postgres_server import VERSIONS, server
 from tests.views.workers import caught_up
 
@@ -281,7 +281,7 @@ def test_what_was_said_is_found_and_what_was_redacted_or_forgotten_is_not(place:
     assert len(place.store.views.search('"north depot"')) == 0
     place.store.conversation("a").redact(3)
     assert len(place.views.search("depot")) == 1
-    place.store.forget("b")
+    place.store.forget("b", **BECAUSE)
     assert len(place.store.views.search("depot")) == 0
     with pytest.raises(InvalidInput, match="nothing to look for"):
         place.store.views.search("-north")
@@ -290,7 +290,7 @@ def test_what_was_said_is_found_and_what_was_redacted_or_forgotten_is_not(place:
 def test_a_forgotten_conversation_is_on_no_page_that_tells_of_it(place: Place) -> None:
     conversation = said(place.store, "a", "Hello")
     assert [found.conversation_id for found in place.views.conversations()] == [conversation]
-    place.store.forget("a")
+    place.store.forget("a", **BECAUSE)
     assert len(place.store.views.conversations()) == 0
     assert len(place.views.conversations()) == 0
     assert len(place.store.views.search("hello")) == 0

@@ -14,7 +14,16 @@ from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.test_migration_traffic import make_older
 from tests.adapters.test_postgres import as_role
-from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, started, tool_call
+from tests.factories import (
+    BECAUSE,
+    OTHER_TENANT,
+    TENANT,
+    answer,
+    appending,
+    prompt,
+    started,
+    tool_call,
+)
 from tests.postgres_server import VERSIONS, server
 from tests.views.workers import caught_up
 
@@ -74,7 +83,11 @@ def test_a_role_that_was_admitted_before_there_were_views_reads_them_all(older: 
         store.conversation("support/4711").user("Hello")
         caught_up(older, VIEWS)
         assert len(store.views.search("hello")) == len(store.views.conversations()) == 1
-        assert store.forget("support/4711") == 2
+        with pytest.raises(StorageReadOnly):
+            store.forget("support/4711", **BECAUSE)
+        assert len(store.views.search("hello")) == 1
+    with onrecord.connect(older, tenant=TENANT) as store:
+        assert store.forget("support/4711", **BECAUSE).events == 2
         assert len(store.views.search("hello")) == 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.storage.memory import Memory
@@ -20,6 +20,7 @@ from onrecord.projections.views.search import SEARCH, Hit, hit_of
 from onrecord.projections.views.search_query import parse_query
 from onrecord.projections.views.search_words import words_of
 from tests.factories import TENANT, answer, appending, prompt, tool_call, tool_result
+from tests.search import examples
 from tests.views.histories import histories, pieces
 from tests.views.row_stores import ROW_STORES, RowStore, everything, in_pieces
 
@@ -236,7 +237,7 @@ def test_to_ask_for_too_much_is_an_error() -> None:
         parse_query("word " * 65)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.text(alphabet=st.sampled_from("ab'\"-\\:*()^&|!<> \0\ud800é東_%NOTANDOR")))
 def test_whatever_is_typed_is_a_query_or_asks_for_nothing(asked: str) -> None:
     try:
@@ -265,7 +266,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Any:
         store.close()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(said=st.lists(texts, min_size=1, max_size=6), asked=texts, other=texts, unwanted=texts)
 def test_every_database_finds_the_same_and_what_a_plain_search_finds(
     stores: Sequence[RowStore], said: list[str], asked: str, other: str, unwanted: str
@@ -294,7 +295,7 @@ def _has(text: str, words: tuple[str, ...]) -> bool:
     return f" {' '.join(words)} " in f" {' '.join(words_of(text))} "
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_however_a_history_is_cut_into_steps_the_rows_are_the_same(
     stores: Sequence[RowStore], data: st.DataObject

@@ -26,6 +26,7 @@ from onrecord.domain.errors import (
 from onrecord.domain.log import Cursor, RecordedEvent
 from onrecord.projections.views.usage import USAGE
 from tests.factories import appending, prompt, started
+from tests.patience import PATIENCE, join
 from tests.views.sqlite_places import Opened, opened
 from tests.views.used import ended
 
@@ -54,7 +55,7 @@ def test_views_lie_beside_the_log_and_say_what_they_are(store: Opened, tmp_path:
     with closing(sqlite3.connect(views_file(tmp_path))) as connection:
         (application_id,) = connection.execute("PRAGMA application_id").fetchone()
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    assert application_id.to_bytes(4, "big") == b"HANV"
+    assert application_id.to_bytes(4, "big") == b"ONRV"
     assert mode == "wal"
 
 
@@ -99,7 +100,7 @@ def test_an_older_schema_is_brought_up_to_date(
 ) -> None:
     store.said("Hello")
     before = store.page()
-    later = Migration(99, "CREATE TABLE later (one TEXT) STRICT")
+    later = Migration(99, "CREATE TABLE later (one TEXT) STRICT", b"later")
     steps = (*load_migrations("sqlite_views"), later)
     monkeypatch.setattr(sqlite_views_file, "load_migrations", {"sqlite_views": steps}.get)
     assert store.page() == before
@@ -190,7 +191,7 @@ def another_catching_up(folder: Path) -> Generator[None]:
     try:
         yield
     finally:
-        process.communicate()
+        process.communicate(timeout=PATIENCE)
 
 
 def test_processes_that_read_at_once_fold_every_event_once(tmp_path: Path) -> None:
@@ -214,7 +215,7 @@ def test_processes_that_read_at_once_fold_every_event_once(tmp_path: Path) -> No
             )
             for _ in range(3)
         ]
-        assert {process.communicate()[0] for process in processes} == {"960 960\n"}
+        assert {process.communicate(timeout=PATIENCE)[0] for process in processes} == {"960 960\n"}
 
 
 def test_threads_that_read_at_once_fold_every_event_once(store: Opened) -> None:
@@ -229,7 +230,7 @@ def test_threads_that_read_at_once_fold_every_event_once(store: Opened) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        join(thread)
     assert seen == [640] * 4
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.storage.memory import Memory
@@ -18,6 +18,7 @@ from onrecord.projections.requests.tool_names import ANTHROPIC, name_for
 from onrecord.projections.server_tools import Activity, activity
 from onrecord.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
 from tests.factories import TENANT, appending, tool_call
+from tests.search import examples
 from tests.views.happenings import server_tools
 from tests.views.histories import histories, pieces
 from tests.views.row_stores import ROW_STORES, RowStore, everything, in_pieces
@@ -62,7 +63,7 @@ deeds = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_however_calls_are_cut_into_steps_the_rows_are_the_same(
     stores: Sequence[RowStore], data: st.DataObject
@@ -72,7 +73,7 @@ def test_however_calls_are_cut_into_steps_the_rows_are_the_same(
     check(stores, data, everything(log))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_however_a_history_is_cut_into_steps_the_rows_are_the_same(
     stores: Sequence[RowStore], data: st.DataObject
@@ -92,7 +93,7 @@ def check(
     assert all(one == shown[0] for one in shown)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(server_tools(), min_size=1, max_size=8))
 def test_providers_tools_did_what_the_conversation_says_they_did(
     stores: Sequence[RowStore], said: list[Event]

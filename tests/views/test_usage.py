@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onrecord.adapters.storage.memory import Memory
@@ -21,6 +21,7 @@ from onrecord.projections.views.step import step
 from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
 from onrecord.projections.views.view import Feed, Row
 from tests.factories import TENANT, appending, started
+from tests.search import examples
 from tests.views.histories import Happening, check_steps, histories, pieces, recorded
 from tests.views.row_stores import PostgresStore, RowStore, everything, in_pieces
 from tests.views.used import ended, shown, totals
@@ -184,7 +185,7 @@ def test_names_that_no_database_stores_are_made_storable(rows: RowStore) -> None
     assert row["model"] == "m\ufffd?" + "x" * 197
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, [HealthCheck.function_scoped_fixture])
 @given(data=st.data(), history=histories())
 def test_the_same_rows_come_however_a_history_is_cut(
     rows: RowStore, data: st.DataObject, history: list[RecordedEvent]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.amendments import amendments, parted
@@ -27,6 +27,7 @@ from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW
 from onrecord.projections.window import Window
 from tests.factories import TENANT, appending
+from tests.search import examples
 from tests.views.histories import histories, pieces
 from tests.views.row_stores import ROW_STORES, RowStore, everything, in_pieces
 from tests.views.tool_events import called, gave
@@ -156,7 +157,7 @@ def _opened_on(told: Told, line: UUID) -> Iterator[int]:
                 yield recorded.version
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.lists(deeds, min_size=10, max_size=24), st.lists(st.integers(1, 4), max_size=12))
 def test_the_exchanges_are_those_of_the_main_line(
     stores: Sequence[RowStore], done: list[tuple[str, int, UUID | None]], sizes: list[int]
@@ -196,7 +197,7 @@ def texts(said: Sequence[Turn]) -> set[str]:
     return {block.plain["text"] for turn in said for block in turn.blocks if "text" in block.plain}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_however_a_history_is_cut_into_steps_the_exchanges_are_the_same(
     stores: Sequence[RowStore], data: st.DataObject

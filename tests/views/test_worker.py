@@ -14,8 +14,9 @@ from onrecord.projections.views.planning import Batch, Stretch
 from onrecord.projections.views.view import Feed
 from tests.adapters.test_postgres import as_role
 from tests.factories import TENANT
+from tests.patience import until
 from tests.postgres_server import VERSIONS, server
-from tests.views.workers import Stepping, asked, caught_up, folded, talk, until, working
+from tests.views.workers import Stepping, asked, caught_up, folded, talk, working
 
 VIEWS = {"audit": AUDIT}
 

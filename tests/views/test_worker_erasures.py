@@ -12,7 +12,8 @@ from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.view import Changes, Passage
 from tests.adapters.test_postgres import setting
 from tests.factories import appending, prompt, started, tool_call
-from tests.views.workers import Changed, Stepping, asked, until
+from tests.patience import join, until
+from tests.views.workers import Changed, Stepping, asked
 
 TOOLS = "SELECT tool FROM onrecord.view_audit WHERE conversation_id = %s ORDER BY version"
 
@@ -38,7 +39,7 @@ def test_an_erasure_between_reading_and_committing_waits_and_takes_the_rows_back
     worker = Stepping(url, {"audit": Changed(erase_meanwhile)})
     worker.claim()
     worker.turn()
-    forgetting.join()
+    join(forgetting)
     assert asked(url, TOOLS, conversation) == [(None,), (None,), (None,)]
     worker.close()
 
@@ -67,7 +68,7 @@ def test_a_batch_that_waited_for_an_erasure_reads_erased_at_any_default_of_isola
         folding.start()
         waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
         until(lambda: asked(url, waits) == [(1,)], "the batch")
-    folding.join()
+    join(folding)
     worker.finish()
     assert asked(url, TOOLS, conversation) == [(None,), (None,), (None,)]
     worker.close()
@@ -89,6 +90,6 @@ def test_an_erasure_does_not_hold_up_who_appends_while_it_waits_for_a_batch(
     worker = Stepping(url, {"audit": Changed(append_meanwhile)})
     worker.claim()
     worker.turn()
-    forgetting.join()
+    join(forgetting)
     assert log.head(other).version == 1
     worker.close()

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.storage.postgres_connections import QUERIES, Connections
+from onrecord.adapters.storage.postgres_connections import Connections, queries_of
 from onrecord.adapters.views.postgres_keeper import PostgresKeeper
 from onrecord.projections.views.parking import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
 from onrecord.projections.views.view import Changes, Passage, Row, View
@@ -183,7 +183,7 @@ def test_another_view_goes_on_while_a_strict_one_stands(
     url: str, log: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = b"SELECT jsonb_array_length($2::jsonb) + $1::integer + $3::integer + $4::integer"
-    monkeypatch.setitem(QUERIES, "other_put", nothing)
+    monkeypatch.setitem(queries_of("onrecord"), "other_put", nothing)
     bad = uuid4()
     strict, other = Failing({bad}, strict=True), Failing(name="other")
     talk(log, [bad], 3)

@@ -25,8 +25,9 @@ from onrecord.adapters.storage.postgres import Postgres
 from onrecord.adapters.store import Store
 from onrecord.projections.views.audit import AUDIT
 from tests import redis_server
+from tests.patience import PATIENCE, until
 from tests.views.row_stores import everything
-from tests.views.workers import asked, caught_up, folded, from_scratch, talk, until
+from tests.views.workers import asked, caught_up, folded, from_scratch, talk
 
 SEED = 20261121
 KILLS = 4
@@ -72,7 +73,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_another_takes_over(
     killed, other = _start(processes, url), _start(processes, url)
     until(lambda: sorted(_holders(url).values()) == [16, 16], "the even share")
     killed.kill()
-    killed.wait()
+    killed.wait(PATIENCE)
     talk(log, conversations)
     # Its lease runs out by the server's clock, which the test turns on.
     gone = f"%/{killed.pid}/%"
@@ -89,7 +90,7 @@ def test_a_worker_that_is_asked_to_end_gives_back_its_parts(
     worker = _start(processes, url)
     until(lambda: _holders(url) == {str(worker.pid): 32}, "the parts")
     worker.send_signal(sign)
-    said, _ = worker.communicate(timeout=20)
+    said, _ = worker.communicate(timeout=PATIENCE)
     assert worker.returncode == 0, said
     assert _holders(url) == {}
     assert asked(url, "SELECT name FROM onrecord.worker") == []
@@ -100,7 +101,7 @@ def test_once_catches_up_and_ends(url: str, log: Postgres, processes: ExitStack)
     conversation = uuid4()
     talk(log, [conversation], 3)
     worker = _start(processes, url, "--once")
-    said, _ = worker.communicate(timeout=30)
+    said, _ = worker.communicate(timeout=PATIENCE)
     assert worker.returncode == 0, said
     assert "ended, 3 events folded" in said
     assert folded(url) == {conversation: [1, 2, 3]}
@@ -126,7 +127,7 @@ def test_a_worker_goes_past_a_pooler(
 
 def test_a_store_in_a_file_needs_no_worker(tmp_path: Path, processes: ExitStack) -> None:
     worker = _start(processes, f"sqlite:///{tmp_path / 'talks.db'}")
-    said, _ = worker.communicate(timeout=30)
+    said, _ = worker.communicate(timeout=PATIENCE)
     assert worker.returncode == 1
     assert "there is no store" in said
 
@@ -187,7 +188,7 @@ def test_after_random_kills_the_view_is_as_a_fold_from_scratch(
             talk(log, random.sample(conversations, 10))
         until(lambda seen=before: sum(map(len, folded(url).values())) > seen)  # type: ignore[misc]
         worker.kill()
-        worker.wait()
+        worker.wait(PATIENCE)
         asked(url, "UPDATE onrecord.part SET leased_until = 0")
         asked(url, "DELETE FROM onrecord.worker")
     caught_up(url, {"audit": AUDIT})

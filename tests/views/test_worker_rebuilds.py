@@ -15,7 +15,8 @@ from onrecord.adapters.views.postgres_keeper import PostgresKeeper
 from onrecord.domain.errors import InvalidInput, ViewStopped
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.parking import CIRCUIT, STRICT_ATTEMPTS
-from tests.views.workers import Failing, Stepping, asked, caught_up, folded, talk, until, working
+from tests.patience import join, until
+from tests.views.workers import Failing, Stepping, asked, caught_up, folded, talk, working
 
 VIEWS = {"audit": AUDIT}
 NEXT = {"audit": replace(AUDIT, revision=2)}
@@ -65,7 +66,7 @@ def test_a_view_is_rebuilt_beside_the_live_one_under_traffic(
             talk(log, conversations)
             said += 1
             assert min(map(len, folded(url).values())) >= 10, "rows of the live build are missing"
-        rebuilding.join()
+        join(rebuilding)
         wanted = {one: list(range(1, said + 1)) for one in conversations}
         until(lambda: folded(url) == wanted)
     assert asked(url, "SELECT number, status FROM onrecord.generation") == [(2, "live")]

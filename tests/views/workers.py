@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +12,8 @@ from uuid import UUID
 import psycopg
 
 from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.storage.postgres_connections import Connections, conninfo
+from onrecord.adapters.storage.postgres_address import address_of
+from onrecord.adapters.storage.postgres_connections import Connections
 from onrecord.adapters.views.hand import Hand
 from onrecord.adapters.views.postgres_advance import PostgresAdvance
 from onrecord.adapters.views.postgres_builds import PostgresBuilds
@@ -25,9 +25,7 @@ from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.passages import passages
 from onrecord.projections.views.view import Changes, Passage, Row, View
 from tests.factories import appending, prompt
-
-PATIENCE = 30.0
-"""Seconds until a condition that a test waits for counts as never coming."""
+from tests.patience import join, until
 
 
 class Unfoldable(Exception):
@@ -71,14 +69,6 @@ class Changed:
         return self.change(passage, AUDIT.fold(passage, known))
 
 
-def until(condition: Callable[[], bool], what: str = "it") -> None:
-    """Wait for a condition; fail where it does not come."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} never came"
-        time.sleep(0.005)
-
-
 @contextmanager
 def working(url: str, views: Mapping[str, View], *, threads: int = 1) -> Generator[Worker]:
     """A worker at work in threads of this process, until the end of the scope."""
@@ -89,7 +79,7 @@ def working(url: str, views: Mapping[str, View], *, threads: int = 1) -> Generat
         yield worker
     finally:
         worker.stop()
-        thread.join()
+        join(thread)
 
 
 def caught_up(url: str, views: Mapping[str, View]) -> None:
@@ -103,7 +93,7 @@ class Stepping:
 
     def __init__(self, url: str, views: Mapping[str, View], name: str = "stepping") -> None:
         self.now = 0.0
-        self.connections = Connections(conninfo(url), most=4, wait=10.0, prepared=True)
+        self.connections = Connections(address_of(url), most=4, wait=10.0, prepared=True)
         self.builds = PostgresBuilds(self.connections, views)
         self.builds.begin()
         self.parts = Parts(self.connections, name)

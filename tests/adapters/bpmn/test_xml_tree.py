@@ -11,6 +11,7 @@ from onrecord.adapters.bpmn.tools import tools_of
 from onrecord.adapters.bpmn.xml_tree import DEEPEST, LARGEST, tree_of
 from onrecord.domain.errors import InvalidModel
 from tests.adapters.bpmn.models import BPMN, ad_hoc, definitions, desk, node, process, task
+from tests.patience import PATIENCE
 
 ENTITY = f'<!DOCTYPE d [<!ENTITY e "x">]><b:definitions xmlns:b="{BPMN}">&e;</b:definitions>'
 LAUGHS = "".join(f'<!ENTITY l{at} "{f"&l{at - 1};" * 10}">' for at in range(1, 10))
@@ -94,7 +95,7 @@ def test_a_file_that_is_too_large_is_read_only_so_far(tmp_path: Path) -> None:
     pouring.start()
     with pytest.raises(InvalidModel, match="the model is larger than 8 MiB"):
         tools_of(pipe)
-    pouring.join(timeout=30)
+    pouring.join(timeout=PATIENCE)
     assert not pouring.is_alive()
 
 

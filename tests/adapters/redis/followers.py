@@ -15,6 +15,7 @@ from onrecord.adapters.redis.tail_entries import tail_key
 from onrecord.adapters.redis.tails import Followed, mark_key
 from onrecord.domain.log import RecordedEvent, Subscription
 from tests.factories import appending, prompt, started
+from tests.patience import join
 
 
 @dataclass
@@ -72,4 +73,4 @@ def relayed(followers: Followers) -> Generator[None]:
         yield
     finally:
         stop.set()
-        running.join()
+        join(running)

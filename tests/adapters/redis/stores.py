@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 
@@ -18,6 +19,7 @@ from onrecord.adapters.redis import hot_windows
 from onrecord.adapters.redis.accelerator import Accelerator
 from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.tails import Followed
+from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
@@ -44,10 +46,13 @@ def followed(backend: Backend) -> Followed:
     return cast("Followed", backend)
 
 
-def store_on(backend: Backend, folder: Path, beside: Connection | None = None) -> Store:
+def store_on(
+    backend: Backend, folder: Path, beside: Connection | None = None, tenant: UUID = NO_TENANT
+) -> Store:
     """Return a store on a backend, with a Redis beside it or without."""
     accelerator = None if beside is None else Accelerator(beside, followed(backend))
-    return Store(backend, "test://", spool=Spool(folder / "spool"), accelerator=accelerator)
+    spool = Spool(folder / "spool")
+    return Store(backend, "test://", tenant=tenant, spool=spool, accelerator=accelerator)
 
 
 class Rendered:

@@ -15,7 +15,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.redis.connection import Connection, client_of
-from tests.redis_server import Server, until
+from tests.patience import PATIENCE, join, until
+from tests.redis_server import Server
 
 LONG = 20.0
 PASSWORD = "open-sesame"
@@ -42,7 +43,7 @@ def answering(answer: bytes) -> Generator[str]:
         serving = threading.Thread(target=listening.handle_request)
         serving.start()
         yield f"redis://127.0.0.1:{port}"
-        serving.join()
+        join(serving)
 
 
 def test_answers_come_in_the_order_of_the_commands(asked: Connection) -> None:
@@ -172,18 +173,18 @@ def test_a_forked_child_does_not_wait_for_what_a_thread_of_its_parent_held(
         quick: Any = vars(asked)["_quick"]
         with vars(quick.connection_pool)["_lock"]:
             held.set()
-            may_go.wait()
+            may_go.wait(PATIENCE)
 
     assert is_there(asked)
     holding = threading.Thread(target=hold)
     holding.start()
-    held.wait()
+    held.wait(PATIENCE)
     child = os.fork()
     if child == 0:
         signal.alarm(int(LONG))
         os._exit(0 if is_there(asked) else 1)
     may_go.set()
-    holding.join()
+    join(holding)
     assert os.waitpid(child, 0)[1] == 0
 
 

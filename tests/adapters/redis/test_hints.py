@@ -16,9 +16,10 @@ import onrecord
 from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.hints import RedisHints
 from onrecord.adapters.storage import hints, subscription
+from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
-from tests.redis_server import Server, until
+from tests.redis_server import Server
 
 INCARNATION = uuid4()
 
@@ -189,5 +190,5 @@ def test_a_subscription_on_postgresql_wakes_up_by_redis(
             monkeypatch.setattr(subscription, "POLL_SECONDS", 3600)
             following = pool.submit(next, events)
             writer.conversation("support/4711").user("two")
-            assert following.result(timeout=60).position == len(found) + 1
+            assert following.result(timeout=PATIENCE).position == len(found) + 1
     server(version).drop(place)

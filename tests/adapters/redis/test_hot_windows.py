@@ -18,6 +18,7 @@ from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import ContentSpan
 from tests.adapters.redis.stores import API, KEY, Stores, kept, said, same, store_on
 from tests.contract.places import PLACES
+from tests.factories import BECAUSE
 from tests.redis_server import Server
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
@@ -186,7 +187,7 @@ def test_a_forgotten_conversation_is_deleted_from_redis(stores: Stores) -> None:
     stores.request()
     talk = stores.hot.conversation(KEY)
     talk.head()
-    stores.hot.forget(KEY)
+    stores.hot.forget(KEY, **BECAUSE)
     assert kept(stores.beside, stores.hot.backend) == []
     with pytest.raises(onrecord.NothingToSend):
         talk.request(API)
@@ -196,7 +197,7 @@ def test_what_another_process_forgot_without_redis_is_not_served(stores: Stores)
     stores.request()
     talk = stores.hot.conversation(KEY)
     talk.head()
-    stores.cold.forget(KEY)
+    stores.cold.forget(KEY, **BECAUSE)
     assert len(kept(stores.beside, stores.hot.backend)) == 1
     with pytest.raises(onrecord.NothingToSend):
         talk.request(API)
@@ -205,7 +206,7 @@ def test_what_another_process_forgot_without_redis_is_not_served(stores: Stores)
 def test_after_an_erasure_what_else_is_kept_is_rendered_again_and_then_hot(stores: Stores) -> None:
     said(stores.hot.conversation("other"))
     stores.request()
-    stores.hot.forget("other")
+    stores.hot.forget("other", **BECAUSE)
     assert not stores.is_hot()
     assert stores.is_hot()
 
@@ -214,7 +215,7 @@ def test_a_fork_of_what_was_forgotten_says_nothing_of_it(stores: Stores) -> None
     fork = stores.hot.conversation(KEY).fork("fork")
     fork.user("And?")
     stores.request("fork")
-    stores.hot.forget(KEY)
+    stores.hot.forget(KEY, **BECAUSE)
     assert "Question" not in str(dict(stores.request("fork")))
 
 
@@ -231,7 +232,7 @@ def test_what_is_erased_while_it_is_rendered_does_not_stay(
 ) -> None:
     def erased_meanwhile(*given: Any) -> asking.Asked:
         asked = asking.ask(*given)
-        own.cold.forget(KEY)
+        own.cold.forget(KEY, **BECAUSE)
         return asked
 
     monkeypatch.setattr(hot_windows, "ask", erased_meanwhile)
@@ -244,5 +245,5 @@ def test_an_erasure_that_redis_could_not_be_told_of_is_said(
 ) -> None:
     own.request()
     own_server.kill()
-    assert own.hot.forget(KEY) > 0
+    assert own.hot.forget(KEY, **BECAUSE).events > 0
     assert "could not be told of an erasure" in caplog.text

@@ -13,7 +13,8 @@ import onrecord
 from onrecord.adapters.redis import breaker, pace
 from onrecord.adapters.redis.connection import Connection
 from tests.adapters.redis.stores import API, KEY, Stores, kept, store_on
-from tests.redis_server import Server, until
+from tests.patience import until
+from tests.redis_server import Server
 
 
 def test_a_redis_that_is_down_at_the_start_costs_nothing_but_time(

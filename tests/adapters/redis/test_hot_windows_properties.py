@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import onrecord
@@ -16,6 +16,8 @@ from onrecord.adapters.storage.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.domain.events import MessageRecorded
 from tests.adapters.redis.stores import KEY, store_on
+from tests.factories import BECAUSE
+from tests.search import examples
 
 deeds = st.lists(
     st.tuples(
@@ -50,17 +52,13 @@ def do(store: Store, deed: str, number: int) -> None:
             case "compact":
                 talk.compact(f"In short {number}")
             case "fork":
-                store.forget(talk.fork(f"fork {number}").conversation_id)
+                store.forget(talk.fork(f"fork {number}").conversation_id, **BECAUSE)
             case _:
                 talk.user(f"Question {number}")
 
 
 # Each example has a log of its own; the Redis may stay the same.
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@examples(25, [HealthCheck.function_scoped_fixture])
 @given(deeds=deeds, window=windows)
 def test_whatever_was_said_a_request_from_redis_is_what_rendering_gives(
     url: str, deeds: list[tuple[str, int]], window: onrecord.Window | None

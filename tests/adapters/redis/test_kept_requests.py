@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.redis.kept_requests import read, written
@@ -15,6 +15,7 @@ from tests.adapters.redis.stores import same
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed
 from tests.projections.mixed_happenings import everything, happened
+from tests.search import examples
 
 OPTIONS = Options(api="gemini", model="gemini-2.5-pro")
 
@@ -24,7 +25,7 @@ def again(request: Request) -> Request:
 
 
 @pytest.mark.parametrize("api", APIS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     deeds=st.lists(everything, min_size=1, max_size=12),
     cache=st.booleans(),
@@ -53,7 +54,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.dictionaries(st.text(), values, max_size=4), st.booleans())
 def test_any_arguments_come_back_as_they_were(arguments: dict[str, object], has_body: bool) -> None:
     body = {"contents": list(arguments)} if has_body else None

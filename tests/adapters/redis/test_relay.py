@@ -17,7 +17,7 @@ from onrecord.adapters.redis.relay import Relay
 from onrecord.adapters.redis.tails import mark_key
 from onrecord.domain.log import Cursor
 from tests.adapters.redis.followers import Followers, relayed
-from tests.redis_server import until
+from tests.patience import PATIENCE, until
 
 
 def test_of_two_relays_one_relays(own_log: Followers) -> None:
@@ -84,7 +84,7 @@ def test_a_relay_ends_when_the_log_is_closed(own_log: Followers) -> None:
         running = pool.submit(own_log.relay.run, threading.Event())
         until(own_log.is_relayed)
         own_log.backend.close()
-        running.result(timeout=60)
+        running.result(timeout=PATIENCE)
     assert not own_log.is_relayed()
 
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.redis.sealed import opened, seal
-from onrecord.adapters.storage.keyed_digest import keyed_digest, new_digest_key, proof_of
+from onrecord.adapters.storage.keyed_digest import Proof, keyed_digest, new_digest_key, proof_of
 from onrecord.domain.log import Backend
 from tests.adapters.redis.stores import followed
+from tests.factories import OTHER_TENANT, TENANT
 
 KEY = new_digest_key()
 PROVE = partial(proof_of, KEY)
@@ -43,5 +44,12 @@ def test_no_digest_of_a_name_that_callers_choose_is_a_proof(text: str) -> None:
 
 def test_each_backend_proves_its_own_word(backend: Backend) -> None:
     told = b"what was said"
-    assert followed(backend).proof(told) == followed(backend).proof(told)
-    assert followed(backend).proof(told) != backend.digest(told.decode())
+    whose = (None, TENANT, OTHER_TENANT)
+    proofs = [must(followed(backend).prover(tenant))(told) for tenant in whose]
+    assert proofs == [must(followed(backend).prover(tenant))(told) for tenant in whose]
+    assert len({*proofs, backend.digest(told.decode())}) == 4
+
+
+def must(prove: Proof | None) -> Proof:
+    assert prove is not None
+    return prove

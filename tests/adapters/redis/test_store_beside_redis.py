@@ -13,6 +13,8 @@ import onrecord
 from onrecord.adapters.settings import settings
 from onrecord.domain.log import RecordedEvent
 from tests.adapters.redis.stores import API, KEY, Rendered, said
+from tests.factories import BECAUSE
+from tests.patience import PATIENCE
 
 NOBODY = "redis://:swordfish@127.0.0.1:1/0"
 """Where no Redis ever listens (port 1)."""
@@ -64,7 +66,7 @@ def test_a_store_that_finds_no_redis_does_all_that_it_does(
         (end,) = store.cursors()
         with store.subscribe(replace(end, position=0)) as events:
             assert next(events).position == 1
-        assert store.forget(KEY) == end.position
+        assert store.forget(KEY, **BECAUSE).events == end.position
         assert "swordfish" not in repr(store)
     assert caplog.text.count("is of no use now") == 1
     assert "swordfish" not in caplog.text
@@ -75,7 +77,7 @@ def test_a_store_forgets_in_redis_too(url: str) -> None:
         talk = store.conversation(KEY)
         said(talk)
         talk.request(API)
-        store.forget(KEY)
+        store.forget(KEY, **BECAUSE)
         with pytest.raises(onrecord.NothingToSend):
             talk.request(API)
 
@@ -87,7 +89,7 @@ def test_a_subscription_follows_the_tail_of_its_tenant(url: str) -> None:
         with store.subscribe(end) as events:
             following = pool.submit(next, events)
             store.conversation(KEY).user("And?")
-            assert following.result(timeout=60).position == end.position + 1
+            assert following.result(timeout=PATIENCE).position == end.position + 1
 
 
 def test_closing_a_store_ends_its_subscriptions(url: str) -> None:
@@ -97,7 +99,7 @@ def test_closing_a_store_ends_its_subscriptions(url: str) -> None:
     with ThreadPoolExecutor(1) as pool:
         rest = pool.submit(list[RecordedEvent], store.subscribe(end))
         store.close()
-        assert rest.result(timeout=60) == []
+        assert rest.result(timeout=PATIENCE) == []
 
 
 def test_a_url_that_is_none_of_a_redis_is_invalid_before_anything_is_made(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from onrecord.domain.log import RecordedEvent, Subscription
 from tests.adapters.redis.followers import Followers, relayed
 from tests.adapters.redis.stores import Reads
 from tests.factories import OTHER_TENANT, TENANT, answer, appending, started
-from tests.redis_server import until
+from tests.patience import PATIENCE, until
 
 READERS = 50
 
@@ -69,7 +69,7 @@ def test_readers_that_wait_hear_of_an_event_through_redis(
         until(own_log.is_relayed)
         following = [pool.submit(next, own_log.follow()) for _ in range(4)]
         own_log.say("one")
-        assert {reader.result(timeout=60).position for reader in following} == {2}
+        assert {reader.result(timeout=PATIENCE).position for reader in following} == {2}
 
 
 def test_a_tenants_reader_gets_that_tenants_events_alone(
@@ -150,7 +150,7 @@ def test_a_stopped_reader_ends_though_it_waits_for_redis(own_log: Followers) -> 
         reader = own_log.follow()
         rest = pool.submit(list[RecordedEvent], reader)
         reader.stop()
-        assert rest.result(timeout=60) == []
+        assert rest.result(timeout=PATIENCE) == []
 
 
 @pytest.mark.parametrize("close", ["backend", "beside"])
@@ -160,7 +160,7 @@ def test_closing_the_store_ends_its_readers(own_log: Followers, close: str) -> N
     with ThreadPoolExecutor(1) as pool:
         rest = pool.submit(list[RecordedEvent], reader)
         getattr(own_log, close).close()
-        assert rest.result(timeout=60) == []
+        assert rest.result(timeout=PATIENCE) == []
 
 
 def test_no_position_is_missed_or_reordered_while_many_write(followers: Followers) -> None:
@@ -175,7 +175,7 @@ def test_no_position_is_missed_or_reordered_while_many_write(followers: Follower
     with relayed(followers), ThreadPoolExecutor(8) as pool:
         following = [pool.submit(follow) for _ in range(4)]
         list(pool.map(write, [uuid4() for _ in range(4)]))
-        seen = [reader.result(timeout=60) for reader in following]
+        seen = [reader.result(timeout=PATIENCE) for reader in following]
     assert all(events == followers.log() for events in seen)
 
 

@@ -16,7 +16,8 @@ from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.tails import mark_key
 from onrecord.domain.log import Subscription
 from tests.adapters.redis.followers import Followers, relayed
-from tests.redis_server import Server, until
+from tests.patience import PATIENCE, until
+from tests.redis_server import Server
 
 SEED = 4711
 
@@ -201,8 +202,8 @@ def test_whatever_redis_does_under_load_every_event_comes_once_and_in_order(
             for number in range(events):
                 own_log.say(f"said {number}")
                 done.wait(drawn.random() / 200)
-            seen = [reader.result() for reader in following]
+            seen = [reader.result(PATIENCE) for reader in following]
         finally:
             done.set()
-        troubling.result(timeout=60)
+        troubling.result(timeout=PATIENCE)
     assert seen == [list(range(2, events + 2))] * 4, f"drawn from the seed {SEED}"

@@ -15,9 +15,9 @@ from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.tail_entries import tail_key
 from onrecord.adapters.redis.tails import mark_key
 from tests.adapters.command import PROGRAM
+from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
-from tests.redis_server import until
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_worker_relays_and_may_be_killed(
                 until(lambda: asked.ask(("EXISTS", mark_key(end.incarnation))) == [1])
                 until(is_relayed)
                 worker.kill()
-                worker.wait()
+                worker.wait(PATIENCE)
                 talk.user("And now?")
                 last = talk.head().version
                 assert [event.version for event in islice(events, last - 2)] == [
@@ -59,4 +59,4 @@ def test_a_worker_relays_and_may_be_killed(
                 ]
         finally:
             worker.kill()
-            worker.wait()
+            worker.wait(PATIENCE)

@@ -1,6 +1,7 @@
 """Scopes: what is called within one is recorded, whoever owns the client."""
 
 import asyncio
+import threading
 from typing import Any
 
 import anthropic
@@ -84,6 +85,7 @@ def test_a_recorded_client_is_not_recorded_twice(
     assert calls(talk) == 2
 
 
+@pytest.mark.filterwarnings("ignore:an embedding is not recorded")
 def test_other_requests_are_left_alone(talk: onrecord.Talk, server: OpenAIServer) -> None:
     with talk.recording(), httpx2.Client() as http:
         http.get(f"{server.origin}/elsewhere")
@@ -196,6 +198,16 @@ def test_a_scope_that_can_record_nothing_says_so(
     ):
         pass
     assert said[0].filename == __file__
+
+
+def test_threads_are_marked_once_though_no_client_is_there(
+    talk: onrecord.Talk, client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with talk.recording():
+        marked = threading.Thread.start
+    monkeypatch.setattr("onrecord.adapters.capture.unwrapped._hooked", set[type[Any]]())
+    with talk.recording():
+        assert threading.Thread.start is marked
 
 
 def test_the_hook_is_installed_once(talk: onrecord.Talk, client: openai.OpenAI) -> None:

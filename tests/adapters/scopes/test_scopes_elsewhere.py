@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -10,9 +11,13 @@ import openai
 import pytest
 
 import onrecord
+from onrecord.adapters.capture.spool import RecordingWarning
 from tests.adapters.scoped_calls import WAITING, ask, ask_later, calls
+from tests.patience import PATIENCE, join
 
 pytestmark = pytest.mark.anyio
+
+BEGUN_WITHIN = "its thread was begun within"
 
 
 # -- threads and executors -------------------------------------------------------------------
@@ -21,11 +26,16 @@ pytestmark = pytest.mark.anyio
 def test_a_thread_takes_a_scope_along_in_a_copied_context_only(
     talk: onrecord.Talk, client: openai.OpenAI
 ) -> None:
+    def run(work: Callable[[], object]) -> None:
+        thread = threading.Thread(target=work)
+        thread.start()
+        join(thread)
+
     with talk.recording():
-        for run in (partial(ask, client), partial(copy_context().run, ask, client)):
-            thread = threading.Thread(target=run)
-            thread.start()
-            thread.join()
+        with pytest.warns(RecordingWarning, match=BEGUN_WITHIN):
+            run(partial(ask, client))
+        context = copy_context()
+        run(lambda: context.run(ask, client))
     assert calls(talk) == 1
 
 
@@ -39,7 +49,11 @@ def test_an_executor_takes_a_scope_along_in_a_copied_context_only(
             pool.submit(copy_context().run, ask, client).result()
             pool.submit(ask, client).result()
 
-    with ThreadPoolExecutor(3) as pool, ThreadPoolExecutor(6) as callers:
+    with (
+        ThreadPoolExecutor(3) as pool,
+        ThreadPoolExecutor(6) as callers,
+        pytest.warns(RecordingWarning, match=BEGUN_WITHIN),
+    ):
         list(callers.map(partial(submitted, pool), talks))
     assert [calls(talk) for talk in talks] == [1] * 6
 
@@ -47,7 +61,7 @@ def test_an_executor_takes_a_scope_along_in_a_copied_context_only(
 def test_threads_have_scopes_of_their_own(
     store: onrecord.Store, client: openai.OpenAI, talk: onrecord.Talk
 ) -> None:
-    everyone = threading.Barrier(5)
+    everyone = threading.Barrier(5, timeout=PATIENCE)
 
     def work(number: int) -> None:
         with store.conversation(f"talk/{number}").recording():
@@ -59,7 +73,7 @@ def test_threads_have_scopes_of_their_own(
         everyone.wait(WAITING)
         ask(client)
         for done in work_done:
-            done.result()
+            done.result(PATIENCE)
     found = [talk, *(store.conversation(f"talk/{number}") for number in range(4))]
     assert [calls(each) for each in found] == [1] * 5
 
@@ -95,5 +109,6 @@ async def test_a_call_that_goes_on_in_another_thread_is_recorded(
 ) -> None:
     with talk.recording():
         await asyncio.to_thread(ask, client)
-        await asyncio.get_running_loop().run_in_executor(None, ask, client)
+        with pytest.warns(RecordingWarning, match=BEGUN_WITHIN):
+            await asyncio.get_running_loop().run_in_executor(None, ask, client)
     assert calls(talk) == 1

@@ -12,6 +12,7 @@ import pytest
 import onrecord
 from tests.adapters.tools import killed_runner
 from tests.adapters.tools.conversations import asked, told
+from tests.patience import PATIENCE
 
 CALLS = 4
 
@@ -23,7 +24,7 @@ def run(url: str, file: Path, *, fatal: int, way: str) -> int:
         [sys.executable, str(killed_runner.__file__), url, str(file), str(fatal), way],
         env={**os.environ, "PYTHONPATH": path},
         check=False,
-        timeout=100,
+        timeout=PATIENCE,
     )
     return done.returncode
 

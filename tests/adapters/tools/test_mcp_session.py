@@ -19,6 +19,7 @@ from onrecord.domain.errors import InvalidContent
 from tests.adapters.tools import mcp_server
 from tests.adapters.tools.conversations import asked, told
 from tests.adapters.tools.mcp_server import Sent
+from tests.patience import join
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +60,7 @@ def over_http(sent: Sent) -> Generator[str]:
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             server.should_exit = True
-            thread.join()
+            join(thread)
 
 
 async def test_all_pages_of_a_server_s_tools_are_listed_with_their_source(
@@ -154,7 +155,7 @@ async def test_a_session_that_was_closed_is_a_result(talk: onrecord.Talk) -> Non
 async def test_a_server_that_takes_too_long_is_a_result(talk: onrecord.Talk) -> None:
     asked(talk, ("sleep", {}), ("echo", {}))
     async with mcp.Client(Sent().server()) as client:
-        runner = onrecord.ToolRunner(talk, await onrecord.mcp_tools(client), timeout=0.3)
+        runner = onrecord.ToolRunner(talk, await onrecord.mcp_tools(client), timeout=3)
         await runner.run_async()
     assert told(talk) == [
         ("call_1", "Error: Tool execution timed out", True),

@@ -12,6 +12,7 @@ from onrecord.domain.content import Native
 from onrecord.domain.errors import ConversationClosed
 from onrecord.domain.events import ServerToolCallRecorded, ToolCallRecorded
 from tests.adapters.tools.conversations import asked, told
+from tests.patience import PATIENCE
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
 
@@ -95,7 +96,7 @@ def test_each_result_is_durable_before_the_next_call_is_made(talk: onrecord.Talk
 
 
 def test_in_parallel_all_are_called_before_any_is_waited_for(talk: onrecord.Talk) -> None:
-    together = threading.Barrier(3)
+    together = threading.Barrier(3, timeout=PATIENCE)
 
     def meet(number: int) -> int:
         together.wait(30)
@@ -149,7 +150,7 @@ def test_a_call_that_takes_too_long_has_failed(talk: onrecord.Talk, parallel: bo
         end.wait(60)
 
     asked(talk, ("hang", {}), ("track", {"parcel": "NW-1"}))
-    onrecord.ToolRunner(talk, [hang, track], timeout=0.2, parallel=parallel).run()
+    onrecord.ToolRunner(talk, [hang, track], timeout=3, parallel=parallel).run()
     end.set()
     assert [(text, is_error) for _, text, is_error in told(talk)] == [
         ("Error: Tool execution timed out", True),

@@ -1,29 +1,83 @@
--- What the program asks; how it writes is in 002_append.sql and 003_verbs.sql.
+-- What the program asks; how it writes is in functions_append.sql and functions_verbs.sql.
 
 -- name: installed
--- The schema that is there: 0 none or empty, -1 someone else's, else the number of ours.
+-- The schema that is there: 0 none or empty, -1 someone else's, -2 one of ours that was made before the
+-- first release, 1 a release's.
 SELECT CASE
-    WHEN to_regclass('onrecord.migration') IS NOT NULL AND to_regclass('onrecord.event') IS NOT NULL
-        THEN 1
-    WHEN EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('onrecord')) THEN -1
+    WHEN to_regclass('{log}.migration') IS NOT NULL AND to_regclass('{log}.event') IS NOT NULL
+        THEN CASE WHEN EXISTS (
+            SELECT FROM pg_attribute
+            WHERE attrelid = to_regclass('{log}.migration') AND attname = 'digest'
+        ) THEN 1 ELSE -2 END
+    WHEN EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('{log}')) THEN -1
     ELSE 0
 END
 
--- name: schema_version
+-- name: made_of
 -- Asked only where `installed` says 1.
-SELECT coalesce(max(number), 0) FROM onrecord.migration
+SELECT part, number, digest FROM {log}.migration
+
+-- name: is_citus
+-- The same files make the schema there, but for what it cannot take.
+SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
+
+-- name: citus_settings
+-- Citus warns of triggers on what is distributed by rows: ours are of tables that lie on one node.
+SELECT set_config('citus.enable_unsafe_triggers', 'on', true)
+
+-- name: coordinator
+-- Asked on Citus only, as what follows. Where the coordinator is; no row comes back at itself.
+SELECT n.nodename || ':' || n.nodeport FROM pg_dist_node AS n
+WHERE n.groupid = 0 AND (SELECT l.groupid FROM pg_dist_local_group AS l) <> 0
+
+-- name: is_distributed
+-- A log that was made before Citus came is distributed at its next migration.
+SELECT EXISTS (SELECT FROM citus_schemas WHERE schema_name = to_regnamespace('{log}'))
+
+-- name: distribute
+-- All tables go to one node, which Citus chooses, and those that come later too.
+SELECT citus_schema_distribute('{log}')
+
+-- name: citus_appends
+-- It makes no generic plan of an INSERT ... SELECT.
+ALTER FUNCTION {log}.append({log}.request[]) SET plan_cache_mode = force_custom_plan
+
+-- name: citus_nesting
+-- A function that asks a table, within a statement that asks another, Citus allows if it is told: all is
+-- on one node. Functions without settings ask no table, and are put in the place of their call.
+DO $$
+DECLARE
+    nested regprocedure;
+BEGIN
+    FOR nested IN
+        SELECT p.oid::regprocedure FROM pg_proc AS p
+        WHERE p.pronamespace = '{log}'::regnamespace AND p.proconfig IS NOT NULL
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SET citus.allow_nested_distributed_execution = on', nested);
+    END LOOP;
+END $$
+
+-- name: citus_statistics
+-- Of shards, which no transaction that made or changed them can reach; false where one was not set.
+SELECT coalesce(bool_and(r.success), true) FROM {log}.unstated_columns() AS u
+CROSS JOIN LATERAL run_command_on_shards(u.in_table,
+    format('ALTER TABLE %%s ALTER COLUMN %I SET STATISTICS 0', u.attname)) AS r
 
 -- name: create_schema
 -- Apart from the migrations: an owner may have made it for a role that may not.
-CREATE SCHEMA IF NOT EXISTS onrecord
+CREATE SCHEMA IF NOT EXISTS {log}
+
+-- name: schema_is_a_word
+-- Of SQL's own, which would have to stand in quotes everywhere: words differ between servers.
+SELECT quote_ident('{log}') <> '{log}'
 
 -- name: schema_exists
 -- CREATE SCHEMA IF NOT EXISTS asks for the right to create one even where it exists.
-SELECT to_regnamespace('onrecord') IS NOT NULL
+SELECT to_regnamespace('{log}') IS NOT NULL
 
 -- name: migration_lock
 -- One migrates at a time; the others wait and find it done.
-SELECT pg_advisory_xact_lock(1212239443, -1)
+SELECT pg_advisory_xact_lock({lock}, -1)
 
 -- name: migration_patience
 -- Who waits for a table's lock holds up all who come after it: a dump of the log may take hours.
@@ -31,35 +85,40 @@ SELECT set_config('lock_timeout', '2s', true)
 
 -- name: migrated
 -- In the transaction of the migration itself.
-INSERT INTO onrecord.migration (number) VALUES ($1)
+INSERT INTO {log}.migration (part, number, digest) VALUES ($1, $2, $3)
+ON CONFLICT (part, number) DO UPDATE SET digest = excluded.digest
+
+-- name: bodies_unchecked
+-- Until the end of the migration.
+SELECT set_config('check_function_bodies', 'off', true)
 
 -- name: identity
 -- What a new connection has to know: the log may have moved to another server meanwhile.
-SELECT onrecord.incarnation(), m.key FROM onrecord.meta AS m
+SELECT i.incarnation, i.key, i.seal, i.tenant FROM {log}.identity() AS i
 
 -- name: append
 -- The cast tells the type, so that the requests can come in their binary form.
 SELECT a.verdict, a.first_version, a.last_version, a.last_position
-FROM onrecord.append($1::onrecord.request[]) AS a ORDER BY a.place
+FROM {log}.append($1::{log}.request[]) AS a ORDER BY a.place
 
 -- name: read
 -- The shard comes from the head: every key begins with it.
 SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
     recorded_at, header, digest, leaf, salt, body
-FROM onrecord.event
-WHERE shard = (SELECT shard FROM onrecord.conversation_head WHERE conversation_id = $1)
+FROM {log}.event
+WHERE shard = (SELECT shard FROM {log}.conversation_head WHERE conversation_id = $1)
     AND conversation_id = $1 AND version > $2 AND version <= $3
 ORDER BY version LIMIT $4
 
 -- name: tell
 -- What a fold takes; the edge of a window by the partial index, none if it was not opened.
 SELECT conversation_id, version, uuid_send(event_id), type, schema_version, recorded_at, body
-FROM onrecord.event
-WHERE shard = (SELECT shard FROM onrecord.conversation_head WHERE conversation_id = $1)
+FROM {log}.event
+WHERE shard = (SELECT shard FROM {log}.conversation_head WHERE conversation_id = $1)
     AND conversation_id = $1 AND version > $3 AND version <= $4
     AND version >= CASE WHEN $2 = 0 THEN -1 ELSE (
-        SELECT version FROM onrecord.event
-        WHERE shard = (SELECT shard FROM onrecord.conversation_head WHERE conversation_id = $1)
+        SELECT version FROM {log}.event
+        WHERE shard = (SELECT shard FROM {log}.conversation_head WHERE conversation_id = $1)
             AND conversation_id = $1 AND exchange = $2 AND opens_exchange) END
 ORDER BY version LIMIT $5
 
@@ -67,163 +126,196 @@ ORDER BY version LIMIT $5
 -- Positions are dense, so a page ends where the shard does or after $3 events.
 SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
     recorded_at, header, digest, leaf, salt, body
-FROM onrecord.event WHERE shard = $1 AND position > $2 ORDER BY position LIMIT $3
+FROM {log}.event WHERE shard = $1 AND position > $2 ORDER BY position LIMIT $3
 
 -- name: last_position
 -- An index lookup; the lists of shards and of tenants are short.
 SELECT coalesce(
-    (SELECT position FROM onrecord.event WHERE shard = $1 ORDER BY position DESC LIMIT 1), 0)
+    (SELECT position FROM {log}.event WHERE shard = $1 ORDER BY position DESC LIMIT 1), 0)
 
 -- name: last_positions
 -- Every shard, those without events too.
 SELECT s.shard, coalesce(
-    (SELECT position FROM onrecord.event WHERE shard = s.shard ORDER BY position DESC LIMIT 1), 0)
-FROM onrecord.meta AS m, generate_series(0, m.shards - 1) AS s (shard) ORDER BY s.shard
+    (SELECT position FROM {log}.event WHERE shard = s.shard ORDER BY position DESC LIMIT 1), 0)
+FROM generate_series(0, {log}.shards() - 1) AS s (shard) ORDER BY s.shard
 
 -- name: head
 -- Where a conversation stands.
 SELECT version, exchange, open_calls, open_since, instructions, tools, request, adopted, amended,
     closed, input_tokens, output_tokens
-FROM onrecord.conversation_head WHERE conversation_id = $1
+FROM {log}.conversation_head WHERE conversation_id = $1
 
 -- name: latest
 -- The partial index has only events that point.
 SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
     recorded_at, header, digest, leaf, salt, body
-FROM onrecord.event
-WHERE shard = (SELECT shard FROM onrecord.conversation_head WHERE conversation_id = $1)
+FROM {log}.event
+WHERE shard = (SELECT shard FROM {log}.conversation_head WHERE conversation_id = $1)
     AND conversation_id = $1 AND pointer = $2 AND version <= $3
 ORDER BY version DESC LIMIT $4
 
 -- name: exchange_start
 -- The partial index has only prompts that opened an exchange.
-SELECT version FROM onrecord.event
-WHERE shard = (SELECT shard FROM onrecord.conversation_head WHERE conversation_id = $1)
+SELECT version FROM {log}.event
+WHERE shard = (SELECT shard FROM {log}.conversation_head WHERE conversation_id = $1)
     AND conversation_id = $1 AND exchange = $2 AND opens_exchange
 
 -- name: open_conversation
 -- Two processes that open one key at once get one id.
-SELECT onrecord.open_conversation($1, $2, $3)
+SELECT {log}.open_conversation($1, $2, $3)
 
 -- name: find_conversation
 -- By the digest of its key.
-SELECT conversation_id FROM onrecord.conversation_key
-WHERE shard = (SELECT shard FROM onrecord.tenant WHERE tenant = $1) AND tenant = $1 AND key = $2
+SELECT conversation_id FROM {log}.conversation_key
+WHERE shard = (SELECT shard FROM {log}.tenant WHERE tenant = $1) AND tenant = $1 AND key = $2
 
 -- name: owner
 -- Of a forgotten conversation too; a bound role sees its own tenant only.
-SELECT tenant FROM onrecord.conversation_head WHERE conversation_id = $1
+SELECT tenant FROM {log}.conversation_head WHERE conversation_id = $1
 
 -- name: conversations
 -- A tenant's events are in one shard, so positions say which conversation moved last.
 SELECT version, exchange, open_calls, open_since, instructions, tools, request, adopted, amended,
     closed, input_tokens, output_tokens, conversation_id, started_at, recorded_at
-FROM onrecord.conversation_head WHERE tenant = $1 ORDER BY position DESC
+FROM {log}.conversation_head WHERE tenant = $1 ORDER BY position DESC
+
+-- name: open_conversations
+-- By the index of tenants, so the closed ones cost nothing.
+SELECT conversation_id FROM {log}.conversation_head WHERE tenant = $1 AND NOT closed ORDER BY conversation_id
 
 -- name: put_chunk
 -- Each chunk is durable by itself; no transaction stays open while a file comes in.
-SELECT onrecord.put_chunk($1, $2, $3, $4, $5)
+SELECT {log}.put_chunk($1, $2, $3, $4, $5)
 
 -- name: seal_blob
 -- From here on it is a blob that events can refer to.
-SELECT onrecord.seal_blob($1, $2, $3, $4, $5)
+SELECT {log}.seal_blob($1, $2, $3, $4, $5)
 
 -- name: blob
 -- Which chunks are a blob's.
-SELECT shard, blob_id FROM onrecord.blob WHERE conversation_id = $1 AND digest = $2
+SELECT shard, blob_id FROM {log}.blob WHERE conversation_id = $1 AND digest = $2
 
 -- name: chunk
 -- One at a time, so that no more than one is in memory.
-SELECT data FROM onrecord.blob_chunk WHERE shard = $1 AND blob_id = $2 AND number = $3
+SELECT data FROM {log}.blob_chunk WHERE shard = $1 AND blob_id = $2 AND number = $3
 
 -- name: sweep_blobs
 -- Orphans of programs that ended between a blob and its event.
-SELECT onrecord.sweep_blobs($1)
+SELECT {log}.sweep_blobs($1)
+
+-- name: residue
+-- Whether pages of the tables' files hold what was erased, and which tables they are. They are taken from
+-- the catalogue, views' tables included: a list by hand would lack the next one.
+SELECT {log}.has_residue(), array(
+    SELECT c.oid::regclass::text FROM pg_class AS c
+    WHERE c.relnamespace = '{log}'::regnamespace AND c.relkind = 'r' ORDER BY c.oid::regclass::text)
+
+-- name: write_anew
+-- Statements that write each table anew, without the rows that are gone, and whether this role may run
+-- them. A statement each: they run in no transaction, and lock their table alone.
+SELECT c.oid::regclass::text, format('VACUUM (FULL, VERBOSE) %s', c.oid::regclass),
+    pg_has_role(c.relowner, 'USAGE')
+FROM pg_class AS c
+WHERE c.relnamespace = '{log}'::regnamespace AND c.relkind = 'r' ORDER BY c.oid::regclass::text
+
+-- name: writing_patience
+-- While a table is waited for, all who come after it wait too.
+SET lock_timeout = '5s'
+
+-- name: written_anew
+-- $1 is how many erasures there were before the first table was written.
+UPDATE {log}.meta SET written_anew = $1
+
+-- name: clock
+-- What stamps events and tells how old blobs are, whatever the clients' clocks say.
+SELECT {log}.clock()
+
+-- name: may_forget
+-- Whether whoever connected was admitted as an eraser, or owns the log.
+SELECT has_function_privilege('{log}.forget(uuid)', 'EXECUTE')
 
 -- name: forget
 -- One transaction: a conversation is forgotten or it is not.
-SELECT onrecord.forget($1)
+SELECT {log}.forget($1)
 
 -- name: erasures
 -- Callers that see one tenant only see this too.
-SELECT onrecord.erasures()
+SELECT {log}.erasures()
 
 -- name: erased
 -- A bound role sees those of its tenant.
-SELECT conversation_id FROM onrecord.erasure WHERE number > $1 ORDER BY number
+SELECT conversation_id FROM {log}.erasure WHERE number > $1 ORDER BY number
 
 -- name: stored_events
 -- For `eventsourcing`; erased events have no state and are left out.
-SELECT version, type, body FROM onrecord.event
-WHERE shard = (SELECT shard FROM onrecord.conversation_head WHERE conversation_id = $1)
+SELECT version, type, body FROM {log}.event
+WHERE shard = (SELECT shard FROM {log}.conversation_head WHERE conversation_id = $1)
     AND conversation_id = $1 AND version > $2 AND version <= $3 AND body IS NOT NULL
 ORDER BY version LIMIT $4
 
 -- name: last_stored_events
 -- The same, the last one first.
-SELECT version, type, body FROM onrecord.event
-WHERE shard = (SELECT shard FROM onrecord.conversation_head WHERE conversation_id = $1)
+SELECT version, type, body FROM {log}.event
+WHERE shard = (SELECT shard FROM {log}.conversation_head WHERE conversation_id = $1)
     AND conversation_id = $1 AND version > $2 AND version <= $3 AND body IS NOT NULL
 ORDER BY version DESC LIMIT $4
 
 -- name: notifications
 -- A tenant's events, by position; no topics means all.
-SELECT position, conversation_id, version, type, body FROM onrecord.event
-WHERE shard = (SELECT shard FROM onrecord.tenant WHERE tenant = $1) AND tenant = $1
+SELECT position, conversation_id, version, type, body FROM {log}.event
+WHERE shard = (SELECT shard FROM {log}.tenant WHERE tenant = $1) AND tenant = $1
     AND position > $2 AND position <= $3 AND (cardinality($4::text[]) = 0 OR type = ANY ($4))
     AND body IS NOT NULL
 ORDER BY position LIMIT $5
 
 -- name: last_notification
 -- The last position of a tenant; other tenants of its shard may be further.
-SELECT position FROM onrecord.event
-WHERE shard = (SELECT shard FROM onrecord.tenant WHERE tenant = $1) AND tenant = $1
+SELECT position FROM {log}.event
+WHERE shard = (SELECT shard FROM {log}.tenant WHERE tenant = $1) AND tenant = $1
 ORDER BY position DESC LIMIT 1
 
 -- name: track
 -- No row comes back where the position is not beyond the one that was tracked.
-INSERT INTO onrecord.tracking AS t (recorder, application, position) VALUES ($1, $2, $3)
-ON CONFLICT (recorder, application) DO UPDATE SET position = excluded.position
-WHERE t.position < excluded.position
-RETURNING position
+SELECT t FROM {log}.track($1, $2, $3, $4) AS t
 
 -- name: tracked
 -- One row an application.
-SELECT position FROM onrecord.tracking WHERE recorder = $1 AND application = $2
+SELECT position FROM {log}.tracking
+WHERE tenant = $1 AND recorder = $2 AND application = $3
 
 -- name: must_take
 -- Before what no function of ours stores.
-SELECT onrecord.must_take($1, $2)
+SELECT {log}.must_take($1, $2)
 
 -- name: insert_snapshot
 -- No row comes back where there is one of that version.
-INSERT INTO onrecord.snapshot (tenant, conversation_id, version, type, body)
+INSERT INTO {log}.snapshot (tenant, conversation_id, version, type, body)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT DO NOTHING
 RETURNING version
 
 -- name: snapshots
 -- In order of version.
-SELECT version, type, body FROM onrecord.snapshot
+SELECT version, type, body FROM {log}.snapshot
 WHERE tenant = $1 AND conversation_id = $2 AND version > $3 AND version <= $4
 ORDER BY version LIMIT $5
 
 -- name: last_snapshots
 -- The last one first.
-SELECT version, type, body FROM onrecord.snapshot
+SELECT version, type, body FROM {log}.snapshot
 WHERE tenant = $1 AND conversation_id = $2 AND version > $3 AND version <= $4
 ORDER BY version DESC LIMIT $5
 
 -- name: hint
 -- A row if somebody listens: who does holds this lock (`be_heard`). Its commit need not be durable.
-SELECT set_config('synchronous_commit', 'off', true), pg_notify('onrecord', $1)
-FROM (SELECT pg_try_advisory_xact_lock(1212239443, -3) AS unheard OFFSET 0) AS looked
+SELECT set_config('synchronous_commit', 'off', true), pg_notify('{log}', $1)
+FROM (SELECT pg_try_advisory_xact_lock({lock}, -3) AS unheard OFFSET 0) AS looked
 WHERE NOT looked.unheard
 
 -- name: listen
 -- Before the lock is taken: from then on nothing is missed.
-LISTEN onrecord
+LISTEN {log}
 
 -- name: be_heard
 -- Ends with the session, however that ends. Not the erasures' lock: one lasts as long as a follower.
-SELECT pg_advisory_lock_shared(1212239443, -3)
+SELECT pg_advisory_lock_shared({lock}, -3)

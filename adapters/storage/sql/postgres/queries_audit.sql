@@ -3,41 +3,42 @@
 -- name: audit_known
 -- $1 generation, $2 the keys as a JSON array.
 SELECT to_jsonb(v) FROM jsonb_to_recordset($2::jsonb) AS k (conversation_id uuid, version bigint)
-JOIN onrecord.view_audit AS v
+JOIN {log}.view_audit AS v
     ON v.generation = $1 AND v.conversation_id = k.conversation_id AND v.version = k.version
 
 -- name: audit_put
 -- $1 generation, $2 the rows as a JSON array, $3 shard, $4 part: for views that keep their rows so.
-INSERT INTO onrecord.view_audit
+INSERT INTO {log}.view_audit
 SELECT $1, r.tenant, r.conversation_id, r.version, r.shard, r.position, r.recorded_at,
-    r.occurred_at, r.actor, r.type, r.api, r.model, r.tool
+    r.occurred_at, r.actor, r.type, r.api, r.model, r.tool, r.erasure
 FROM jsonb_to_recordset($2::jsonb) AS r (tenant uuid, conversation_id uuid, version bigint,
     shard smallint, position bigint, recorded_at bigint, occurred_at bigint, actor text, type text,
-    api text, model text, tool text)
+    api text, model text, tool text, erasure jsonb)
 WHERE $3::smallint IS NOT NULL AND $4::smallint IS NOT NULL
 ON CONFLICT (generation, conversation_id, version) DO UPDATE
 SET api = excluded.api, model = excluded.model, tool = excluded.tool
 
 -- name: audit_drop
 -- No row of it is ever dropped.
-DELETE FROM onrecord.view_audit AS v USING jsonb_to_recordset($2::jsonb) AS k (
+DELETE FROM {log}.view_audit AS v USING jsonb_to_recordset($2::jsonb) AS k (
     conversation_id uuid, version bigint)
 WHERE v.generation = $1 AND v.conversation_id = k.conversation_id AND v.version = k.version
 
 -- name: audit_sweep
 -- Rows of a retired generation, $2 at most: it is done when none went. In the order of an index, since a
 -- scan of the table would go over all those that went before.
-DELETE FROM onrecord.view_audit AS v WHERE v.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM onrecord.view_audit AS w WHERE w.generation = $1
+DELETE FROM {log}.view_audit AS v WHERE v.ctid = ANY (ARRAY(
+    SELECT w.ctid FROM {log}.view_audit AS w WHERE w.generation = $1
     ORDER BY w.tenant, w.position LIMIT $2))
 
 -- name: audit_page
 -- $1 generation, $2 tenant, $3 the filters and $4 the key after which it goes on, JSON objects, $5 limit.
-SELECT to_jsonb(v) - 'generation' FROM onrecord.view_audit AS v
+SELECT to_jsonb(v) - 'generation' FROM {log}.view_audit AS v
 WHERE v.generation = $1 AND v.tenant = $2
     AND v.position < coalesce(($4::jsonb ->> 'position')::bigint, 9223372036854775807)
     AND ($3::jsonb ->> 'conversation_id' IS NULL
-        OR v.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid)
+        OR v.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid
+        OR v.erasure ->> 'conversation_id' = $3::jsonb ->> 'conversation_id')
     AND ($3::jsonb ->> 'actor' IS NULL OR v.actor = $3::jsonb ->> 'actor')
     AND ($3::jsonb ->> 'type' IS NULL OR v.type = $3::jsonb ->> 'type')
     AND ($3::jsonb ->> 'model' IS NULL OR v.model = $3::jsonb ->> 'model')

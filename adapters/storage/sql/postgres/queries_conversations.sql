@@ -3,12 +3,12 @@
 -- name: conversations_known
 -- $1 generation, $2 the keys as a JSON array.
 SELECT to_jsonb(v) FROM jsonb_to_recordset($2::jsonb) AS k (conversation_id uuid)
-JOIN onrecord.view_conversations AS v
+JOIN {log}.view_conversations AS v
     ON v.generation = $1 AND v.conversation_id = k.conversation_id
 
 -- name: conversations_put
 -- $1 generation, $2 the rows as a JSON array, whole; $3 shard, $4 part: it does not keep rows by part.
-INSERT INTO onrecord.view_conversations
+INSERT INTO {log}.view_conversations
 SELECT $1, r.*
 FROM jsonb_to_recordset($2::jsonb) AS r (conversation_id uuid, tenant uuid, shard smallint,
     last_position bigint, last_at bigint, started_at bigint, version bigint, key text, title text,
@@ -30,20 +30,20 @@ SET last_position = excluded.last_position, last_at = excluded.last_at, version 
 
 -- name: conversations_drop
 -- No row of it is ever dropped by a fold.
-DELETE FROM onrecord.view_conversations AS v
+DELETE FROM {log}.view_conversations AS v
 USING jsonb_to_recordset($2::jsonb) AS k (conversation_id uuid)
 WHERE v.generation = $1 AND v.conversation_id = k.conversation_id
 
 -- name: conversations_sweep
 -- Rows of a retired generation, $2 at most: it is done when none went. The order is that of an index: a scan
 -- of the table would go over all those that went before.
-DELETE FROM onrecord.view_conversations AS v WHERE v.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM onrecord.view_conversations AS w WHERE w.generation = $1
+DELETE FROM {log}.view_conversations AS v WHERE v.ctid = ANY (ARRAY(
+    SELECT w.ctid FROM {log}.view_conversations AS w WHERE w.generation = $1
     ORDER BY w.tenant, w.last_position LIMIT $2))
 
 -- name: conversations_page
 -- $1 generation, $2 tenant, $3 the filters and $4 the key after which it goes on, JSON objects, $5 limit.
-SELECT to_jsonb(v) - 'generation' FROM onrecord.view_conversations AS v
+SELECT to_jsonb(v) - 'generation' FROM {log}.view_conversations AS v
 WHERE v.generation = $1 AND v.tenant = $2
     AND v.last_position < coalesce(($4::jsonb ->> 'last_position')::bigint, 9223372036854775807)
     AND ($3::jsonb ->> 'conversation_id' IS NULL

@@ -8,23 +8,23 @@ SELECT DISTINCT ON (v.conversation_id, v.version) to_jsonb(v)
 FROM jsonb_to_recordset($2::jsonb) AS k (conversation_id uuid, at bigint, version bigint,
     call_id text, line uuid, response uuid, waits boolean)
 CROSS JOIN LATERAL (
-    SELECT a.* FROM onrecord.view_tool_ledger AS a
+    SELECT a.* FROM {log}.view_tool_ledger AS a
     WHERE a.generation = $1 AND a.conversation_id = k.conversation_id
         AND a.version = coalesce(k.at, k.version)
     UNION ALL
-    (SELECT b.* FROM onrecord.view_tool_ledger AS b
+    (SELECT b.* FROM {log}.view_tool_ledger AS b
     WHERE b.generation = $1 AND b.conversation_id = k.conversation_id
         AND b.result_version <= k.version
     ORDER BY b.result_version DESC LIMIT 1)
     UNION ALL
     SELECT d.* FROM (
-        (SELECT l.* FROM onrecord.view_tool_ledger AS l
+        (SELECT l.* FROM {log}.view_tool_ledger AS l
         WHERE l.generation = $1 AND l.conversation_id = k.conversation_id
             AND l.call_id = k.call_id AND l.kind = 'tool'
             AND l.result_version IS DISTINCT FROM l.version
         ORDER BY l.version DESC LIMIT 1)
         UNION ALL
-        (SELECT l.* FROM onrecord.view_tool_ledger AS l
+        (SELECT l.* FROM {log}.view_tool_ledger AS l
         WHERE l.generation = $1 AND l.conversation_id = k.conversation_id
             AND l.call_id = k.call_id AND l.kind = 'tool'
             AND l.result_version IS DISTINCT FROM l.version
@@ -34,22 +34,22 @@ CROSS JOIN LATERAL (
     CROSS JOIN LATERAL (
         SELECT last.*
         UNION ALL
-        SELECT alike.* FROM onrecord.view_tool_ledger AS alike
+        SELECT alike.* FROM {log}.view_tool_ledger AS alike
         WHERE alike.generation = $1 AND alike.conversation_id = k.conversation_id
             AND alike.response = last.response AND alike.call_id = k.call_id
     ) AS d
     UNION ALL
-    SELECT e.* FROM onrecord.view_tool_ledger AS e
+    SELECT e.* FROM {log}.view_tool_ledger AS e
     WHERE e.generation = $1 AND e.conversation_id = k.conversation_id AND e.response = k.response
     UNION ALL
-    SELECT f.* FROM onrecord.view_tool_ledger AS f
+    SELECT f.* FROM {log}.view_tool_ledger AS f
     WHERE k.waits AND f.generation = $1 AND f.conversation_id = k.conversation_id
         AND f.kind = 'server tool' AND f.status = 'open'
 ) AS v
 
 -- name: tool_ledger_put
 -- $1 generation, $2 the rows as a JSON array, $3 shard, $4 part: for views that keep their rows so.
-INSERT INTO onrecord.view_tool_ledger
+INSERT INTO {log}.view_tool_ledger
 SELECT $1,
     r.tenant, r.conversation_id, r.version, r.shard, r.position, r.recorded_at, r.line, r.call_id,
     r.kind, r.name, r.response, r.model, r.arguments, r.arguments_cut, r.arguments_digest, r.status,
@@ -72,20 +72,20 @@ SET
 
 -- name: tool_ledger_drop
 -- No row of it is ever dropped.
-DELETE FROM onrecord.view_tool_ledger AS v USING jsonb_to_recordset($2::jsonb) AS k (
+DELETE FROM {log}.view_tool_ledger AS v USING jsonb_to_recordset($2::jsonb) AS k (
     conversation_id uuid, version bigint)
 WHERE v.generation = $1 AND v.conversation_id = k.conversation_id AND v.version = k.version
 
 -- name: tool_ledger_sweep
 -- Rows of a retired generation, $2 at most: it is done when none went. In the order of an index, since a
 -- scan of the table would go over all those that went before.
-DELETE FROM onrecord.view_tool_ledger AS v WHERE v.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM onrecord.view_tool_ledger AS w WHERE w.generation = $1
+DELETE FROM {log}.view_tool_ledger AS v WHERE v.ctid = ANY (ARRAY(
+    SELECT w.ctid FROM {log}.view_tool_ledger AS w WHERE w.generation = $1
     ORDER BY w.tenant, w.position LIMIT $2))
 
 -- name: tool_ledger_page
 -- $1 generation, $2 tenant, $3 the filters and $4 the key after which it goes on, JSON objects, $5 limit.
-SELECT to_jsonb(v) - 'generation' - 'is_redacted' FROM onrecord.view_tool_ledger AS v
+SELECT to_jsonb(v) - 'generation' - 'is_redacted' FROM {log}.view_tool_ledger AS v
 WHERE v.generation = $1 AND v.tenant = $2 AND v.version > 0
     AND v.position < coalesce(($4::jsonb ->> 'position')::bigint, 9223372036854775807)
     AND ($3::jsonb ->> 'conversation_id' IS NULL

@@ -4,12 +4,12 @@
 -- $1 generation, $2 the keys as a JSON array: the open requests that are asked for.
 SELECT jsonb_build_object('conversation_id', v.conversation_id, 'request', v.request, 'model', v.model)
 FROM jsonb_to_recordset($2::jsonb) AS k (request text)
-JOIN onrecord.view_usage AS v
+JOIN {log}.view_usage AS v
     ON v.generation = $1 AND v.request = k.request AND v.request <> ''
 
 -- name: usage_put
 -- $1 generation, $2 what is to be added as a JSON array, $3 shard, $4 part. No sum is above 2^53 - 1.
-INSERT INTO onrecord.view_usage AS v
+INSERT INTO {log}.view_usage AS v
 SELECT $1, r.tenant, r.day, r.api, r.model, $3, $4, r.request, r.conversation_id,
     least(sum(r.responses), 9007199254740991), least(sum(r.input_tokens), 9007199254740991),
     least(sum(r.output_tokens), 9007199254740991), least(sum(r.cached_tokens), 9007199254740991),
@@ -29,14 +29,14 @@ SET responses = least(v.responses + excluded.responses, 9007199254740991),
 
 -- name: usage_drop
 -- $1 generation, $2 the keys as a JSON array: open requests that were answered.
-DELETE FROM onrecord.view_usage AS v USING jsonb_to_recordset($2::jsonb) AS k (request text)
+DELETE FROM {log}.view_usage AS v USING jsonb_to_recordset($2::jsonb) AS k (request text)
 WHERE v.generation = $1 AND v.request = k.request AND v.request <> ''
 
 -- name: usage_sweep
 -- Rows of a retired generation, $2 at most: it is done when none went. In the order of an index, since a
 -- scan of the table would go over all those that went before.
-DELETE FROM onrecord.view_usage AS v WHERE v.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM onrecord.view_usage AS w WHERE w.generation = $1
+DELETE FROM {log}.view_usage AS v WHERE v.ctid = ANY (ARRAY(
+    SELECT w.ctid FROM {log}.view_usage AS w WHERE w.generation = $1
     ORDER BY w.tenant, w.day DESC LIMIT $2))
 
 -- name: usage_page
@@ -45,7 +45,7 @@ SELECT jsonb_build_object('tenant', v.tenant, 'day', v.day, 'api', v.api, 'model
     'responses', sum(v.responses), 'input_tokens', sum(v.input_tokens),
     'output_tokens', sum(v.output_tokens), 'cached_tokens', sum(v.cached_tokens),
     'cache_write_tokens', sum(v.cache_write_tokens), 'reasoning_tokens', sum(v.reasoning_tokens))
-FROM onrecord.view_usage AS v
+FROM {log}.view_usage AS v
 WHERE v.generation = $1 AND v.tenant = $2 AND v.request = ''
     AND v.day <= coalesce(($4::jsonb ->> 'day')::date, 'infinity')
     AND ($4::jsonb ->> 'day' IS NULL OR v.day < ($4::jsonb ->> 'day')::date
@@ -63,7 +63,7 @@ SELECT jsonb_build_object('tenant', v.tenant, 'api', v.api, 'model', v.model,
     'responses', sum(v.responses), 'input_tokens', sum(v.input_tokens),
     'output_tokens', sum(v.output_tokens), 'cached_tokens', sum(v.cached_tokens),
     'cache_write_tokens', sum(v.cache_write_tokens), 'reasoning_tokens', sum(v.reasoning_tokens))
-FROM onrecord.view_usage AS v
+FROM {log}.view_usage AS v
 WHERE v.generation = $1 AND v.tenant = $2 AND v.request = ''
     AND v.day >= coalesce(($3::jsonb ->> 'since')::date, '-infinity')
     AND v.day < coalesce(($3::jsonb ->> 'until')::date, 'infinity')

@@ -1,4 +1,4 @@
--- The view `window`: 010_window.sql explains it.
+-- The view `window`: 008_window.sql explains it.
 
 -- name: window_known
 -- $1 generation, $2 keys as a JSON array: `version` is a row, `exchange` the prompt that opened it on the
@@ -6,14 +6,14 @@
 SELECT to_jsonb(v) FROM jsonb_to_recordset($2::jsonb) AS k (
     conversation_id uuid, version bigint, exchange bigint, line uuid)
 CROSS JOIN LATERAL (
-    SELECT a.* FROM onrecord.view_window AS a
+    SELECT a.* FROM {log}.view_window AS a
     WHERE a.generation = $1 AND a.conversation_id = k.conversation_id AND a.version = k.version
     UNION ALL
-    SELECT b.* FROM onrecord.view_window AS b
+    SELECT b.* FROM {log}.view_window AS b
     WHERE b.generation = $1 AND b.conversation_id = k.conversation_id
         AND b.exchange = k.exchange AND b.opens AND b.line IS NULL
     UNION ALL
-    SELECT c.* FROM onrecord.view_window AS c
+    SELECT c.* FROM {log}.view_window AS c
     WHERE c.generation = $1 AND c.conversation_id = k.conversation_id
         AND c.line = k.line AND c.version < 0
 ) AS v
@@ -22,7 +22,7 @@ CROSS JOIN LATERAL (
 -- $1 generation, $2 the rows as a JSON array, $3 shard, $4 part: for views that keep their rows so. A row
 -- without a version says what becomes of rows that are there: the text of `redacted` goes, and from
 -- version `changed` on the main line is made of `stretches`. Of others members may be absent.
-INSERT INTO onrecord.view_window
+INSERT INTO {log}.view_window
 SELECT $1, r.tenant, r.conversation_id, r.version, r.line, coalesce(r.exchange, 0),
     coalesce(r.recorded_at, 0), coalesce(r.role, 'record'), coalesce(r.opens, false),
     coalesce(r.shown, false), coalesce(r.messages, 0), coalesce(r.tool_calls, 0),
@@ -45,12 +45,12 @@ SELECT w.generation, w.tenant, w.conversation_id, w.version, w.line, w.exchange,
 FROM jsonb_to_recordset($2::jsonb) AS p (
     conversation_id uuid, version bigint, redacted jsonb, changed bigint, stretches jsonb)
 CROSS JOIN LATERAL (
-    SELECT x.version FROM onrecord.view_window AS x
+    SELECT x.version FROM {log}.view_window AS x
     WHERE x.generation = $1 AND x.conversation_id = p.conversation_id AND x.version >= p.changed
     UNION
     SELECT redacted.version::bigint FROM jsonb_array_elements_text(p.redacted) AS redacted (version)
 ) AS t
-JOIN onrecord.view_window AS w
+JOIN {log}.view_window AS w
     ON w.generation = $1 AND w.conversation_id = p.conversation_id AND w.version = t.version
 WHERE p.version IS NULL
 ON CONFLICT (generation, conversation_id, version) DO UPDATE
@@ -58,29 +58,29 @@ SET shown = excluded.shown, text = excluded.text, state = excluded.state
 
 -- name: window_drop
 -- No row of it is ever dropped.
-DELETE FROM onrecord.view_window AS v USING jsonb_to_recordset($2::jsonb) AS k (
+DELETE FROM {log}.view_window AS v USING jsonb_to_recordset($2::jsonb) AS k (
     conversation_id uuid, version bigint)
 WHERE v.generation = $1 AND v.conversation_id = k.conversation_id AND v.version = k.version
 
 -- name: window_sweep
 -- Rows of a retired generation, $2 at most: it is done when none went. In the order of an index, since a
 -- scan of the table would go over all those that went before.
-DELETE FROM onrecord.view_window AS v WHERE v.ctid = ANY (ARRAY(
-    SELECT w.ctid FROM onrecord.view_window AS w WHERE w.generation = $1
+DELETE FROM {log}.view_window AS v WHERE v.ctid = ANY (ARRAY(
+    SELECT w.ctid FROM {log}.view_window AS w WHERE w.generation = $1
     ORDER BY w.conversation_id, w.version LIMIT $2))
 
 -- name: window_page
 -- $1 generation, $2 tenant, $3 the filters (the conversation) and $4 the key after which it goes on, JSON
 -- objects, $5 limit: from the prompt that opened the last exchange that is asked for, its rows are read.
 WITH opening AS MATERIALIZED (
-    SELECT v.version FROM onrecord.view_window AS v
+    SELECT v.version FROM {log}.view_window AS v
     WHERE v.generation = $1 AND v.tenant = $2
         AND v.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid AND v.opens AND v.shown
         AND v.version < coalesce(($4::jsonb ->> 'first_version')::bigint, 9223372036854775807)
     ORDER BY v.version DESC LIMIT $5
 ), told AS (
     SELECT v.*, max(v.version) FILTER (WHERE v.opens) OVER (ORDER BY v.version) AS first_version
-    FROM onrecord.view_window AS v
+    FROM {log}.view_window AS v
     WHERE v.generation = $1 AND v.tenant = $2
         AND v.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid AND v.shown
         AND v.version >= (SELECT min(o.version) FROM opening AS o)
@@ -104,7 +104,7 @@ SELECT jsonb_build_object(
     'prompt', max(t.text) FILTER (WHERE t.version = t.first_version),
     'answer', left(string_agg(t.text, '' ORDER BY t.version)
         FILTER (WHERE t.role = 'assistant' AND t.speech = l.speech), 2000),
-    'is_closed', t.first_version < (SELECT max(n.version) FROM onrecord.view_window AS n
+    'is_closed', t.first_version < (SELECT max(n.version) FROM {log}.view_window AS n
         WHERE n.generation = $1 AND n.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid
             AND n.opens AND n.shown))
 FROM told AS t LEFT JOIN last AS l ON l.first_version = t.first_version

@@ -1,4 +1,4 @@
--- A Onrecord log in one SQLite file.
+-- An Onrecord log in one SQLite file.
 --
 -- `event` is the log. A row is an event: written once, in the order of `position`, never changed,
 -- never deleted. `position` counts the log's events from 1 without a gap, `version` those of one
@@ -20,15 +20,22 @@
 -- Ids are 16 bytes, times are microseconds since 1970-01-01 UTC, digests are keyed with
 -- `meta.digest_key`. A writer takes its turn by the lock file beside this one.
 
-PRAGMA application_id = 0x48414e53; -- "HANS"
+PRAGMA application_id = 0x4f4e5243; -- "ONRC"
 PRAGMA user_version = 1;
+
+-- The steps that made this file (adapters/storage/queries.py), each with the digest of its SQL.
+CREATE TABLE migration (
+  number INTEGER PRIMARY KEY,
+  digest BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE meta (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   incarnation BLOB NOT NULL, -- another one after a copy or a restore: cursors do not survive that
   identity BLOB NOT NULL,    -- of this file and its lock file: what a copy does not share
   digest_key BLOB NOT NULL,
-  unemptied INTEGER NOT NULL DEFAULT 0 -- the write-ahead log may hold what was erased
+  unemptied INTEGER NOT NULL DEFAULT 0, -- the write-ahead log may hold what was erased
+  residue INTEGER NOT NULL DEFAULT 0 -- the free space of pages may hold what was erased
 ) STRICT;
 
 CREATE TABLE event (
@@ -103,6 +110,9 @@ CREATE TABLE conversation_head (
 
 CREATE INDEX conversation_head_tenant ON conversation_head (tenant);
 
+-- Few erasures are unfinished, however many there were. An append that closes nothing leaves it alone.
+CREATE INDEX conversation_head_open ON conversation_head (tenant) WHERE closed = 0;
+
 CREATE TABLE conversation_key (
   tenant BLOB NOT NULL,
   digest BLOB NOT NULL,
@@ -118,6 +128,8 @@ CREATE TABLE blob (
   conversation_id BLOB NOT NULL,
   sha256 BLOB,
   stored_at INTEGER NOT NULL,
+  boot TEXT, -- which start of the machine that was, and how long it had run: nobody sets that clock
+  uptime INTEGER NOT NULL,
   referenced INTEGER NOT NULL DEFAULT 0,
   UNIQUE (conversation_id, sha256)
 ) STRICT;
@@ -132,10 +144,11 @@ CREATE TABLE blob_piece (
 ) STRICT;
 
 CREATE TABLE tracking (
+  tenant BLOB NOT NULL,      -- the application that keeps track is a tenant
   follower TEXT NOT NULL,    -- the application that keeps track
   application TEXT NOT NULL, -- the application that it follows
   notification_id INTEGER NOT NULL,
-  PRIMARY KEY (follower, application)
+  PRIMARY KEY (tenant, follower, application)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE snapshot (

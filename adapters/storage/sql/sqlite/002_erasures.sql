@@ -4,4 +4,7 @@ CREATE TABLE erasure (
   conversation_id BLOB NOT NULL
 ) STRICT;
 
+-- Verifying counts those of each conversation.
+CREATE INDEX erasure_conversation_id ON erasure (conversation_id);
+
 PRAGMA user_version = 2;

@@ -14,6 +14,11 @@ PRAGMA journal_mode = WAL;
 -- The number of the last migration that was applied; 0 for a new file.
 PRAGMA user_version;
 
+-- name: alone
+-- The next look takes the file for this connection alone, without an index of the write-ahead log:
+-- SQLite gives it to nobody while another connection has the file open.
+PRAGMA locking_mode = EXCLUSIVE;
+
 -- name: begin
 -- The write lock is taken at once, so that a commit can no longer fail for it.
 BEGIN IMMEDIATE;
@@ -35,12 +40,28 @@ PRAGMA wal_checkpoint(TRUNCATE);
 INSERT INTO meta (one, incarnation, identity, digest_key) VALUES (1, ?, ?, ?);
 
 -- name: mark_unemptied
--- With the erasure itself: whoever opens the file next finishes what could not be.
-UPDATE meta SET unemptied = 1;
+-- With the erasure itself: whoever opens the file next finishes what could not be. secure_delete
+-- overwrites rows where they stand; of rows that were moved to other pages, when pages were split or
+-- joined, the copies stay in what is free of the pages of before (SQLite's balance()).
+UPDATE meta SET unemptied = 1, residue = 1;
 
 -- name: unmark_unemptied
 -- When the write-ahead log was emptied.
 UPDATE meta SET unemptied = 0;
+
+-- name: has_residue
+-- Whether the file is to be written anew.
+SELECT residue FROM meta;
+
+-- name: unmark_residue
+-- When it was, and the write-ahead log emptied.
+UPDATE meta SET residue = 0;
+
+-- name: write_anew
+-- What is written is rows alone: a temporary file holds nothing that was erased, and memory would not
+-- hold a large log.
+PRAGMA temp_store = FILE;
+VACUUM;
 
 -- name: is_unemptied
 -- Whether something is left to finish.
@@ -54,9 +75,17 @@ SELECT incarnation, identity, digest_key FROM meta;
 -- The file was copied or restored: old cursors must not be served.
 UPDATE meta SET incarnation = ?, identity = ?;
 
+-- name: renew_incarnation
+-- The log was cut while it was open.
+UPDATE meta SET incarnation = ?;
+
+-- name: leaf_at
+-- Whether the log is still the one that was marked there.
+SELECT leaf FROM event WHERE position = ?;
+
 -- name: last_event
--- Where the log ends, and its clock.
-SELECT position, recorded_at FROM event ORDER BY position DESC LIMIT 1;
+-- Where the log ends, its clock, and what the mark beside the file says of it.
+SELECT position, recorded_at, leaf FROM event ORDER BY position DESC LIMIT 1;
 
 -- name: known_by_id
 -- Is a retry of what was recorded before.
@@ -84,7 +113,8 @@ SELECT tenant, forgotten, version, exchange, open_calls, instructions, tools, re
 FROM conversation_head WHERE conversation_id = ?;
 
 -- name: upsert_head
--- In the transaction of the events that moved it; tenant and start stay as they were.
+-- In the transaction of the events that moved it; tenant and start stay as they were. `closed` is not
+-- among them: SQLite writes each index anew that has a column which is set, even to the same value.
 INSERT INTO conversation_head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
 ON CONFLICT (conversation_id) DO UPDATE SET
   position = excluded.position,
@@ -97,9 +127,12 @@ ON CONFLICT (conversation_id) DO UPDATE SET
   request = excluded.request,
   adopted = excluded.adopted,
   amended = excluded.amended,
-  closed = excluded.closed,
   input_tokens = excluded.input_tokens,
   output_tokens = excluded.output_tokens;
+
+-- name: close_head
+-- After `upsert_head`, where an event closes the conversation. It is never opened again.
+UPDATE conversation_head SET closed = 1 WHERE conversation_id = ? AND closed = 0;
 
 -- name: select_conversation
 -- A part of a conversation, by its index: after, until, limit.
@@ -158,9 +191,14 @@ SELECT conversation_id, started_at, recorded_at, version, exchange, open_calls,
   instructions, tools, request, adopted, amended, closed, input_tokens, output_tokens
 FROM conversation_head WHERE tenant = ? ORDER BY position DESC;
 
+-- name: open_conversations
+-- By the partial index, so the closed ones cost nothing.
+SELECT conversation_id FROM conversation_head WHERE tenant = ? AND closed = 0 ORDER BY conversation_id;
+
 -- name: insert_blob
 -- Without its digest: that is known when the last byte has come.
-INSERT INTO blob (tenant, conversation_id, stored_at) VALUES (?, ?, ?) RETURNING number;
+INSERT INTO blob (tenant, conversation_id, stored_at, boot, uptime) VALUES (?, ?, ?, ?, ?)
+RETURNING number;
 
 -- name: insert_piece
 -- At most 1 MiB, committed on its own, so that no writer waits for a slow upload.
@@ -168,7 +206,7 @@ INSERT INTO blob_piece (blob, ordinal, data) VALUES (?, ?, ?);
 
 -- name: touch_blob
 -- It is in use: the sweep must not take it yet.
-UPDATE blob SET stored_at = ? WHERE number = ?;
+UPDATE blob SET stored_at = ?2, boot = ?3, uptime = ?4 WHERE number = ?1;
 
 -- name: select_blob
 -- The same bytes are stored once in a conversation.
@@ -176,7 +214,7 @@ SELECT number FROM blob WHERE conversation_id = ? AND sha256 = ?;
 
 -- name: complete_blob
 -- From here on it can be read.
-UPDATE blob SET sha256 = ?, stored_at = ? WHERE number = ?;
+UPDATE blob SET sha256 = ?2, stored_at = ?3, boot = ?4, uptime = ?5 WHERE number = ?1;
 
 -- name: delete_blob
 -- Its pieces go with it.
@@ -191,8 +229,15 @@ UPDATE blob SET referenced = 1 WHERE conversation_id = ? AND sha256 = ? AND refe
 SELECT data FROM blob_piece WHERE blob = ? AND ordinal = ?;
 
 -- name: sweep_blobs
--- What no event refers to; an upload that broke off never gets a digest.
-DELETE FROM blob WHERE referenced = 0 AND stored_at < ?;
+-- What no event refers to; an upload that broke off never gets a digest. ?1 is how old it is at
+-- least, by the time of day (?2) and by how long the machine has run (?4) since a start (?3).
+-- The time of day says nothing of what was stored later than now: a clock was set. Of what was
+-- stored before the machine started it is at least as old as that.
+DELETE FROM blob WHERE referenced = 0 AND CASE
+  WHEN boot = ?3 AND uptime <= ?4
+    THEN uptime <= ?4 - ?1 AND (stored_at <= ?2 - ?1 OR stored_at > ?2)
+  ELSE stored_at <= ?2 - ?1 OR ?3 <> boot AND ?4 >= ?1
+END;
 
 -- name: forget_events
 -- All that an event says; that it was said stays.
@@ -272,11 +317,23 @@ ORDER BY originator_version DESC LIMIT ?;
 
 -- name: track
 -- No row unless it is further than before.
-INSERT INTO tracking (follower, application, notification_id) VALUES (?, ?, ?)
-ON CONFLICT (follower, application) DO UPDATE SET notification_id = excluded.notification_id
+INSERT INTO tracking (tenant, follower, application, notification_id) VALUES (?, ?, ?, ?)
+ON CONFLICT (tenant, follower, application) DO UPDATE SET notification_id = excluded.notification_id
 WHERE notification_id < excluded.notification_id
 RETURNING notification_id;
 
 -- name: tracked
 -- How far an application was followed.
-SELECT notification_id FROM tracking WHERE follower = ? AND application = ?;
+SELECT notification_id FROM tracking WHERE tenant = ? AND follower = ? AND application = ?;
+
+-- name: keeps_migrations
+-- A file from before the first release does not.
+SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migration';
+
+-- name: select_migrations
+-- What the file was made of.
+SELECT number, digest FROM migration ORDER BY number;
+
+-- name: note_migration
+-- In the transaction of the step itself.
+INSERT INTO migration (number, digest) VALUES (?, ?);

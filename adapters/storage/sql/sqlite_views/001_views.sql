@@ -6,14 +6,21 @@
 -- read, the next one is made beside it. A view's table is view_<name>; ids are text. The log counts
 -- its erasures: those after meta.erasures are done here before anything else is.
 
-PRAGMA application_id = 0x48414e56; -- "HANV"
+PRAGMA application_id = 0x4f4e5256; -- "ONRV"
+
+-- The steps that made this file (adapters/storage/queries.py), each with the digest of its SQL.
+CREATE TABLE migration (
+  number INTEGER PRIMARY KEY,
+  digest BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE meta (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   incarnation TEXT NOT NULL, -- of the log that it was folded from: of another one, it starts anew
   migrations INTEGER NOT NULL, -- how many were applied
   erasures INTEGER NOT NULL DEFAULT 0,
-  unemptied INTEGER NOT NULL DEFAULT 0 -- whether the write-ahead log may hold what was erased
+  unemptied INTEGER NOT NULL DEFAULT 0, -- whether the write-ahead log may hold what was erased
+  residue INTEGER NOT NULL DEFAULT 0 -- whether the free space of pages may
 ) STRICT;
 
 CREATE TABLE view (

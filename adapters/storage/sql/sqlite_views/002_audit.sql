@@ -13,6 +13,7 @@ CREATE TABLE view_audit (
   api TEXT,
   model TEXT,
   tool TEXT,
+  erasure TEXT, -- what an operator did, a JSON object: whom, why, how much
   PRIMARY KEY (conversation_id, version, generation)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX view_audit_position ON view_audit (generation, tenant, position);

@@ -24,3 +24,15 @@ ROLLBACK;
 -- ?1 view, ?2 generation, ?3 conversations as a JSON array: those that wait behind a parked event.
 SELECT conversation_id FROM parked
 WHERE view = ?1 AND generation = ?2 AND conversation_id IN (SELECT value FROM json_each(?3));
+
+-- name: keeps_migrations
+-- A file from before the first release does not.
+SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migration';
+
+-- name: select_migrations
+-- What the file was made of.
+SELECT number, digest FROM migration ORDER BY number;
+
+-- name: note_migration
+-- In the transaction of the step itself.
+INSERT INTO migration (number, digest) VALUES (?, ?);

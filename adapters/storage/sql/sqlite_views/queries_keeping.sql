@@ -46,8 +46,22 @@ BEGIN;
 SELECT erasures, unemptied FROM meta;
 
 -- name: set_erasures
--- ?1 those that were done; the write-ahead log is to be emptied.
-UPDATE meta SET erasures = ?1, unemptied = 1;
+-- ?1 those that were done; the write-ahead log is to be emptied, and the file to be written anew, for
+-- copies of rows that were moved stay in the free space of pages.
+UPDATE meta SET erasures = ?1, unemptied = 1, residue = 1;
+
+-- name: has_residue
+-- Whether the file is to be written anew.
+SELECT residue FROM meta;
+
+-- name: unmark_residue
+-- When it was, and the write-ahead log emptied.
+UPDATE meta SET residue = 0;
+
+-- name: write_anew
+-- By way of a temporary file, which holds rows alone.
+PRAGMA temp_store = FILE;
+VACUUM;
 
 -- name: unmark_unemptied
 -- When the write-ahead log was emptied.

@@ -1,0 +1,105 @@
+"""A file that is written whole or not at all.
+
+The bytes go into a new file beside it, which is flushed to the disk and then takes the name. A
+reader, a full disk and a power cut meet the old file or the new one, never half of either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+_LONGEST_NAME: Final = 255
+"""In bytes, as file systems take them."""
+
+_PRIVATE: Final = 0o600
+"""What is written here is what people said: others may read it once its owner lets them."""
+
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+"""How file systems without hard links refuse one."""
+
+
+def write_atomically(path: Path, pieces: Iterable[bytes], *, replace: bool) -> int:
+    """Write a file and return its size; OSError, and the old state, where that cannot be.
+
+    FileExistsError where something has the name already; with `replace` a file gives way to the
+    new one, which keeps its permissions. A link is followed: what it names is written.
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode_of(target, replace=replace)
+    aside = _aside(target)
+    try:
+        size = _write(aside, pieces, mode)
+        _give_name(aside, target, replace=replace)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise
+    _flush_folder(target.parent)
+    return size
+
+
+def _mode_of(target: Path, *, replace: bool) -> int:
+    """Return the permissions for a file; refuse what is no file, and what is not to be replaced."""
+    try:
+        there = target.lstat()
+    except FileNotFoundError:
+        return _PRIVATE
+    if not replace:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    if not stat.S_ISREG(there.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(target))
+    return stat.S_IMODE(there.st_mode)
+
+
+def _aside(target: Path) -> Path:
+    """Return a name beside a file that nothing has; it holds the file's own, as far as there is room."""
+    ending = f".{secrets.token_hex(4)}.part"
+    room = _LONGEST_NAME - len(ending) - 1
+    return target.with_name("." + os.fsdecode(os.fsencode(target.name)[:room]) + ending)
+
+
+def _write(aside: Path, pieces: Iterable[bytes], mode: int) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with open(os.open(aside, flags, _PRIVATE), "wb") as file:  # noqa: PTH123 - a descriptor
+        size = sum(map(file.write, pieces))
+        file.flush()
+        if mode != _PRIVATE:
+            os.fchmod(file.fileno(), mode)
+        os.fsync(file.fileno())
+    return size
+
+
+def _give_name(aside: Path, target: Path, *, replace: bool) -> None:
+    """Give the new file its name; another one that came meanwhile stays, unless it may go."""
+    if replace:
+        aside.replace(target)
+        return
+    try:
+        # A rename would write over what came since it was looked for; a link does not.
+        target.hardlink_to(aside)
+    except OSError as exc:
+        if exc.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from exc
+        aside.replace(target)
+    else:
+        aside.unlink()
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the name durable, where the system can (POSIX)."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,237 @@
+"""Batches in the log: which requests one sent, and what each was answered, once.
+
+A batch is many requests that are answered later, one by one. Its id is known once it is made: from
+then on each of its requests has a response that is deferred and says so. A conversation of its own,
+named by the id, tells where the requests are, so that any process finds them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+from uuid import UUID, uuid5
+
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.place import Conclusion
+from onrecord.adapters.capture.raw_bytes import Content, pieces_of
+from onrecord.adapters.capture.spool import say_dropped
+from onrecord.adapters.capture.unstored import Unstored
+from onrecord.adapters.journal import Journal
+from onrecord.adapters.journals import Journals
+from onrecord.adapters.side_lines import closing_of, line_of
+from onrecord.adapters.standing import Begun
+from onrecord.adapters.writing import append_first
+from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch
+from onrecord.domain.events import (
+    AnnotationAdded,
+    AttemptFailed,
+    Event,
+    ResponseCompleted,
+    ResponseInterrupted,
+)
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Append, NewEvent
+
+logger = logging.getLogger("onrecord")
+
+_BATCH: Final = "onrecord:batch"
+"""The member of an envelope that says of which batch a response is, and under which name.
+
+It is not the provider's: a message does not say it.
+"""
+
+_IN: Final = "conversation"
+
+
+class Entry(NamedTuple):
+    """A request of a batch, by the caller's name for it."""
+
+    name: str
+    begun: Begun
+
+
+class EntryAnswer(NamedTuple):
+    """What a request of a batch was answered; `raw` is what to keep of the wire."""
+
+    name: str
+    answer: Answer
+    request_id: str | None = None
+    raw: Content | None = None
+
+
+def conclude_creation(
+    journals: Journals, journal: Journal, entries: Sequence[Entry], recording: Conclusion
+) -> None:
+    """Record what the provider said to a batch, as what each of its requests was answered."""
+    events, blobs = recording
+    told = [_said_to(entry, event) for entry in entries for event in events]
+    _store(journal, tuple(journal.talk.draft(event) for event in told), blobs)
+    created = events[-1] if events else None
+    if isinstance(created, ResponseInterrupted) and created.reason == "deferred":
+        _keep_place(journals, journal, created.provider_id or "")
+
+
+def answers_of(journals: Journals, bound: Journal | None, batch_id: str) -> BatchAnswers | None:
+    """Return what records the answers of a batch; None where it was forgotten.
+
+    They belong to their requests, wherever these are. Those of a batch that nobody recorded go
+    where the reading is bound, else into the conversation that is named by the batch.
+    """
+    named = journals.find(_key(batch_id))
+    place = None if named is None else _place_in(named)
+    if place is not None:
+        journal = journals.numbered(place)
+        return None if journal is None else BatchAnswers(journal, batch_id)
+    if named is not None and named.talk.head().version and not _answers(named, batch_id):
+        return None  # What it said was forgotten.
+    return BatchAnswers(bound or journals.keyed(_key(batch_id)), batch_id)
+
+
+class BatchAnswers:
+    """Records what the requests of one batch were answered, each once; one thread at a time."""
+
+    def __init__(self, journal: Journal, batch_id: str) -> None:
+        """Look which requests of a batch a conversation has, and which were answered."""
+        self.journal = journal
+        self._batch = batch_id
+        self._awaiting: dict[str, Begun] = {}
+        self._answered: set[str] = set()
+        for name, closing, line in _answers(journal, batch_id):
+            if isinstance(closing, ResponseInterrupted) and closing.reason == "deferred":
+                if closing.request is not None:
+                    self._awaiting[name] = Begun(closing.request, line)
+            else:
+                self._answered.add(name)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the requests of the batch are recorded."""
+        return bool(self._awaiting)
+
+    def record(self, answers: Iterable[EntryAnswer]) -> None:
+        """Make answers durable in one commit; spool them where the store cannot take them."""
+        new = {answer.name: answer for answer in answers if answer.name not in self._answered}
+        if not new:
+            return
+        drafted = [self._drafted(answer) for answer in new.values()]
+        try:
+            self._store(drafted)
+        except IdempotencyMismatch:
+            # Another process read the same lines, and was quicker with some of them.
+            for one in drafted:
+                self._store_once(one)
+        self._answered.update(new)
+
+    def _store(self, drafted: Sequence[tuple[tuple[NewEvent, ...], Mapping[str, Content]]]) -> None:
+        events = tuple(event for told, _ in drafted for event in told)
+        blobs = {digest: data for _, held in drafted for digest, data in held.items()}
+        _store(self.journal, events, blobs)
+
+    def _store_once(self, one: tuple[tuple[NewEvent, ...], Mapping[str, Content]]) -> None:
+        try:
+            self._store([one])
+        except IdempotencyMismatch:
+            logger.debug("an answer of a batch was recorded by another process meanwhile")
+
+    def _drafted(self, said: EntryAnswer) -> tuple[tuple[NewEvent, ...], Mapping[str, Content]]:
+        """Draft the events of an answer; the last one has an id that every reader gives it."""
+        talk, begun, response = self.journal.talk, self._awaiting.get(said.name), uuid7()
+        events, blobs = events_of(
+            said.answer,
+            response=response,
+            request=None if begun is None else begun.request,
+            request_id=said.request_id,
+            line=response if begun is None else begun.line,
+            raw=said.raw,
+        )
+        closing = _of_batch(events[-1], self._batch, said.name)
+        once = uuid5(talk.conversation_id, f"batch {self._batch} {said.name}")
+        causation = None if begun is None else begun.request
+        drafted = [talk.draft(event, causation) for event in events[:-1]]
+        return (*drafted, talk.draft(closing, causation, event_id=once)), blobs
+
+
+def _store(journal: Journal, drafted: tuple[NewEvent, ...], blobs: Mapping[str, Content]) -> None:
+    """Append what a batch was answered; IdempotencyMismatch where a part is recorded otherwise."""
+    talk = journal.talk
+    try:
+        for content in blobs.values():
+            talk.backend.put_blob(talk.tenant, talk.conversation_id, pieces_of(content))
+        append_first(talk, drafted, None)
+    except ConversationForgotten:
+        say_dropped()
+    except IdempotencyMismatch:
+        raise
+    except BaseException as exc:
+        # Interrupted or not, the log may have it: what is spooled is recorded once.
+        append = Append(talk.tenant, talk.conversation_id, drafted)
+        journal.spool.put(Unstored(append, blobs), exc)
+        if not isinstance(exc, Exception):
+            raise
+
+
+def _said_to(entry: Entry, event: Event) -> Event:
+    """Return what was said to a whole batch as what was said to one of its requests."""
+    here: dict[str, object] = {"request": entry.begun.request, "line": entry.begun.line}
+    match event:
+        case AttemptFailed():
+            return event.model_copy(update=here)
+        case ResponseInterrupted():
+            response = event.model_copy(update={**here, "response": uuid7()})
+            return _of_batch(response, event.provider_id, entry.name)
+        case _:
+            return event
+
+
+def _of_batch(event: Event, batch_id: str | None, name: str) -> Event:
+    """Return the end of a response which says of what batch it is, and under which name."""
+    if not isinstance(event, ResponseCompleted | ResponseInterrupted):
+        return event
+    batch: JsonObject = {"id": batch_id, "custom_id": name}
+    return event.model_copy(update={"envelope": {**event.envelope, _BATCH: batch}})
+
+
+def _answers(
+    journal: Journal, batch_id: str
+) -> Iterable[tuple[str, ResponseCompleted | ResponseInterrupted, UUID | None]]:
+    """Yield by its name each response of a batch that a conversation holds, and its line."""
+    talk, sought = journal.talk, batch_id.encode()
+    for recorded in talk.backend.read(talk.conversation_id):
+        closing = closing_of(recorded) if sought in (recorded.body or b"") else None
+        match None if closing is None else closing.envelope.get(_BATCH):
+            case {"id": str() as known, "custom_id": str() as name} if closing is not None:
+                if known == batch_id:
+                    yield name, closing, line_of(recorded)
+            case _:
+                continue
+
+
+def _keep_place(journals: Journals, journal: Journal, batch_id: str) -> None:
+    """Say in the conversation that is named by a batch where its requests are; raises nothing."""
+    try:
+        talk = journals.keyed(_key(batch_id)).talk
+        place = AnnotationAdded(labels={_IN: str(journal.talk.conversation_id)})
+        append_first(talk, (talk.draft(place),), None)
+    except Exception:
+        logger.critical(
+            "where a batch is recorded could not be noted: its results are found through a client "
+            "alone that is recorded for the same conversation",
+            exc_info=True,
+        )
+
+
+def _place_in(named: Journal) -> UUID | None:
+    """Return the conversation that has the requests of the batch which names another one."""
+    for recorded in named.talk.backend.read(named.talk.conversation_id):
+        event = recorded.event()
+        if isinstance(event, AnnotationAdded) and _IN in event.labels:
+            return UUID(event.labels[_IN])
+    return None
+
+
+def _key(batch_id: str) -> str:
+    return f"batch/{batch_id}"

@@ -1,0 +1,100 @@
+"""How Anthropic's message batches are read.
+
+Shapes: platform.claude.com, "Message Batches"; anthropic 2.11.0, resources/messages/batches.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any, Final, cast
+from urllib.parse import unquote
+
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.anthropic_body import answer_of, read_body
+from onrecord.adapters.capture.anthropic_envelope import API
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.wire import BatchEntry, BatchResult, BatchWire
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.jsontext import JsonObject
+
+_NAME: Final = re.compile(rb'\s*\{\s*"custom_id"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+def entries(body: bytes) -> tuple[BatchEntry, ...]:
+    """Return the requests that a batch sends; InvalidContent or MalformedJson where none are."""
+    requests = read_object(body).get("requests")
+    listed = cast("list[Any]", requests) if isinstance(requests, list) else []
+    found = [_entry(item) for item in listed]
+    known = tuple(entry for entry in found if entry is not None)
+    if not known or len(known) != len(found):
+        raise InvalidContent("`requests` is no list of requests: give each its custom_id, params")
+    return known
+
+
+def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+    """Return what the service says to a batch that was sent: its requests are answered later."""
+    try:
+        batch = read_object(body)
+    except MalformedJson:
+        return read_body(body, loss, detail)
+    batch_id = batch.get("id")
+    if not isinstance(batch_id, str) or batch.get("type") != "message_batch":
+        return Answer(API, envelope=batch, interruption="malformed", detail="this is no batch")
+    return Answer(API, envelope=batch, provider_id=batch_id, interruption="deferred")
+
+
+def batch_id(path: str) -> str:
+    """Return the id of the batch whose results are at a path."""
+    return unquote(path.rstrip("/").split("/")[-2])
+
+
+def read_result(line: bytes) -> BatchResult | None:
+    """Return what a line of results says; None where it is none."""
+    try:
+        said = read_object(line)
+    except MalformedJson:
+        return None
+    name, result = said.get("custom_id"), said.get("result")
+    known = _object(result)
+    return _result(name, known) if isinstance(name, str) and known is not None else None
+
+
+def name_of(head: bytes) -> str | None:
+    """Return the name in the beginning of a line."""
+    found = _NAME.match(head)
+    try:
+        return None if found is None else json.loads(found[1])
+    except ValueError:
+        return None
+
+
+def _result(name: str, result: JsonObject) -> BatchResult:
+    message, error = _object(result.get("message")), _object(result.get("error"))
+    match result.get("type"):
+        case "succeeded" if message is not None:
+            return BatchResult(name, answer_of(message))
+        case "errored" if error is not None:
+            request_id = error.get("request_id")
+            failed = answer_of({"type": "error", **error})
+            return BatchResult(name, failed, request_id if isinstance(request_id, str) else None)
+        case "canceled" | "expired" as kind:
+            over = Answer(API, interruption="error", error=result, detail=kind)
+            return BatchResult(name, over)
+        case _:
+            unread = Answer(API, interruption="malformed", detail="a result of no known type")
+            return BatchResult(name, replace(unread, error=result))
+
+
+def _entry(item: Any) -> BatchEntry | None:
+    entry = _object(item) or {}
+    name, params = entry.get("custom_id"), _object(entry.get("params"))
+    return BatchEntry(name, params) if isinstance(name, str) and params is not None else None
+
+
+def _object(value: object) -> JsonObject | None:
+    return cast("JsonObject", value) if isinstance(value, dict) else None
+
+
+BATCHES: Final = BatchWire(entries, read_created, batch_id, read_result, name_of)

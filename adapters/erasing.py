@@ -1,0 +1,140 @@
+"""How a conversation is erased: the intent first, then all that says something, then the outcome.
+
+Each step is durable before the next one begins, and may be done twice. So a death anywhere leaves
+an erasure that is intended and not completed, and whoever comes next does the rest.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from onrecord.domain.erasures import erasure_id, operators_of
+from onrecord.domain.errors import CorruptRecord, StorageError, StorageReadOnly
+from onrecord.domain.log import Backend
+from onrecord.projections.erasures import ErasureEntry, erasure_entry
+
+if TYPE_CHECKING:
+    from onrecord.adapters.storage.eventsourcing_operators import Operators
+
+
+logger = logging.getLogger("onrecord")
+
+
+class Erasing:
+    """The erasures of a tenant's conversations.
+
+    `erase` takes away all that a conversation says, wherever it is, and returns how many events it
+    erased in the log; `forks` returns the forks that stay, None where nobody can tell.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        tenant: UUID,
+        *,
+        erase: Callable[[UUID], int],
+        forks: Callable[[UUID], Sequence[UUID] | None],
+    ) -> None:
+        """Erase conversations of a tenant, and record that in its operators' stream."""
+        self._backend = backend
+        self._tenant = tenant
+        self._erase = erase
+        self._forks = forks
+
+    def forget(self, conversation_id: UUID, actor: str, reason: str) -> int:
+        """Erase a conversation; return how many events that were, 0 if they were erased before."""
+        operators = self._operators()
+        last = operators.last_erasure(conversation_id)
+        if last is not None and last.is_completed and _says_nothing(self._backend, conversation_id):
+            return self._erase(conversation_id)  # A Redis that was away may be there by now.
+        erasure = operators.intend(conversation_id, actor, reason)
+        return self._finish(operators, erasure.id, conversation_id, actor)
+
+    def resume(self, actor: str | None) -> int:
+        """Finish what was intended and never completed; return how many erasures that were.
+
+        A role that may not erase finishes none. One that cannot be finished is left to the next.
+        """
+        if not self._backend.may_forget():
+            return 0
+        unfinished = list(unfinished_erasures(self._backend, self._tenant))
+        if not unfinished:
+            return 0
+        operators = self._operators()
+        return sum(self._finished(operators, entry, actor) for entry in unfinished)
+
+    def _finished(self, operators: Operators, entry: ErasureEntry, actor: str | None) -> bool:
+        try:
+            self._finish(operators, entry.erasure_id, entry.conversation_id, actor)
+        except StorageError as error:
+            logger.warning("an erasure that was begun could not be finished: %s", error)
+            return False
+        return True
+
+    def _finish(
+        self, operators: Operators, erasure_id: UUID, conversation_id: UUID, actor: str | None
+    ) -> int:
+        events = self._erase(conversation_id) or _erased_events(self._backend, conversation_id)
+        forks = self._forks(conversation_id)
+        return operators.complete(erasure_id, events, forks, actor).events
+
+    def must_be_allowed(self) -> None:
+        """Refuse a role that may not erase, and say which one may: StorageReadOnly."""
+        if not self._backend.may_forget():
+            raise StorageReadOnly(
+                "this role may not erase or sweep: connect as an eraser, a role that the log's owner "
+                "let in with SELECT onrecord.admit_eraser('role'), or as the owner"
+            )
+
+    def _operators(self) -> Operators:
+        self.must_be_allowed()
+        # Loading the library takes longer than most commands do: it waits until it is needed.
+        from onrecord.adapters.storage.eventsourcing_operators import Operators
+
+        return Operators(self._backend, self._tenant)
+
+
+def erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
+    """Yield the erasures of a tenant's conversations, the one that moved last first."""
+    for stream in backend.conversations(operators_of(tenant)):
+        entry = erasure_entry(backend.read(stream.conversation_id))
+        if entry is not None:
+            yield entry
+
+
+def erasures_of(backend: Backend, conversation_id: UUID) -> Iterator[ErasureEntry]:
+    """Yield the erasures of one conversation, the first one first: there is seldom more than one."""
+    for number in itertools.count():
+        entry = erasure_entry(backend.read(erasure_id(conversation_id, number)))
+        if entry is None:
+            return
+        yield entry
+
+
+def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
+    """Yield the erasures that were intended and not completed: the streams that are not closed.
+
+    One that cannot be read is left out, with a warning: it keeps nobody from the store.
+    """
+    for stream in backend.open_conversations(operators_of(tenant)):
+        try:
+            entry = erasure_entry(backend.read(stream))
+        except CorruptRecord as error:
+            logger.warning("the erasure %s cannot be read: %s", stream, error)
+            continue
+        if entry is not None and entry.outcome is None:
+            yield entry
+
+
+def _says_nothing(backend: Backend, conversation_id: UUID) -> bool:
+    first = next(backend.read(conversation_id, limit=1), None)
+    return first is not None and first.body is None
+
+
+def _erased_events(backend: Backend, conversation_id: UUID) -> int:
+    """Return how many events were erased by who died before it could say so."""
+    return sum(event.body is None for event in backend.read(conversation_id))

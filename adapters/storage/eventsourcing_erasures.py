@@ -1,0 +1,74 @@
+"""An erasure as an aggregate of the `eventsourcing` library: intended once, completed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from eventsourcing.domain import Aggregate, event
+
+from onrecord.domain.erasures import erasure_id
+from onrecord.domain.errors import InvalidInput
+
+
+class Erasure(Aggregate):
+    """The erasure of one conversation of a tenant.
+
+    What holds of it: somebody intends it, by name and for a reason; it is completed once; what is
+    erased is not among the forks that stay.
+    """
+
+    class Intended(Aggregate.Created):
+        """Somebody is about to erase the conversation."""
+
+        tenant: UUID
+        conversation_id: UUID
+        number: int
+        actor: str
+        reason: str
+
+    class Completed(Aggregate.Event):
+        """All of it went."""
+
+        tenant: UUID
+        conversation_id: UUID
+        events: int
+        forks: tuple[UUID, ...] | None
+
+    @event(Intended)
+    def __init__(
+        self, tenant: UUID, conversation_id: UUID, number: int, actor: str, reason: str
+    ) -> None:
+        """Begin it; `number` counts the erasures of the conversation from 0."""
+        if not actor.strip() or not reason.strip():
+            raise InvalidInput("an erasure needs who does it and why: give actor= and reason=")
+        self.tenant = tenant
+        self.conversation_id = conversation_id
+        self.number = number
+        self.actor = actor
+        self.reason = reason
+        self.is_completed = False
+        self.events = 0
+        self.forks: tuple[UUID, ...] | None = ()
+
+    @staticmethod
+    def create_id(conversation_id: UUID, number: int) -> UUID:
+        """Return the id that whoever begins the same erasure gives it too."""
+        return erasure_id(conversation_id, number)
+
+    def complete(self, events: int, forks: Sequence[UUID] | None) -> None:
+        """Say that all of it went: how many events, and which forks stay (None: nobody can tell)."""
+        if self.is_completed:
+            raise InvalidInput("the erasure was completed already: nothing of it is left to do")
+        if forks is not None and self.conversation_id in forks:
+            raise InvalidInput("what was erased cannot stay: name its forks only")
+        staying = None if forks is None else tuple(dict.fromkeys(forks))
+        self._complete(self.tenant, self.conversation_id, events, staying)
+
+    @event(Completed)
+    def _complete(
+        self, tenant: UUID, conversation_id: UUID, events: int, forks: tuple[UUID, ...] | None
+    ) -> None:
+        self.is_completed = True
+        self.events = events
+        self.forks = forks

@@ -1,0 +1,393 @@
+-- Writing: {log}.append and what it needs. 001_log.sql says how the parts belong together.
+
+-- The shard of a tenant, given to it now if it is new; the operators' stream of a tenant gets the
+-- shard of that tenant. Refuses tenants that are not the caller's: an eraser writes for operators'
+-- streams only, a runtime for none of them, and nobody else but the owner for any tenant.
+CREATE OR REPLACE FUNCTION {log}.shard_of(of_tenant uuid) RETURNS smallint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    caller CONSTANT name := session_user; -- not in a statement: Citus would look who runs it elsewhere
+    owner CONSTANT name := current_user;
+    known record;               -- as what the caller was let in
+    found_shard smallint;
+    among smallint;
+    whose record;               -- the tenant whose operators' stream it is, if it is one
+BEGIN
+    SELECT t.shard INTO found_shard
+    FROM {log}.tenant AS t LEFT JOIN {log}.caller AS c ON c.role = caller
+    WHERE t.tenant = of_tenant AND CASE c.kind
+        WHEN 'runtime' THEN t.operators_of IS NULL AND t.tenant = coalesce(c.tenant, t.tenant)
+        WHEN 'eraser' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
+        ELSE pg_has_role(caller, owner, 'MEMBER') END;
+    IF found_shard IS NOT NULL THEN
+        RETURN found_shard;
+    END IF;
+    SELECT t.tenant, t.shard INTO whose FROM {log}.tenant AS t WHERE t.operators = of_tenant;
+    SELECT c.kind, c.tenant INTO known FROM {log}.caller AS c WHERE c.role = caller;
+    IF NOT coalesce(CASE known.kind
+        WHEN 'runtime' THEN whose.tenant IS NULL AND of_tenant = coalesce(known.tenant, of_tenant)
+        WHEN 'eraser' THEN whose.tenant = coalesce(known.tenant, whose.tenant)
+        ELSE pg_has_role(caller, owner, 'MEMBER') END, false)
+    THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this role writes for another tenant';
+    END IF;
+    SELECT m.shards INTO among FROM {log}.meta AS m;
+    INSERT INTO {log}.tenant (tenant, shard, operators, operators_of)
+    VALUES (of_tenant, coalesce(whose.shard, abs(hashtextextended(of_tenant::text, 0) % among)),
+        {log}.operators_of(of_tenant), whose.tenant)
+    ON CONFLICT (tenant) DO NOTHING;
+    SELECT t.shard INTO found_shard FROM {log}.tenant AS t WHERE t.tenant = of_tenant;
+    RETURN found_shard;
+END $$;
+
+-- Share a batch out to cohorts. They come in the order of their shards, and in each as the requests do:
+-- two callers that take locks by them never wait for each other.
+CREATE OR REPLACE FUNCTION {log}.cohorts(requests {log}.request[]) RETURNS {log}.cohort[]
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    tenants uuid[];
+    shards smallint[];
+    repeated boolean;
+    asked record;
+    at_shard smallint;
+    places integer[] := '{}';   -- of the cohort that has begun
+    cohorts {log}.cohort[] := '{}';
+BEGIN
+    -- New tenants get their rows in this order.
+    SELECT array_agg(t.tenant), array_agg({log}.shard_of(t.tenant)) INTO tenants, shards
+    FROM (
+        SELECT DISTINCT requests[i].tenant AS tenant
+        FROM generate_series(1, cardinality(requests)) AS i ORDER BY tenant
+    ) AS t;
+    -- An id that two events have is to be found as one that was recorded before.
+    SELECT count(*) > count(DISTINCT n.event_id) INTO repeated
+    FROM (
+        SELECT (unnest(requests[i].events)).event_id
+        FROM generate_series(1, cardinality(requests)) AS i
+    ) AS n;
+    -- A conversation that was met before, at place `met_at`, is to be found as that left it: a cohort
+    -- that holds the place is over.
+    FOR asked IN
+        SELECT o.shard, i AS place, lag(i) OVER (
+            PARTITION BY o.shard, requests[i].conversation_id ORDER BY i
+        ) AS met_at
+        FROM generate_series(1, cardinality(requests)) AS i
+        JOIN unnest(tenants, shards) AS o (tenant, shard) ON o.tenant = requests[i].tenant
+        ORDER BY o.shard, place
+    LOOP
+        IF places <> '{}' AND (
+            repeated OR asked.shard <> at_shard OR asked.met_at >= places[1]
+        ) THEN
+            cohorts := cohorts || ROW(at_shard, places)::{log}.cohort;
+            places := '{}';
+        END IF;
+        at_shard := asked.shard;
+        places := places || asked.place;
+    END LOOP;
+    RETURN cohorts || ROW(at_shard, places)::{log}.cohort;
+END $$;
+
+-- Whether events were recorded before: `duplicate` if all were, with the same content, `mismatch` if
+-- an id or a once-name stands for other content or only some are known; null if they are new.
+-- Content that was erased cannot be compared: the same id is enough then.
+CREATE OR REPLACE FUNCTION {log}.repetition(
+    of_shard smallint, asked {log}.request,
+    OUT verdict text, OUT first_version bigint, OUT last_version bigint
+) LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    added {log}.new_event;
+    known record;
+    ordinal integer := -1;
+    count_known integer := 0;
+    first_known integer;
+BEGIN
+    -- One look at a time: a join would be planned by how large the table was once.
+    FOREACH added IN ARRAY asked.events LOOP
+        ordinal := ordinal + 1;
+        SELECT e.conversation_id, e.version, e.type, e.salt, e.digest INTO known
+        FROM {log}.event AS e
+        WHERE e.shard = of_shard AND e.tenant = asked.tenant AND e.event_id = added.event_id
+        UNION ALL
+        SELECT e.conversation_id, e.version, e.type, e.salt, e.digest FROM {log}.event AS e
+        WHERE e.shard = of_shard AND e.conversation_id = asked.conversation_id
+            AND e.once = added.once
+        LIMIT 1;
+        CONTINUE WHEN NOT FOUND;
+        IF known.conversation_id <> asked.conversation_id OR known.type <> added.type
+            OR sha256(known.salt || added.body) <> known.digest
+        THEN
+            verdict := 'mismatch';
+            first_version := ordinal;
+            RETURN;
+        END IF;
+        count_known := count_known + 1;
+        first_known := coalesce(first_known, ordinal);
+        first_version := least(first_version, known.version);
+        last_version := greatest(last_version, known.version);
+    END LOOP;
+    IF count_known = cardinality(asked.events) THEN
+        verdict := 'duplicate';
+        first_version := coalesce(first_version, 0);
+        last_version := coalesce(last_version, 0);
+    ELSIF count_known > 0 THEN
+        verdict := 'mismatch';
+        first_version := first_known;
+    ELSIF (
+        SELECT count(*) > count(DISTINCT n.event_id) OR count(n.once) > count(DISTINCT n.once)
+        FROM unnest(asked.events) AS n
+    ) THEN
+        verdict := 'mismatch';
+        SELECT min(n.ordinality) - 1 INTO first_version
+        FROM unnest(asked.events) WITH ORDINALITY AS n
+        WHERE EXISTS (
+            SELECT FROM unnest(asked.events) WITH ORDINALITY AS before
+            WHERE before.ordinality < n.ordinality
+                AND (before.event_id = n.event_id OR before.once = n.once)
+        );
+    END IF;
+END $$;
+
+-- Record what can be recorded; a row for each request, with its place among them. What it says:
+--   recorded   first and last version, position of the last event
+--   duplicate  first and last version that the events have
+--   forgotten  the conversation was, and takes nothing any more
+--   conflict   first: the version at which the conversation is
+--   mismatch   first: the ordinal (from 0) of the event that stands for other content
+--   missing    first: the ordinal (from 0) of the blob that is not stored
+-- A shard's writers wait for each other, and every statement costs them time. So what needs no order
+-- comes before the lock, and a cohort is looked up, inserted and moved on as a whole. Each lookup is of
+-- one row, by LIMIT: a join would be planned by how large the tables were once.
+CREATE OR REPLACE FUNCTION {log}.append(requests {log}.request[]) RETURNS TABLE (
+    place integer, verdict text, first_version bigint, last_version bigint, last_position bigint
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    caller CONSTANT name := session_user;
+    owner CONSTANT name := current_user;
+    asked {log}.request;
+    added {log}.new_event;
+    at_shard smallint;
+    cohorts {log}.cohort[] := '{}';
+    cohort {log}.cohort;
+    tail record;
+    known boolean[];            -- whether the first event of a request was recorded before
+    head {log}.conversation_head;
+    heads_before {log}.conversation_head[];
+    heads {log}.conversation_head[];
+    facts {log}.event[];
+    blob_digest bytea;
+    is_kept boolean;
+    since integer;
+    opens boolean;
+    -- The largest sum that every reader of JSON has exactly: domain/head.py, MOST_TOKENS.
+    most_tokens CONSTANT bigint := 9007199254740991;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE feature_not_supported
+            USING MESSAGE = '{log}.append runs in READ COMMITTED transactions only';
+    END IF;
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    IF cardinality(requests) > 1 THEN
+        cohorts := {log}.cohorts(requests);
+    ELSIF cardinality(requests) = 1 THEN
+        -- As in shard_of, without a call where the tenant is known.
+        SELECT t.shard INTO at_shard
+        FROM {log}.tenant AS t LEFT JOIN {log}.caller AS c ON c.role = caller
+        WHERE t.tenant = requests[1].tenant AND CASE c.kind
+            WHEN 'runtime' THEN t.operators_of IS NULL AND t.tenant = coalesce(c.tenant, t.tenant)
+            WHEN 'eraser' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
+            ELSE pg_has_role(caller, owner, 'MEMBER') END;
+        IF NOT FOUND THEN
+            at_shard := {log}.shard_of(requests[1].tenant);
+        END IF;
+        cohorts := ARRAY[ROW(at_shard, '{1}')::{log}.cohort];
+    END IF;
+
+    FOREACH cohort IN ARRAY cohorts LOOP
+        PERFORM pg_advisory_xact_lock({lock}, cohort.shard);
+        -- As domain/clock.py has it: times do not fall, unless the last one is over a day ahead.
+        SELECT t.position, CASE WHEN t.recorded_at > c.now + 86400000000 THEN c.now
+            ELSE greatest(t.recorded_at, c.now) END AS recorded_at INTO tail
+        FROM (SELECT {log}.clock() AS now) AS c LEFT JOIN (
+            SELECT e.position, e.recorded_at FROM {log}.event AS e
+            WHERE e.shard = cohort.shard ORDER BY e.position DESC LIMIT 1
+        ) AS t ON true;
+        tail.position := coalesce(tail.position, 0);
+        facts := '{}';
+        heads := '{}';
+
+        -- Not a loop over rows: its cursor would copy the requests, once a cohort.
+        SELECT array_agg((
+                SELECT h FROM {log}.conversation_head AS h
+                WHERE h.shard = cohort.shard
+                    AND h.conversation_id = requests[p.place].conversation_id
+                LIMIT 1
+            )), array_agg((
+                SELECT true FROM {log}.event AS e
+                WHERE e.shard = cohort.shard AND e.tenant = requests[p.place].tenant
+                    AND e.event_id = requests[p.place].events[1].event_id
+                LIMIT 1
+            ) IS NOT NULL OR (
+                SELECT true FROM {log}.event AS e
+                WHERE e.shard = cohort.shard
+                    AND e.conversation_id = requests[p.place].conversation_id
+                    AND e.once = requests[p.place].events[1].once
+                LIMIT 1
+            ) IS NOT NULL)
+        INTO heads_before, known
+        FROM unnest(cohort.places) AS p (place);
+
+        FOR n IN 1 .. cardinality(cohort.places) LOOP
+            place := cohort.places[n];
+            asked := requests[place];
+            head := heads_before[n];
+            last_version := NULL;
+            last_position := NULL;
+            IF head.tenant IS NULL THEN
+                SELECT h.tenant INTO head.tenant FROM {log}.conversation_head AS h
+                WHERE h.conversation_id = asked.conversation_id AND h.tenant <> asked.tenant;
+                IF NOT FOUND THEN
+                    head := ROW(
+                        asked.conversation_id, asked.tenant, cohort.shard, false,
+                        CASE WHEN asked.expected = -1 THEN -1 ELSE 0 END, 0, 0, 0, 0, 0, 0, 0, 0,
+                        0, tail.recorded_at, 0, '{}', '{}', false
+                    );
+                END IF;
+            END IF;
+            IF head.tenant <> asked.tenant THEN
+                RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
+            END IF;
+
+            IF known[n] OR cardinality(asked.events) <> 1 THEN
+                SELECT r.* INTO verdict, first_version, last_version
+                FROM {log}.repetition(cohort.shard, asked) AS r;
+                IF verdict IS NOT NULL THEN
+                    RETURN NEXT;
+                    CONTINUE;
+                END IF;
+            END IF;
+            IF head.forgotten THEN
+                verdict := 'forgotten';
+                first_version := NULL;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+            IF asked.expected <> head.version THEN
+                verdict := 'conflict';
+                first_version := head.version;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+
+            -- A blob that nothing refers to is locked, so that no sweep takes it before this commits.
+            verdict := NULL;
+            FOR ordinal IN 1 .. cardinality(asked.blobs) LOOP
+                SELECT b.referenced INTO is_kept FROM {log}.blob AS b
+                WHERE b.shard = cohort.shard AND b.conversation_id = asked.conversation_id
+                    AND b.digest = asked.blobs[ordinal];
+                CONTINUE WHEN is_kept;
+                PERFORM FROM {log}.blob AS b
+                WHERE b.shard = cohort.shard AND b.conversation_id = asked.conversation_id
+                    AND b.digest = asked.blobs[ordinal]
+                FOR NO KEY UPDATE;
+                IF NOT FOUND THEN
+                    verdict := 'missing';
+                    first_version := ordinal - 1;
+                    EXIT;
+                END IF;
+            END LOOP;
+            IF verdict IS NOT NULL THEN
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+
+            first_version := head.version + 1;
+            FOREACH added IN ARRAY asked.events LOOP
+                tail.position := tail.position + 1;
+                head.version := head.version + 1;
+                opens := added.effect & 1 <> 0 AND cardinality(head.open_calls) = 0;
+                IF opens THEN
+                    head.exchange := head.exchange + 1;
+                END IF;
+                IF added.effect > 1 THEN
+                    IF added.effect & 2 <> 0 THEN
+                        head.open_calls := '{}';
+                        head.open_since := '{}';
+                    ELSIF added.effect & 24 <> 0 THEN
+                        since := array_position(head.open_calls, added.call);
+                        IF since IS NOT NULL THEN
+                            head.open_calls :=
+                                head.open_calls[:since - 1] || head.open_calls[since + 1:];
+                            head.open_since :=
+                                head.open_since[:since - 1] || head.open_since[since + 1:];
+                        END IF;
+                        IF added.effect & 8 <> 0 THEN
+                            head.open_calls := head.open_calls || added.call;
+                            head.open_since := head.open_since || head.version;
+                        END IF;
+                    END IF;
+                    IF added.effect & 4 <> 0 THEN head.closed := true; END IF;
+                    IF added.effect & 32 <> 0 THEN head.instructions := head.version; END IF;
+                    IF added.effect & 64 <> 0 THEN head.tools := head.version; END IF;
+                    IF added.effect & 128 <> 0 THEN head.request := head.version; END IF;
+                    IF added.effect & 256 <> 0 THEN head.adopted := head.version; END IF;
+                    IF added.effect & 512 <> 0 THEN head.amended := head.version; END IF;
+                END IF;
+                IF added.input_tokens > 0 OR added.output_tokens > 0 THEN
+                    head.input_tokens := least(head.input_tokens + added.input_tokens, most_tokens);
+                    head.output_tokens :=
+                        least(head.output_tokens + added.output_tokens, most_tokens);
+                END IF;
+                facts := facts || ROW(
+                    tail.position, head.version, head.exchange, tail.recorded_at,
+                    asked.conversation_id, added.event_id, asked.tenant, added.schema_version,
+                    cohort.shard, opens,
+                    CASE added.effect & 992 WHEN 32 THEN 'instructions' WHEN 64 THEN 'tools'
+                        WHEN 128 THEN 'request' WHEN 256 THEN 'adopted' WHEN 512 THEN 'amended' END,
+                    added.type, added.once, added.header, NULL, NULL,
+                    added.salt, added.body
+                )::{log}.event;
+            END LOOP;
+            head.position := tail.position;
+            head.recorded_at := tail.recorded_at;
+            heads := heads || head;
+            -- One by one, and not NOT: else PostgreSQL may look at all blobs of the conversation,
+            -- or at all that nothing refers to, for their index promises fewer.
+            FOREACH blob_digest IN ARRAY asked.blobs LOOP
+                UPDATE {log}.blob AS b SET referenced = true
+                WHERE b.shard = cohort.shard AND b.conversation_id = asked.conversation_id
+                    AND b.digest = blob_digest AND b.referenced IS NOT TRUE;
+            END LOOP;
+            verdict := 'recorded';
+            last_version := head.version;
+            last_position := tail.position;
+            RETURN NEXT;
+        END LOOP;
+
+        INSERT INTO {log}.event
+        SELECT f.position, f.version, f.exchange, f.recorded_at, f.conversation_id, f.event_id,
+            f.tenant, f.schema_version, f.shard, f.opens_exchange, f.pointer, f.type, f.once,
+            f.header, b.digest,
+            sha256('\x00'::bytea || f.header || int8send(f.version) || int8send(f.position)
+                || int8send(f.recorded_at) || b.digest),
+            f.salt, f.body
+        -- By their places: unnest() writes what is larger than work_mem to a file first.
+        FROM generate_series(1, cardinality(facts)) AS n
+        CROSS JOIN LATERAL (SELECT (facts[n]).*) AS f
+        -- OFFSET keeps it from being computed twice.
+        CROSS JOIN LATERAL (SELECT sha256(f.salt || f.body) AS digest OFFSET 0) AS b;
+        INSERT INTO {log}.conversation_head SELECT * FROM unnest(heads)
+        ON CONFLICT (shard, conversation_id) DO UPDATE SET
+            version = excluded.version, exchange = excluded.exchange, closed = excluded.closed,
+            instructions = excluded.instructions, tools = excluded.tools,
+            request = excluded.request, adopted = excluded.adopted, amended = excluded.amended,
+            input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+            open_calls = excluded.open_calls, open_since = excluded.open_since,
+            position = excluded.position, recorded_at = excluded.recorded_at;
+    END LOOP;
+END $$;

@@ -1,0 +1,37 @@
+-- The clock, the triggers that keep events as they are.
+
+-- Microseconds since 1970-01-01 UTC, as all times here.
+CREATE OR REPLACE FUNCTION {log}.clock() RETURNS bigint LANGUAGE sql VOLATILE
+RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+
+-- The same for UPDATE and DELETE: Citus takes nothing volatile there.
+CREATE OR REPLACE FUNCTION {log}.moment() RETURNS bigint LANGUAGE sql STABLE
+RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+
+-- Immutable: nothing changes an event but its erasure, which takes salt, body and once-name away.
+CREATE OR REPLACE FUNCTION {log}.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    erased {log}.event;
+BEGIN
+    IF TG_OP = 'UPDATE' AND current_setting('{log}.erasing', true) = 'on' THEN
+        erased := OLD;
+        erased.salt := NULL;
+        erased.body := NULL;
+        erased.once := NULL;
+        IF NEW IS NOT DISTINCT FROM erased THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE object_not_in_prerequisite_state USING
+        MESSAGE = format('events are immutable: %s was refused', TG_OP),
+        HINT = '{log}.forget(conversation) erases what a conversation says.';
+END $$;
+CREATE OR REPLACE TRIGGER event_is_immutable BEFORE UPDATE OR DELETE ON {log}.event
+    FOR EACH ROW EXECUTE FUNCTION {log}.refuse_change();
+CREATE OR REPLACE TRIGGER event_is_kept BEFORE TRUNCATE ON {log}.event
+    FOR EACH STATEMENT EXECUTE FUNCTION {log}.refuse_change();
+
+-- The tenant that is the operators' stream of another one (domain/erasures.py).
+CREATE OR REPLACE FUNCTION {log}.operators_of(of_tenant uuid) RETURNS uuid
+LANGUAGE sql IMMUTABLE STRICT
+RETURN left(encode(sha256('onrecord operators'::bytea || uuid_send(of_tenant)), 'hex'), 32)::uuid;

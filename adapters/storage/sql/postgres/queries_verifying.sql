@@ -1,0 +1,163 @@
+-- What `onrecord verify` reads: whole rows, of all tenants, and what no conversation has of its own.
+
+-- name: begin_moment
+-- What is read from here on is of one moment; nobody waits for it.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
+
+-- name: inventory_log
+-- In the order of the primary key; `begun` looks the head up by its own.
+SELECT e.shard, e.position, e.conversation_id, e.version, e.exchange, e.event_id, e.type, e.schema_version,
+    e.recorded_at, e.header, e.digest, e.leaf, e.salt, e.body, e.tenant, e.pointer, e.opens_exchange, e.once,
+    EXISTS (
+        SELECT FROM {log}.conversation_head AS h
+        WHERE h.shard = e.shard AND h.conversation_id = e.conversation_id AND h.version >= e.version)
+FROM {log}.event AS e WHERE e.shard = $1 AND e.position > $2 ORDER BY e.position LIMIT $3
+
+-- name: inventory_events
+-- By the index of versions, from 0 on: aggregates may begin there.
+SELECT e.shard, e.position, e.conversation_id, e.version, e.exchange, e.event_id, e.type, e.schema_version,
+    e.recorded_at, e.header, e.digest, e.leaf, e.salt, e.body, e.tenant, e.pointer, e.opens_exchange, e.once,
+    true
+FROM {log}.event AS e WHERE e.shard = $1 AND e.conversation_id = $2 AND e.version > $3
+ORDER BY e.version LIMIT $4
+
+-- name: inventory_heads
+-- By the index of ids, page by page.
+SELECT conversation_id, tenant, shard, position, started_at, recorded_at, forgotten, version, exchange,
+    open_calls, open_since, instructions, tools, request, adopted, amended, closed, input_tokens, output_tokens
+FROM {log}.conversation_head WHERE $1::uuid IS NULL OR conversation_id > $1 ORDER BY conversation_id, shard LIMIT $2
+
+-- name: inventory_head
+-- The same of one conversation.
+SELECT conversation_id, tenant, shard, position, started_at, recorded_at, forgotten, version, exchange,
+    open_calls, open_since, instructions, tools, request, adopted, amended, closed, input_tokens, output_tokens
+FROM {log}.conversation_head WHERE conversation_id = $1
+
+-- name: inventory_keys
+-- By the index of conversations, in whatever shard they stand.
+SELECT tenant, key FROM {log}.conversation_key WHERE conversation_id = $1 ORDER BY tenant, key
+
+-- name: inventory_blobs
+-- Those that are still arriving too.
+SELECT blob_id::text, tenant, shard, digest, size, referenced, stored_at
+FROM {log}.blob WHERE conversation_id = $1 ORDER BY shard, blob_id
+
+-- name: inventory_chunk
+-- The next one, whatever its number: one at a time, for it may be large.
+SELECT number, tenant, data FROM {log}.blob_chunk
+WHERE shard = $1 AND blob_id = $2 AND number > $3 ORDER BY number LIMIT 1
+
+-- name: inventory_erasures
+-- By the index of conversations.
+SELECT count(*) FROM {log}.erasure WHERE conversation_id = $1
+
+-- name: inventory_snapshots
+-- What they hold only the application can tell.
+SELECT tenant, version FROM {log}.snapshot WHERE conversation_id = $1 ORDER BY tenant, version
+
+-- name: oddity_tenants
+-- A tenant is in the shard that its id leads to, and all of it is there.
+SELECT NULL::uuid, 'a tenant is not in the shard that its id leads to'
+FROM {log}.tenant AS t LEFT JOIN {log}.tenant AS u ON u.tenant = t.operators_of
+WHERE t.shard <> coalesce(u.shard, abs(hashtextextended(t.tenant::text, 0) % {log}.shards()))
+UNION ALL
+SELECT NULL, 'a tenant has another operators'' stream than its id leads to'
+FROM {log}.tenant AS t WHERE t.operators <> {log}.operators_of(t.tenant)
+    OR t.operators_of IS DISTINCT FROM (SELECT u.tenant FROM {log}.tenant AS u WHERE u.operators = t.tenant)
+UNION ALL
+SELECT h.conversation_id, 'its head is not in the shard of its tenant' FROM {log}.conversation_head AS h
+WHERE NOT EXISTS (SELECT FROM {log}.tenant AS t WHERE t.tenant = h.tenant AND t.shard = h.shard)
+UNION ALL
+SELECT k.conversation_id, 'its key is not in the shard of its tenant' FROM {log}.conversation_key AS k
+WHERE NOT EXISTS (SELECT FROM {log}.tenant AS t WHERE t.tenant = k.tenant AND t.shard = k.shard)
+UNION ALL
+SELECT b.conversation_id, 'a blob of it is not in the shard of its tenant' FROM {log}.blob AS b
+WHERE NOT EXISTS (SELECT FROM {log}.tenant AS t WHERE t.tenant = b.tenant AND t.shard = b.shard)
+
+-- name: oddity_shards
+-- Cursors go by the number of shards: what is beyond would never be read.
+SELECT NULL::uuid, 'events are in a shard that the log does not have'
+WHERE EXISTS (SELECT FROM {log}.event AS e WHERE e.shard >= (SELECT {log}.shards()) OR e.shard < 0)
+
+-- name: oddity_places
+-- Whoever reads the log begins at 1, so what is before is read by conversation only.
+SELECT e.conversation_id, 'an event of it is at position ' || e.position || ', and positions begin at 1'
+FROM {log}.event AS e WHERE e.position < 1
+
+-- name: oddity_meta
+-- One row, made with the schema.
+SELECT NULL::uuid, 'the row of meta is not as it was made'
+WHERE NOT EXISTS (
+    SELECT FROM {log}.identity() AS i WHERE octet_length(i.key) = 32 AND octet_length(i.seal) = 32)
+
+-- name: oddity_parts
+-- Each shard has as many parts as meta says; who leases them is not looked at.
+SELECT NULL::uuid, 'the parts of the shards are not those that meta says'
+WHERE EXISTS (
+    SELECT FROM (
+        SELECT s::smallint AS shard, p::smallint AS part
+        FROM generate_series(0, {log}.shards() - 1) AS s, generate_series(0, {log}.parts() - 1) AS p
+    ) AS wanted FULL JOIN {log}.part AS found USING (shard, part)
+    WHERE wanted IS NULL OR found IS NULL)
+
+-- name: oddity_erasures
+-- Numbered from 1 without gaps, each of a conversation that has a head, or never began.
+SELECT NULL::uuid, 'erasures are not numbered from 1 without gaps'
+FROM {log}.erasure HAVING count(*) <> coalesce(max(number), 0) OR min(number) < 1
+UNION ALL
+SELECT x.conversation_id, 'an erasure of it is another tenant''s by its row' FROM {log}.erasure AS x
+JOIN {log}.conversation_head AS h USING (conversation_id) WHERE h.tenant <> x.tenant
+UNION ALL
+SELECT x.conversation_id, 'its erasure is noted before it was recorded last' FROM {log}.erasure AS x
+JOIN {log}.conversation_head AS h USING (conversation_id)
+WHERE h.forgotten GROUP BY x.conversation_id, h.recorded_at HAVING max(x.erased_at) < h.recorded_at - 86400000000
+
+-- name: erased_unbegun
+-- Documents or a key of them were erased before anything was said.
+SELECT DISTINCT x.conversation_id FROM {log}.erasure AS x WHERE NOT EXISTS (
+    SELECT FROM {log}.conversation_head AS h WHERE h.conversation_id = x.conversation_id)
+
+-- name: oddity_blobs
+-- Of what has not begun, or is still arriving, nothing can refer to a blob.
+SELECT b.conversation_id, 'it refers to a blob, and it has not begun' FROM {log}.blob AS b
+WHERE b.referenced AND (b.digest IS NULL OR NOT EXISTS (
+    SELECT FROM {log}.conversation_head AS h WHERE h.conversation_id = b.conversation_id))
+
+-- name: oddity_chunks
+-- No foreign key holds them together, for uploads are many transactions.
+SELECT b.conversation_id, 'a part of a blob is another tenant''s by its row' FROM {log}.blob_chunk AS c
+JOIN {log}.blob AS b USING (shard, blob_id) WHERE b.tenant <> c.tenant
+UNION ALL
+SELECT NULL, 'a part of a blob belongs to no blob' WHERE EXISTS (
+    SELECT FROM {log}.blob_chunk AS c WHERE NOT EXISTS (
+        SELECT FROM {log}.blob AS b WHERE b.shard = c.shard AND b.blob_id = c.blob_id))
+
+-- name: oddity_snapshots
+-- An aggregate has events.
+SELECT s.conversation_id, 'it has a snapshot and no events' FROM {log}.snapshot AS s
+WHERE NOT EXISTS (SELECT FROM {log}.conversation_head AS h WHERE h.conversation_id = s.conversation_id)
+
+-- name: oddity_tracking
+-- Nobody can have followed what is not there.
+SELECT NULL::uuid, 'a follower has tracked a position that the log does not have' WHERE EXISTS (
+    SELECT FROM {log}.tracking AS t
+    WHERE t.position < 1 OR t.position > (SELECT max(e.position) FROM {log}.event AS e))
+
+-- name: oddity_migrations
+-- Their digests are compared at each start; here, that the steps are numbered without gaps.
+SELECT NULL::uuid, 'the steps of the schema are not numbered from 1 without gaps'
+FROM {log}.migration WHERE part = 'tables' HAVING count(*) <> max(number) OR min(number) <> 1
+
+-- name: oddity_triggers
+-- What keeps events as they are.
+SELECT NULL::uuid, 'the triggers that keep events as they are are not in force' WHERE (
+    SELECT count(*) FROM pg_trigger AS t
+    WHERE t.tgrelid = '{log}.event'::regclass AND t.tgenabled = 'O' AND NOT t.tgisinternal
+        AND t.tgname IN ('event_is_immutable', 'event_is_kept')) < 2
+
+-- name: unbegun
+-- Names that somebody asked for, and documents that no event came after yet.
+SELECT (SELECT count(*) FROM {log}.conversation_key AS k WHERE NOT EXISTS (
+        SELECT FROM {log}.conversation_head AS h WHERE h.conversation_id = k.conversation_id)),
+    (SELECT count(*) FROM {log}.blob AS b WHERE b.digest IS NULL OR NOT EXISTS (
+        SELECT FROM {log}.conversation_head AS h WHERE h.conversation_id = b.conversation_id))

@@ -1,0 +1,173 @@
+"""The files that an open SQLite database holds, told by device and inode.
+
+SQLite opens a database by its path and never looks at the path again. Whoever removes or replaces
+the write-ahead log, its index (`-shm`) or the file itself makes this process go on in files that
+nobody else can find, while another process begins in new ones (sqlite.org/howtocorrupt.html §4).
+So the paths are compared with what was opened, before a connection is lent and before a commit is
+acknowledged.
+
+A process that opens the database after that sees no index, as if it were the first. Whether it is
+the first shows by an exclusive lock on the file itself, which SQLite gives only to a sole user.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final, cast
+
+import apsw
+
+from onrecord.adapters.storage.queries import load_queries
+from onrecord.adapters.storage.sqlite_errors import storage_error
+from onrecord.domain.errors import StorageUnavailable
+
+_BESIDE: Final = ("", "-wal", "-shm")
+_LONGEST_LOOK: Final = 5.0
+"""Seconds for which the last user of a file may be seen amid closing it."""
+
+_PAUSE: Final = 0.01
+
+_MOMENT: Final = 0.05
+"""Seconds for which readers take it that the files are there."""
+
+_TICK: Final = 0.1
+"""Seconds after which a change of a folder has another time than the one before: file systems count
+by ticks of the kernel, of 1 to 10 ms."""
+
+Identity = tuple[int, int] | None
+"""Device and inode of a file; None where there is none."""
+
+
+class HeldFiles:
+    """What the connections of one process have open, for a database in a file.
+
+    Whoever removes or renames a file changes the time of its folder. So as long as that time stays,
+    one look at the folder tells as much as one at each file.
+    """
+
+    _folder_time: int
+    _seen_at: float
+    _is_settled: bool
+    _next_glance: float
+
+    def __init__(self, path: str) -> None:
+        """Take note of the database's file, which a connection has open."""
+        self._paths = tuple(f"{path}{suffix}" for suffix in _BESIDE)
+        self._folder = os.path.dirname(path)  # noqa: PTH120 - as `os.stat` below
+        self._main = _identity(path)
+        self._held: tuple[Identity, ...] | None = None
+        self._look_at_all()
+
+    def take_note(self) -> None:
+        """Take note of what the first of a process's connections has opened."""
+        self._held = (self._main, *map(_identity, self._paths[1:]))
+        self._look_at_all()
+
+    def glance(self, is_open: Callable[[], bool]) -> None:
+        """Check, unless that was done a moment ago: for readers, to whom a moment does no harm."""
+        now = time.monotonic()
+        if now >= self._next_glance:
+            self.check(is_open)
+            self._next_glance = now + _MOMENT
+
+    def check(self, is_open: Callable[[], bool]) -> None:
+        """Raise StorageUnavailable unless the paths lead to what is open.
+
+        `is_open` tells whether a connection is open. Where none is, others may have begun another
+        write-ahead log, but in this file.
+        """
+        if self._held is None:
+            return
+        now, folder_time = time.monotonic(), _time_of(self._folder)
+        if folder_time != self._folder_time:
+            self._folder_time, self._seen_at, self._is_settled = folder_time, now, False
+        elif self._is_settled:
+            return
+        opened = is_open()
+        held_now = self._held if opened else self._held[:1]
+        for path, held in zip(self._paths, held_now, strict=False):
+            if (found := _identity(path)) != held:
+                self._look_at_all()
+                raise _lost(path, self._paths[0], is_there=found is not None)
+        # What is removed within a tick of the kernel leaves the folder the time that it has.
+        self._is_settled = opened and now - self._seen_at > _TICK
+
+    def _look_at_all(self) -> None:
+        """Look at each file the next time, whatever the time of the folder."""
+        self._folder_time, self._seen_at, self._is_settled = 0, 0.0, False
+        self._next_glance = 0.0
+
+    def may_be_copied_back(self) -> bool:
+        """Whether closing the last connection may write the write-ahead log into the file.
+
+        Not where another file has the name of either: SQLite would delete that write-ahead log.
+        """
+        if self._held is None:
+            return True
+        main, wal = _identity(self._paths[0]), _identity(self._paths[1])
+        return main == self._held[0] and wal in (None, self._held[1])
+
+
+def must_be_the_only_user(path: Path, wait: float) -> None:
+    """Raise StorageUnavailable where others have a database open whose index is gone.
+
+    Without an index nobody should have it open. The caller has the turn of the file.
+    """
+    index = Path(f"{path}-shm")
+    until = time.monotonic() + min(wait, _LONGEST_LOOK)
+    while path.exists() and path.stat().st_size and not index.exists():
+        if _is_the_only_user(path):
+            return
+        # The last user deletes the index amid closing the file: soon the file is free.
+        if time.monotonic() >= until:
+            raise StorageUnavailable(
+                f"other programs have {path} open, and its write-ahead log was removed under them: "
+                "end them, which writes into the file what they recorded, then connect again"
+            )
+        time.sleep(_PAUSE)
+
+
+def _is_the_only_user(path: Path) -> bool:
+    queries = load_queries("sqlite")
+    connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)
+    # Its type hints name collections.abc.Buffer, which Python 3.11 does not have.
+    untyped = cast("Any", connection)
+    with closing(connection):
+        try:
+            untyped.execute(queries["alone"])
+            untyped.execute(queries["schema_version"]).fetchall()
+        except (apsw.BusyError, apsw.LockedError):
+            return False
+        except apsw.Error as exc:
+            raise storage_error(exc, str(path), connection.system_errno) from exc
+        return True
+
+
+def _identity(path: str) -> Identity:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - on the path of every verb
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _time_of(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116 - on the path of every verb
+    except OSError:
+        return -1
+
+
+def _lost(path: str, main: str, *, is_there: bool) -> StorageUnavailable:
+    if path == main:
+        became = "replaced by another file" if is_there else "taken away"
+        return StorageUnavailable(f"{path} was {became}: connect again")
+    became = "replaced" if is_there else "removed"
+    return StorageUnavailable(
+        f"{path} was {became} while {main} was open: end all programs that use it, which writes into "
+        "the file what they recorded, then connect again"
+    )

@@ -1,0 +1,67 @@
+"""How far a SQLite file went, by what is written beside it: the high-water mark of its log.
+
+The mark is written after each commit, without a flush of its own: it may lag behind the file, and
+is never ahead of it. So a file that is not as far as its mark, or holds another event there, was
+set back, replaced or cut. Such a mark is kept among those that were lost, for `onrecord verify`.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID
+
+_BODY: Final = struct.Struct(">qq16s32s")
+_SUM: Final = struct.Struct(">I")
+SIZE: Final = _BODY.size + _SUM.size
+"""How many bytes a mark takes."""
+
+NO_LEAF: Final = bytes(32)
+"""The leaf of no event: that of a log that is empty."""
+
+
+class Tail(Protocol):
+    """Where a log ends."""
+
+    @property
+    def position(self) -> int:
+        """Return its last position."""
+        ...
+
+    @property
+    def leaf(self) -> bytes:
+        """Return the leaf of its last event."""
+        ...
+
+
+class Mark(NamedTuple):
+    """How far a log went: its last position, the leaf there, and its incarnation.
+
+    `begun` is the position at which there was no mark yet: what was cut before that is not seen.
+    """
+
+    position: int
+    begun: int
+    incarnation: UUID
+    leaf: bytes
+
+    def packed(self) -> bytes:
+        """Return its bytes, with their sum: a write may be torn when the power fails."""
+        body = _BODY.pack(self.position, self.begun, self.incarnation.bytes, self.leaf)
+        return body + _SUM.pack(zlib.crc32(body))
+
+    def is_of(self, tail: Tail, leaf_there: bytes | None) -> bool:
+        """Return whether a log that ends so went on from here; `leaf_there` is the one at `position`."""
+        return self.position <= tail.position and (leaf_there or NO_LEAF) == self.leaf
+
+
+def unpacked(data: bytes) -> Mark | None:
+    """Return the mark that bytes hold; None where they hold none."""
+    if len(data) != SIZE:
+        return None
+    body, written = data[: _BODY.size], data[_BODY.size :]
+    if _SUM.pack(zlib.crc32(body)) != written:
+        return None
+    position, begun, incarnation, leaf = _BODY.unpack(body)
+    return Mark(position, begun, UUID(bytes=incarnation), leaf)

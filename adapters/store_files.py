@@ -1,0 +1,70 @@
+"""The files that a store is made of, so that no command writes over one of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from onrecord.adapters.store import Store
+
+if TYPE_CHECKING:
+    from onrecord.adapters.storage.sqlite import Sqlite
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFiles:
+    """A store's `database`, None where it is no file, and the folder of what waits for it.
+
+    All that SQLite and Onrecord keep beside the database has its name with `-` and a word behind:
+    its journals, its lock, the file of its views, its spool.
+    """
+
+    database: Path | None
+    spool: Path
+
+    def has(self, path: Path) -> bool:
+        """Whether a path names one of them, by whatever spelling or link, or would, once written."""
+        target = Path(os.path.realpath(path))
+        return self._is_beside(target) or self._is_linked(target) or self._is_spooled(target)
+
+    def _is_beside(self, target: Path) -> bool:
+        if self.database is None or not _is_same(target.parent, self.database.parent):
+            return False
+        # Some file systems take two spellings of a name for one.
+        name, own = target.name.casefold(), self.database.name.casefold()
+        return name == own or name.startswith(f"{own}-")
+
+    def _is_linked(self, target: Path) -> bool:
+        return any(_is_same(target, file) for file in self._files())
+
+    def _files(self) -> Iterator[Path]:
+        if self.database is None:
+            return
+        yield self.database
+        for file in self.database.parent.iterdir():
+            if file.name.startswith(f"{self.database.name}-"):
+                yield file
+
+    def _is_spooled(self, target: Path) -> bool:
+        spool = Path(os.path.realpath(self.spool))
+        return any(place == spool or _is_same(place, spool) for place in (target, *target.parents))
+
+
+def files_of(store: Store) -> StoreFiles:
+    """Return the files of a store."""
+    # What waits for other tenants of the store is beside its own.
+    spool = store.spool.folder.parent
+    if not store.url.startswith("sqlite:"):
+        return StoreFiles(None, spool)
+    return StoreFiles(cast("Sqlite", store.backend).file.path, spool)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file or folder, by device and inode."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

@@ -1,0 +1,96 @@
+"""What is recorded of an erasure, in the operators' stream of its tenant.
+
+The operators' stream holds what people did to the store rather than in a conversation. It is a
+tenant of the log by itself (`operators_of`), in the shard of the tenant that it is about: so no
+list of conversations shows it, and no key leads to it. An erasure is a stream in it: an
+`ErasureIntended`, durable before anything goes, and an `ErasureCompleted` after all of it went.
+Who and why stand in the body, never in a header.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from onrecord.domain import jsontext
+from onrecord.domain.content import Value
+from onrecord.domain.errors import CorruptRecord
+
+
+class ErasureIntended(Value):
+    """Somebody is about to erase a conversation: `actor` by name, and why.
+
+    `number` counts the erasures of one conversation from 0: one whose documents were erased before
+    anything was said in it may be erased again. `at` is in microseconds since 1970-01-01 UTC.
+    """
+
+    tenant: UUID
+    conversation_id: UUID
+    number: int = 0
+    actor: str
+    reason: str
+    at: int
+
+
+class ErasureCompleted(Value):
+    """A conversation was erased: how many events, and the forks of it that stay.
+
+    `forks` is None where they could not be told, since another conversation is damaged.
+    """
+
+    tenant: UUID
+    conversation_id: UUID
+    events: int
+    forks: tuple[UUID, ...] | None = ()
+    at: int
+
+
+ErasureFact = ErasureIntended | ErasureCompleted
+
+INTENDED: Final = "erasure.intended"
+COMPLETED: Final = "erasure.completed"
+SHAPES: Final[Mapping[str, type[ErasureFact]]] = {
+    INTENDED: ErasureIntended,
+    COMPLETED: ErasureCompleted,
+}
+"""Stored name to shape, in schema version 1. A name is for ever."""
+
+SCHEMA_VERSION: Final = 1
+
+
+def operators_of(tenant: UUID) -> UUID:
+    """Return the tenant of the log that is the operators' stream of another one."""
+    return UUID(bytes=hashlib.sha256(b"onrecord operators" + tenant.bytes).digest()[:16])
+
+
+def erasure_id(conversation_id: UUID, number: int) -> UUID:
+    """Return the id of an erasure: two that begin the same one at once meet in it."""
+    place = b"onrecord erasure" + conversation_id.bytes + number.to_bytes(8)
+    return UUID(bytes=hashlib.sha256(place).digest()[:16])
+
+
+def is_operators(type_: str) -> bool:
+    """Return whether a stored name is of the operators' stream, by which no user speaks."""
+    return type_ in SHAPES
+
+
+def encode_fact(fact: ErasureFact) -> bytes:
+    """Return the body bytes: compact JSON, fields in order, those at their default left out."""
+    return jsontext.write(fact.model_dump(mode="json", exclude_defaults=True))
+
+
+def decode_fact(type_: str, schema_version: int, body: bytes) -> ErasureFact:
+    """Return what a body says; CorruptRecord where it has not the shape of its name."""
+    try:
+        if schema_version == SCHEMA_VERSION:
+            return SHAPES[type_].model_validate_json(body)
+    except (KeyError, ValidationError):
+        pass  # The cause may tell who and why.
+    raise CorruptRecord(
+        f"the body of a {type_} event does not have the shape of version {schema_version}: "
+        "run `onrecord verify`, and restore it from a backup or upgrade Onrecord"
+    )

@@ -1,0 +1,193 @@
+"""A file is written whole or not at all, and what was there before stays until then."""
+
+import ast
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from onrecord.adapters.atomic_files import write_atomically
+from tests.faults.small_disk import small_disk
+
+MEGABYTE = bytes(1024 * 1024)
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def breaking() -> Iterator[bytes]:
+    yield b"half of "
+    raise KeyboardInterrupt
+
+
+def test_a_new_file_holds_all_pieces_and_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    assert write_atomically(path, [b"one ", b"two"], replace=False) == 7
+    assert path.read_bytes() == b"one two"
+    assert mode_of(path) == 0o600
+    assert names_in(tmp_path) == [path.name]
+
+
+def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_bytes(b"old")
+    with pytest.raises(FileExistsError):
+        write_atomically(path, [b"new"], replace=False)
+    assert path.read_bytes() == b"old"
+    assert names_in(tmp_path) == [path.name]
+
+
+def test_what_came_meanwhile_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+
+    def pieces() -> Iterator[bytes]:
+        yield b"new"
+        path.write_bytes(b"of another program")
+
+    with pytest.raises(FileExistsError):
+        write_atomically(path, pieces(), replace=False)
+    assert path.read_bytes() == b"of another program"
+    assert names_in(tmp_path) == [path.name]
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    write_atomically(path, [b"new"], replace=True)
+    assert path.read_bytes() == b"new"
+    assert mode_of(path) == 0o640
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_an_interrupt_leaves_the_old_state_and_no_half_file(tmp_path: Path, replace: bool) -> None:
+    path = tmp_path / "talk.jsonl"
+    if replace:
+        path.write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, breaking(), replace=replace)
+    assert names_in(tmp_path) == ([path.name] if replace else [])
+    assert not replace or path.read_bytes() == b"old"
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    named, link = tmp_path / "named", tmp_path / "link"
+    named.write_bytes(b"old")
+    link.symlink_to(named)
+    write_atomically(link, [b"new"], replace=True)
+    assert link.is_symlink()
+    assert named.read_bytes() == b"new"
+
+
+def test_a_link_that_leads_nowhere_is_no_file_to_replace(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nowhere")
+    write_atomically(link, [b"new"], replace=False)
+    assert (tmp_path / "nowhere").read_bytes() == b"new"
+
+
+def test_a_pipe_is_no_file_to_replace(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="not a regular file"):
+        write_atomically(pipe, [b"new"], replace=True)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_name_as_long_as_may_be_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / ("ü" * 127)
+    write_atomically(path, [b"new"], replace=False)
+    assert path.read_bytes() == b"new"
+
+
+def test_file_and_folder_are_flushed_before_it_is_said_to_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    seen: list[tuple[bool, bool]] = []
+
+    def flushed(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        seen.append((is_folder, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    write_atomically(path, [b"new"], replace=False)
+    assert seen == [(False, False), (True, True)]
+
+
+def test_a_file_system_without_hard_links_does_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refused)
+    path = tmp_path / "talk.jsonl"
+    write_atomically(path, [b"new"], replace=False)
+    assert path.read_bytes() == b"new"
+    with pytest.raises(FileExistsError):
+        write_atomically(path, [b"newer"], replace=False)
+    assert names_in(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_full_disk_leaves_the_old_file_and_no_half_one(replace: bool) -> None:
+    with small_disk(2) as disk:
+        path = disk.folder / "talk.jsonl"
+        if replace:
+            path.write_bytes(b"old")
+        with pytest.raises(OSError, match="No space left"):
+            write_atomically(path, [MEGABYTE] * 3, replace=replace)
+        assert names_in(disk.folder) == ([path.name] if replace else [])
+        assert not replace or path.read_bytes() == b"old"
+
+
+def test_a_size_limit_of_the_process_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_bytes(b"old")
+    program = (
+        "import resource, signal, sys; from pathlib import Path\n"
+        "from onrecord.adapters.atomic_files import write_atomically\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "write_atomically(Path(sys.argv[1]), [bytes(1024 * 1024)], replace=True)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False
+    )
+    assert "File too large" in done.stderr
+    assert path.read_bytes() == b"old"
+    assert names_in(tmp_path) == [path.name]
+
+
+def writes_a_file(call: ast.Call) -> bool:
+    """Whether a call may be one that opens a file to write to it."""
+    match call.func:
+        case ast.Attribute(attr="write_bytes" | "write_text"):
+            return True
+        case ast.Attribute(attr="open") | ast.Name(id="open"):
+            words = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
+            return any(isinstance(word, str) and set(word) & set("wxa+") for word in words)
+        case _:
+            return False
+
+
+def test_no_other_module_opens_a_file_to_write_to_it() -> None:
+    """But the demo, in a folder of its own."""
+    adapters = Path(__file__).parents[2] / "adapters"
+    writing = {
+        path.relative_to(adapters).as_posix()
+        for path in adapters.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and writes_a_file(node)
+    }
+    assert {name for name in writing if not name.startswith("demo/")} == {"atomic_files.py"}

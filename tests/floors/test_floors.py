@@ -1,0 +1,158 @@
+"""What is promised of recording, on the lowest and on the newest releases of each SDK alike."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import onrecord
+from onrecord.adapters.demo.sayings import Called, Said
+from onrecord.adapters.demo.scenes import Answer, JsonObject
+from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.replaying import replays
+from onrecord.projections.apis import known_api
+from tests.floors.programs import ASYNC, SYNC, Program, done
+
+# What google-genai makes of aiohttp's session, where it is installed.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+
+SAID = "Hello! What can I do for you?"
+RECORDED = ["message.recorded", "request.sent", "message.recorded", "response.completed"]
+ARGUMENTS: JsonObject = {"parcel": "1"}
+TOOL = {
+    "name": "track",
+    "description": "Tell where a parcel is.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"parcel": {"type": "string"}},
+        "required": ["parcel"],
+    },
+}
+WAYS = ("client", "scope")
+
+sync_programs = pytest.mark.parametrize("program", SYNC, ids=str)
+async_programs = pytest.mark.parametrize("program", ASYNC, ids=str)
+ways = pytest.mark.parametrize("way", WAYS)
+streams = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+
+
+@pytest.fixture
+def server() -> Generator[DemoServer]:
+    def others(*_: object) -> Said:
+        return Said(SAID)
+
+    answer = Answer(content=({"type": "text", "text": SAID},))
+    with DemoServer(lambda _: answer, openai=others, others=others) as running:
+        yield running
+
+
+@pytest.fixture
+def calling() -> Generator[DemoServer]:
+    """A model that calls a tool until it has a result."""
+    call: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "track", "input": ARGUMENTS}
+
+    def others(_: object, request: JsonObject) -> Said:
+        is_done = "in depot North" in repr(request)
+        return Said(SAID) if is_done else Said(calls=(Called("track", ARGUMENTS),))
+
+    def messages(request: JsonObject) -> Answer:
+        if "in depot North" in repr(request):
+            return Answer(content=({"type": "text", "text": SAID},))
+        return Answer(content=(call,), stop_reason="tool_use")
+
+    with DemoServer(messages, openai=others, others=others) as running:
+        yield running
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Generator[Any]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'floors.db'}") as store:
+        yield store
+
+
+def types(talk: onrecord.Talk) -> list[str]:
+    return [event.type for event in talk.since(0) if event.type != "conversation.started"]
+
+
+def answered(talk: onrecord.Talk, api: str) -> str:
+    *_, said = talk.request(api)[known_api(api).messages]
+    return repr(said)
+
+
+@sync_programs
+@ways
+@streams
+def test_a_call_is_recorded(
+    store: Any, server: DemoServer, program: Program, way: str, stream: bool
+) -> None:
+    talk, plain = store.conversation("talk"), program.client(server)
+    client = talk.record(plain) if way == "client" else plain
+    with ExitStack() as stack:
+        if way == "scope":
+            stack.enter_context(talk.recording())
+        answer = program.ask(client, stream)
+        if stream:
+            assert list(answer)
+    program.close(plain)
+    assert types(talk) == RECORDED
+    assert SAID in answered(talk, program.api)
+    assert [outcome.is_whole for outcome in replays(talk)] == [True]
+
+
+@async_programs
+@ways
+@streams
+def test_an_async_call_is_recorded(
+    store: Any, server: DemoServer, program: Program, way: str, stream: bool
+) -> None:
+    talk = store.conversation("talk")
+
+    async def ask() -> None:
+        plain = program.client(server)
+        client = talk.record(plain) if way == "client" else plain
+        with ExitStack() as stack:
+            if way == "scope":
+                stack.enter_context(talk.recording())
+            answer = await done(program.ask(client, stream))
+            if stream:
+                assert [chunk async for chunk in answer]
+        await done(program.close(plain))
+
+    asyncio.run(ask())
+    assert types(talk) == RECORDED
+    assert SAID in answered(talk, program.api)
+
+
+@sync_programs
+def test_a_call_that_cannot_be_recorded_is_refused_by_the_sdks_own_error(
+    store: Any, server: DemoServer, program: Program
+) -> None:
+    plain = program.client(server)
+    client = store.record(plain, unbound="refuse")
+    with pytest.raises(program.errors, match="it is bound to no conversation"):
+        program.ask(client, False)
+    program.close(plain)
+    assert not server.requests
+
+
+@sync_programs
+def test_a_round_of_tools_is_rendered_as_its_sdk_takes_it(
+    store: Any, calling: DemoServer, program: Program
+) -> None:
+    talk, plain = store.conversation("talk"), program.client(calling)
+    client = talk.record(plain)
+    talk.tools([TOOL])
+    talk.user("Where is parcel 1?")
+    program.send(client, **talk.request(program.api))
+    [call] = talk.open_calls()
+    assert call.arguments == {"parcel": "1"}
+    talk.tool_result(call.id, "in depot North")
+    program.send(client, **talk.request(program.api))
+    program.close(plain)
+    assert not talk.open_calls()
+    assert SAID in answered(talk, program.api)
