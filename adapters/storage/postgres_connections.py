@@ -149,7 +149,7 @@ class Connections:
             connection_class=LogConnection,
             kwargs={"autocommit": True, "cursor_factory": RawCursor},
             configure=self._introduce,
-            min_size=1,
+            min_size=0,
             max_size=self._most,
             timeout=self._wait,
             reconnect_timeout=0,

@@ -107,8 +107,8 @@ class Pool(Generic[C]):
                 self.retire(self._pool)
             pool = self._begun = self._pool
             try:
-                # Waits for the first connection: who asks while it comes up makes it two.
-                pool.open(wait=True, timeout=self._wait)
+                # Connects to nothing: each who asks waits for a connection of its own, not for this.
+                pool.open()
             except BaseException:
                 self.retire(pool)
                 raise
