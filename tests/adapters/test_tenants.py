@@ -109,10 +109,7 @@ def test_a_file_that_goes_on_from_another_tenants_conversation_is_refused(tmp_pa
     origin.user("Good evening")
     elsewhere = connect("memory://", tenant=TENANT)
     fork = elsewhere.conversation("fork")
-    fork.append(
-        ConversationStarted(key="fork"),
-        ConversationForked(origin=origin.conversation_id, version=1),
-    )
+    fork.append(ConversationForked(origin=origin.conversation_id, version=1))
     path = written(elsewhere, fork.conversation_id, tmp_path / "fork.jsonl", "fork")
     with pytest.raises(InvalidInput, match="not in this store"):
         taken_in(ours, path)

@@ -177,7 +177,8 @@ def test_a_tool_has_the_name_that_its_caller_gave(book: Book) -> None:
 
 
 def test_what_is_long_is_cut_and_what_is_held_apart_is_named(book: Book) -> None:
-    held = {"$onrecord.blob": "0" * 64, "size": 70_000}
+    blob = book.log.put_blob(TENANT, book.conversation, [b"x" * 70_000])
+    held = {"$onrecord.blob": blob.sha256, "size": blob.size}
     value = {"type": "tool_use", "id": "c2", "name": "write", "input": {"text": held}}
     book.happen(
         called("c1", text="x" * 5000),
@@ -189,7 +190,7 @@ def test_what_is_long_is_cut_and_what_is_held_apart_is_named(book: Book) -> None
     long, apart = book.calls()
     assert (len(long.arguments or ""), long.arguments_cut) == (4096, True)
     assert (len(long.result or ""), long.result_cut) == (4096, True)
-    assert apart.arguments == f'{{"text":"[held apart, SHA-256 {"0" * 64}]"}}'
+    assert apart.arguments == f'{{"text":"[held apart, SHA-256 {blob.sha256}]"}}'
 
 
 def test_documents_are_counted_and_what_the_header_carries_is_told(book: Book) -> None:

@@ -22,7 +22,7 @@ from onrecord.projections.views.registry import VIEWS
 from tests.adapters.command import Command, in_process
 from tests.factories import TENANT, appending, prompt, started
 from tests.postgres_server import VERSIONS, server
-from tests.sqlite_by_hand import ByHand
+from tests.sqlite_by_hand import Unruled
 from tests.views.row_stores import everything
 from tests.views.workers import Stepping
 
@@ -63,9 +63,7 @@ def _in_a_file(file: Path) -> Place:
         store.views.search("parcel")
 
     def put(header: bytes, conversation: UUID, version: int) -> None:
-        by_hand = ByHand.open(file)
-        for (name,) in by_hand.run("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
-            by_hand.run(f"DROP TRIGGER {name}")
+        by_hand = Unruled.open(file)
         changed = "UPDATE event SET header = ? WHERE conversation_id = ? AND version = ?"
         by_hand.run(changed, header, conversation.bytes, version)
         by_hand.close()

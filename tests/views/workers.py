@@ -113,9 +113,10 @@ class Stepping:
         return self.hand.turn(lease or self.parts.lease(), feeds)
 
     def finish(self) -> None:
-        """Turns until there is nothing to do."""
+        """Turns until there is nothing to do; a slow machine does not lose the parts meanwhile."""
+        self.claim()
         while self.turn():
-            pass
+            self.claim()
 
     def close(self) -> None:
         self.connections.close()
