@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 from uuid import UUID, uuid5
 
@@ -45,6 +46,15 @@ It is not the provider's: a message does not say it.
 """
 
 _IN: Final = "conversation"
+_OF: Final = "batch"
+_FROM: Final = "requests"
+
+
+class BatchName(NamedTuple):
+    """What a batch is known by, and what its requests are: its id too, or that of their file."""
+
+    batch_id: str
+    requests_id: str
 
 
 class Entry(NamedTuple):
@@ -52,6 +62,7 @@ class Entry(NamedTuple):
 
     name: str
     begun: Begun
+    api: str
 
 
 class EntryAnswer(NamedTuple):
@@ -75,37 +86,71 @@ def conclude_creation(
         _keep_place(journals, journal, created.provider_id or "")
 
 
-def answers_of(journals: Journals, bound: Journal | None, batch_id: str) -> BatchAnswers | None:
+def has_requests(journals: Journals, requests_id: str) -> bool:
+    """Whether the requests of a batch are recorded, or were."""
+    return journals.find(_key(requests_id)) is not None
+
+
+def keep_file(journals: Journals, file: str, name: BatchName) -> None:
+    """Say in the conversation that is named by a file of results whose they are; raises nothing.
+
+    Only of a batch whose requests are recorded, and once.
+    """
+    try:
+        named = journals.find(_key(name.requests_id))
+        place = None if named is None else _labels_in(named).get(_IN)
+        if place is not None and journals.find(_key(file)) is None:
+            labels = {_IN: place, _OF: name.batch_id, _FROM: name.requests_id}
+            _label(journals, file, labels)
+    except Exception:
+        logger.critical(
+            "which batch a file of results is of could not be noted: they are recorded through a "
+            "client alone that is asked for the batch before",
+            exc_info=True,
+        )
+
+
+def batch_of(journals: Journals, file: str) -> BatchName | None:
+    """Return the batch that a file has the results of; None where nobody said so."""
+    named = journals.find(_key(file))
+    labels: Mapping[str, str] = {} if named is None else _labels_in(named)
+    if _OF not in labels or _FROM not in labels:
+        return None
+    return BatchName(labels[_OF], labels[_FROM])
+
+
+def answers_of(journals: Journals, bound: Journal | None, name: BatchName) -> BatchAnswers | None:
     """Return what records the answers of a batch; None where it was forgotten.
 
     They belong to their requests, wherever these are. Those of a batch that nobody recorded go
     where the reading is bound, else into the conversation that is named by the batch.
     """
-    named = journals.find(_key(batch_id))
-    place = None if named is None else _place_in(named)
+    named = journals.find(_key(name.requests_id)) or journals.find(_key(name.batch_id))
+    place = None if named is None else _labels_in(named).get(_IN)
     if place is not None:
-        journal = journals.numbered(place)
-        return None if journal is None else BatchAnswers(journal, batch_id)
-    if named is not None and named.talk.head().version and not _answers(named, batch_id):
+        journal = journals.numbered(UUID(place))
+        return None if journal is None else BatchAnswers(journal, name)
+    if named is not None and next(iter(_answers(named, name)), None) is None:
         return None  # What it said was forgotten.
-    return BatchAnswers(bound or journals.keyed(_key(batch_id)), batch_id)
+    return BatchAnswers(bound or journals.keyed(_key(name.batch_id)), name)
 
 
 class BatchAnswers:
     """Records what the requests of one batch were answered, each once; one thread at a time."""
 
-    def __init__(self, journal: Journal, batch_id: str) -> None:
+    def __init__(self, journal: Journal, name: BatchName) -> None:
         """Look which requests of a batch a conversation has, and which were answered."""
         self.journal = journal
-        self._batch = batch_id
-        self._awaiting: dict[str, Begun] = {}
+        self._batch = name.batch_id
+        self._awaiting: dict[str, Entry] = {}
         self._answered: set[str] = set()
-        for name, closing, line in _answers(journal, batch_id):
+        for entry, closing, line in _answers(journal, name):
             if isinstance(closing, ResponseInterrupted) and closing.reason == "deferred":
                 if closing.request is not None:
-                    self._awaiting[name] = Begun(closing.request, line)
+                    begun = Begun(closing.request, line)
+                    self._awaiting[entry] = Entry(entry, begun, closing.api)
             else:
-                self._answered.add(name)
+                self._answered.add(entry)
 
     @property
     def is_known(self) -> bool:
@@ -139,9 +184,13 @@ class BatchAnswers:
 
     def _drafted(self, said: EntryAnswer) -> tuple[tuple[NewEvent, ...], Mapping[str, Content]]:
         """Draft the events of an answer; the last one has an id that every reader gives it."""
-        talk, begun, response = self.journal.talk, self._awaiting.get(said.name), uuid7()
+        talk, entry, response = self.journal.talk, self._awaiting.get(said.name), uuid7()
+        begun = None if entry is None else entry.begun
+        answer = said.answer
+        if entry is not None and not answer.blocks:
+            answer = replace(answer, api=entry.api)  # An error alone does not tell of which it is.
         events, blobs = events_of(
-            said.answer,
+            answer,
             response=response,
             request=None if begun is None else begun.request,
             request_id=said.request_id,
@@ -181,7 +230,7 @@ def _said_to(entry: Entry, event: Event) -> Event:
         case AttemptFailed():
             return event.model_copy(update=here)
         case ResponseInterrupted():
-            response = event.model_copy(update={**here, "response": uuid7()})
+            response = event.model_copy(update={**here, "api": entry.api, "response": uuid7()})
             return _of_batch(response, event.provider_id, entry.name)
         case _:
             return event
@@ -196,26 +245,32 @@ def _of_batch(event: Event, batch_id: str | None, name: str) -> Event:
 
 
 def _answers(
-    journal: Journal, batch_id: str
+    journal: Journal, batch: BatchName
 ) -> Iterable[tuple[str, ResponseCompleted | ResponseInterrupted, UUID | None]]:
-    """Yield by its name each response of a batch that a conversation holds, and its line."""
-    talk, sought = journal.talk, batch_id.encode()
+    """Yield by its name each response of a batch that a conversation holds, and its line.
+
+    What is deferred is known by what its requests are, what was answered by the batch: the same
+    requests may be sent in two.
+    """
+    talk, sought = journal.talk, {part.encode() for part in batch}
     for recorded in talk.backend.read(talk.conversation_id):
-        closing = closing_of(recorded) if sought in (recorded.body or b"") else None
-        match None if closing is None else closing.envelope.get(_BATCH):
-            case {"id": str() as known, "custom_id": str() as name} if closing is not None:
-                if known == batch_id:
+        body = recorded.body or b""
+        closing = closing_of(recorded) if any(part in body for part in sought) else None
+        if closing is None:
+            continue
+        is_deferred = isinstance(closing, ResponseInterrupted) and closing.reason == "deferred"
+        match closing.envelope.get(_BATCH):
+            case {"id": str() as known, "custom_id": str() as name}:
+                if known == (batch.requests_id if is_deferred else batch.batch_id):
                     yield name, closing, line_of(recorded)
             case _:
                 continue
 
 
-def _keep_place(journals: Journals, journal: Journal, batch_id: str) -> None:
+def _keep_place(journals: Journals, journal: Journal, requests_id: str) -> None:
     """Say in the conversation that is named by a batch where its requests are; raises nothing."""
     try:
-        talk = journals.keyed(_key(batch_id)).talk
-        place = AnnotationAdded(labels={_IN: str(journal.talk.conversation_id)})
-        append_first(talk, (talk.draft(place),), None)
+        _label(journals, requests_id, {_IN: str(journal.talk.conversation_id)})
     except Exception:
         logger.critical(
             "where a batch is recorded could not be noted: its results are found through a client "
@@ -224,14 +279,19 @@ def _keep_place(journals: Journals, journal: Journal, batch_id: str) -> None:
         )
 
 
-def _place_in(named: Journal) -> UUID | None:
-    """Return the conversation that has the requests of the batch which names another one."""
+def _label(journals: Journals, name: str, labels: dict[str, str]) -> None:
+    talk = journals.keyed(_key(name)).talk
+    append_first(talk, (talk.draft(AnnotationAdded(labels=labels)),), None)
+
+
+def _labels_in(named: Journal) -> Mapping[str, str]:
+    """Return what the conversation that is named by a batch, or a file, says of it."""
     for recorded in named.talk.backend.read(named.talk.conversation_id):
         event = recorded.event()
         if isinstance(event, AnnotationAdded) and _IN in event.labels:
-            return UUID(event.labels[_IN])
-    return None
+            return event.labels
+    return {}
 
 
-def _key(batch_id: str) -> str:
-    return f"batch/{batch_id}"
+def _key(name: str) -> str:
+    return f"batch/{name}"

@@ -292,8 +292,8 @@ class ResponseInterrupted(OnLine):
     provider said so amid the stream, or in a batch's results), `malformed` (not understood; `raw` holds what arrived),
     `deferred` (the provider goes on in the background; another response of this request follows) or
     `oversized` (longer than is read; `raw` holds what arrived, `detail` says how). The envelope of
-    a response of a batch has a member more, `onrecord:batch`: the `id` of the batch and the
-    `custom_id` of the request.
+    a response of a batch has a member more, `onrecord:batch`: the `id` of the batch, or of the file
+    that has its requests, and the `custom_id` of the request.
     """
 
     response: UUID

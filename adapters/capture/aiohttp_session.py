@@ -55,7 +55,8 @@ class RecordedSession:
             body = await loop_threads.told(partial(self._turns.spliced, bound, sending, body))
         more["data"] = body or data
         send = partial(self._inner.request, method, url, headers=given, **more)
-        if not sending.is_recorded:
+        # What google-genai uploads is sent in parts: no form, and no batch's.
+        if not sending.is_recorded or sending.kind == "upload":
             unrecorded.say(sending.method, sending.path)
             return await send()
         attempt = await loop_threads.opened(partial(self._turns.attempt, bound, sending, body))

@@ -15,7 +15,8 @@ from onrecord.adapters.capture.answer import Answer, Loss
 from onrecord.adapters.capture.anthropic_body import answer_of, read_body
 from onrecord.adapters.capture.anthropic_envelope import API
 from onrecord.adapters.capture.nesting import read_object
-from onrecord.adapters.capture.wire import BatchEntry, BatchResult, BatchWire
+from onrecord.adapters.capture.wire import BatchEntry, BatchResult, BatchWire, ResultsWire
+from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject
 
@@ -45,7 +46,7 @@ def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = Non
     return Answer(API, envelope=batch, provider_id=batch_id, interruption="deferred")
 
 
-def batch_id(path: str) -> str:
+def results_id(path: str) -> str:
     """Return the id of the batch whose results are at a path."""
     return unquote(path.rstrip("/").split("/")[-2])
 
@@ -90,11 +91,15 @@ def _result(name: str, result: JsonObject) -> BatchResult:
 def _entry(item: Any) -> BatchEntry | None:
     entry = _object(item) or {}
     name, params = entry.get("custom_id"), _object(entry.get("params"))
-    return BatchEntry(name, params) if isinstance(name, str) and params is not None else None
+    if not isinstance(name, str) or params is None:
+        return None
+    return BatchEntry(name, jsontext.write(params))
 
 
 def _object(value: object) -> JsonObject | None:
     return cast("JsonObject", value) if isinstance(value, dict) else None
 
 
-BATCHES: Final = BatchWire(entries, read_created, batch_id, read_result, name_of)
+BATCHES: Final = BatchWire(
+    entries, read_created, lines=ResultsWire(results_id, read_result, name_of)
+)

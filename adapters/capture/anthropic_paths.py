@@ -55,6 +55,9 @@ _PUBLISHED: Final = "publishers/anthropic/models"
 ENDPOINTS: Final = (
     Endpoint("POST", "v1/messages/batches", "batch"),
     Endpoint("GET", "v1/messages/batches/*/results", "results"),
+    Endpoint("POST", "v1/messages/batches/*/cancel", "none"),
+    Endpoint("GET", "v1/messages/batches/*", "none"),
+    Endpoint("GET", "v1/messages/batches", "none"),
     Endpoint("POST", "v1/messages", "turn"),
     Endpoint("POST", f"{_PUBLISHED}/count-tokens:rawPredict", "none"),
     Endpoint("POST", f"{_PUBLISHED}/*:rawPredict", "turn"),

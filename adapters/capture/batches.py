@@ -1,9 +1,8 @@
-"""Batches on an SDK's wire: the requests recorded before they go out, the results as they are read."""
+"""Batches on their way out: their requests are recorded before they go, in a file it may be."""
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -12,34 +11,22 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.batch_answers import (
-    BatchAnswers,
-    Entry,
-    EntryAnswer,
-    answers_of,
-    conclude_creation,
-)
+from onrecord.adapters.batch_answers import Entry, conclude_creation
 from onrecord.adapters.capture import request_headers, unrecorded
 from onrecord.adapters.capture.answer_recorder import AnswerRecorder
-from onrecord.adapters.capture.attempt import Attempt, without_secrets
+from onrecord.adapters.capture.attempt import Attempt
 from onrecord.adapters.capture.background import closing_of
 from onrecord.adapters.capture.binding import Bound
-from onrecord.adapters.capture.credentials import Credentials, credentials_of
-from onrecord.adapters.capture.endpoints import endpoint_of
-from onrecord.adapters.capture.long_parts import shortened
+from onrecord.adapters.capture.credentials import credentials_of
+from onrecord.adapters.capture.endpoints import Asked, endpoint_of
 from onrecord.adapters.capture.outgoing import outgoing_of
 from onrecord.adapters.capture.place import Conclusion
 from onrecord.adapters.capture.refusals import refusal_of
-from onrecord.adapters.capture.result_lines import ResultLines
-from onrecord.adapters.capture.secrets import secrets_of
 from onrecord.adapters.capture.sending import Sending
-from onrecord.adapters.capture.wire import BatchResult, BatchWire
+from onrecord.adapters.capture.wire import BatchEntry, BatchWire
 from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.journal import Journal
-from onrecord.domain import jsontext
-from onrecord.domain.errors import InvalidContent, MalformedJson, OnrecordError
-
-logger = logging.getLogger("onrecord")
+from onrecord.domain.errors import InvalidContent, MalformedJson
 
 _MARK: Final = "onrecord.batch"
 """What a request is marked with that goes on for a batch: redirected, or sent anew."""
@@ -88,44 +75,29 @@ class Batches:
         sending.extensions[_MARK] = created
         return self._attempt(bound, created, wire, sending, body)
 
-    def reading(self, bound: Bound, sending: Sending) -> AnswerRecorder | None:
-        """Return what records the results that a request reads; None where they were forgotten.
-
-        What cannot be found out keeps nobody from reading.
-        """
-        api = endpoint_of(sending.method, sending.path).api
-        wire = WIRES[api].batches
-        if wire is None:
-            return None
-        try:
-            answers = answers_of(bound.journals, bound.known(), wire.batch_id(sending.path))
-        except OnrecordError:
-            logger.exception("results of a batch are read that cannot be recorded now")
-            return None
-        if answers is None:
-            return None
-        if not answers.is_known:
-            unrecorded.say_unknown_batch()
-        digest = answers.journal.digest
-        secret = credentials_of(dict(sending.headers), sending.target, b"", api, digest)
-        return ResultLines(api, wire, partial(_record, answers, secret))
-
     def _created(self, bound: Bound, sending: Sending, body: bytes) -> _Created | None:
         """Return the batch that this is a retry of, else a new one, recorded."""
         api = endpoint_of(sending.method, sending.path).api
         wire = WIRES[api].batches
         if wire is None:
             return None
-        read = wire.entries(body)
+        turns = _turns(wire.entries(body), api)
         known = bound.known()
-        tried = None if known is None else known.talk.conversation_id, hashlib.sha256(body).digest()
+        digest = _digest([entry for _, entry in turns])
+        tried = None if known is None else known.talk.conversation_id, digest
         failed = self._retried(tried) if request_headers.retry_count(sending.headers) else None
         if failed is not None:
             return failed
         journal = known or bound.own()
-        bodies = (jsontext.write(entry.params) for entry in read)
-        begun = journal.begin_batch([outgoing_of(api, sending, it, journal) for it in bodies])
-        entries = (Entry(entry.name, it) for entry, it in zip(read, begun, strict=True))
+        begun = journal.begin_batch(
+            [
+                outgoing_of(
+                    spoken, replace(sending, target=it.url or sending.target), it.body, journal
+                )
+                for spoken, it in turns
+            ]
+        )
+        entries = (Entry(it.name, one, to) for (to, it), one in zip(turns, begun, strict=True))
         return _Created(api, journal, tuple(entries), tried)
 
     def _attempt(
@@ -162,17 +134,20 @@ class Batches:
         return found
 
 
-def _record(
-    answers: BatchAnswers, secret: Credentials, results: Sequence[tuple[BatchResult, bytes]]
-) -> None:
-    answers.record(_told(result, line, secret) for result, line in results)
+def _turns(entries: Sequence[BatchEntry], api: str) -> list[tuple[str, BatchEntry]]:
+    """Return the requests of a batch that are turns, each with its API; InvalidContent for none."""
+    asked = [(endpoint_of("POST", it.url) if it.url else Asked(api, "turn"), it) for it in entries]
+    turns = [(to.api, it) for to, it in asked if to.kind == "turn"]
+    if not turns:
+        raise InvalidContent("no request of the batch is a turn")
+    return turns
 
 
-def _told(result: BatchResult, line: bytes, secret: Credentials) -> EntryAnswer:
-    """Return what a line says without secrets; the line too where it says more than was read."""
-    answer, raw = shortened(result.answer), None
-    if answer.needs_raw or secrets_of(answer.envelope, answer.api):
-        if answer.needs_raw and line:
-            raw = secret.out_of_answer(line, streamed=False)
-        answer = without_secrets(secret, answer)
-    return EntryAnswer(result.name, answer, result.request_id, raw)
+def _digest(entries: Sequence[BatchEntry]) -> bytes:
+    """Return what a batch is known by when it is sent again, in another form it may be."""
+    digest = hashlib.sha256()
+    for entry in entries:
+        name = entry.name.encode("utf-8", "surrogatepass")
+        digest.update(b"%d %b %d " % (len(name), name, len(entry.body)))
+        digest.update(entry.body)
+    return digest.digest()

@@ -10,8 +10,6 @@ from urllib.parse import unquote
 from onrecord.adapters.capture.wire import Kind
 from onrecord.adapters.capture.wires import WIRES
 
-_BATCHES: Final = "batches"
-
 
 class Asked(NamedTuple):
     """What a request is for, and in which wire format; what is none of ours names none."""
@@ -29,16 +27,13 @@ def endpoint_of(method: str, path: str) -> Asked:
 
     Gateways put a prefix before the paths that SDKs ask for, and so does Azure: /openai/v1, or
     /openai/deployments/NAME (openai 3.52.0, lib/azure.py). What no API names (count_tokens,
-    /responses/*/cancel, embeddings, models, files, images, audio, moderations) passes through.
+    /responses/*/cancel, embeddings, models, images, audio, moderations) passes through.
     """
     segments = [unquote(segment) for segment in path.strip("/").split("/")]
     for api, wire in WIRES.items():
         for endpoint in wire.endpoints:
             if method == endpoint.method and _matches(segments, endpoint.path.split("/")):
                 return Asked(api, endpoint.kind, endpoint.compacts)
-    if method == "POST" and segments[-1] == _BATCHES:
-        # It may hold requests of several APIs, all of which one SDK speaks.
-        return Asked("openai-chat", "later")
     return _NONE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from onrecord.adapters.capture.gemini_batches import BATCHES
 from onrecord.adapters.capture.gemini_body import read_body
 from onrecord.adapters.capture.gemini_kinds import event_of
 from onrecord.adapters.capture.gemini_parts import API
@@ -17,7 +18,7 @@ _MODELS: Final = ("models", "tunedModels", "endpoints")
 _VERBS: Final[dict[str, Kind]] = {
     "generateContent": "turn",
     "streamGenerateContent": "turn",
-    "batchGenerateContent": "later",
+    "batchGenerateContent": "batch",
 }
 _DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 _OF_A_FUNCTION: Final = (
@@ -34,10 +35,13 @@ WIRE: Final = Wire(
     said=said,
     instructions=instructions,
     tools=tools,
-    endpoints=tuple(
-        Endpoint("POST", f"{models}/*:{verb}", kind)
-        for models in _MODELS
-        for verb, kind in _VERBS.items()
+    endpoints=(
+        *(
+            Endpoint("POST", f"{models}/*:{verb}", kind)
+            for models in _MODELS
+            for verb, kind in _VERBS.items()
+        ),
+        Endpoint("GET", "batches/*", "status"),
     ),
     told=frozenset(
         {
@@ -60,4 +64,5 @@ WIRE: Final = Wire(
     ),
     held={"cachedContent": "a cached content", "cached_content": "a cached content"},
     family=family,
+    batches=BATCHES,
 )

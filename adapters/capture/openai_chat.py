@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from onrecord.adapters.capture.openai_batches import BATCHES
 from onrecord.adapters.capture.openai_chat_body import read_body
 from onrecord.adapters.capture.openai_chat_choices import API
 from onrecord.adapters.capture.openai_chat_kinds import event_of
@@ -22,7 +23,16 @@ WIRE: Final = Wire(
     said=said,
     instructions=instructions,
     tools=tools,
-    endpoints=(Endpoint("POST", "chat/completions", "turn"),),
+    endpoints=(
+        Endpoint("POST", "chat/completions", "turn"),
+        # Batches may hold requests of either API.
+        Endpoint("POST", "batches/*/cancel", "status"),
+        Endpoint("POST", "batches", "later"),
+        Endpoint("POST", "files", "upload"),
+        Endpoint("GET", "batches/*", "status"),
+        Endpoint("GET", "batches", "status"),
+        Endpoint("GET", "files/*/content", "results"),
+    ),
     told=frozenset(
         {
             "/messages",
@@ -40,4 +50,5 @@ WIRE: Final = Wire(
     ),
     headers=HEADERS,
     family=family,
+    batches=BATCHES,
 )

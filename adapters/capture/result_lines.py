@@ -10,7 +10,7 @@ from typing import Final
 from onrecord.adapters.capture.answer import Answer, Loss
 from onrecord.adapters.capture.compression import Unpacking
 from onrecord.adapters.capture.raw_bytes import LIMITS, Limits
-from onrecord.adapters.capture.wire import BatchResult, BatchWire
+from onrecord.adapters.capture.wire import BatchResult, ResultsWire
 
 logger = logging.getLogger("onrecord")
 
@@ -29,7 +29,7 @@ class ResultLines:
     def __init__(
         self,
         api: str,
-        wire: BatchWire,
+        wire: ResultsWire,
         record: Callable[[Sequence[tuple[BatchResult, bytes]]], None],
         limits: Limits = LIMITS,
     ) -> None:

@@ -41,8 +41,8 @@ class Sending:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it is a turn of a conversation, or several, or reads what one is answered."""
-        return self.kind in ("turn", "answer", "batch", "results")
+        """Whether something is recorded of it, or of what it is answered."""
+        return self.kind != "none"
 
     @property
     def kind(self) -> Kind:

@@ -11,7 +11,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from onrecord.adapters.capture import unrecorded
+from onrecord.adapters.capture import unrecorded, uploads
 from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.recorded_body import Body, RecordedBody
 from onrecord.adapters.capture.sending import Sending, extensions_of_call
@@ -61,7 +61,7 @@ class _Recorded:
         _must_be_open(self.origin)
         bound = self.turns.binding.of(request.headers, _taken_out(request))
         sending = _sending(request)
-        if not sending.is_recorded:
+        if not _is_recorded(sending, request):
             unrecorded.say(sending.method, sending.path)
             return self.inner.handle_request(request)
         given = request.read()
@@ -108,7 +108,7 @@ class _AsyncRecorded:
         _must_be_open(self.origin)
         bound = self.turns.binding.of(request.headers, _taken_out(request))
         sending = _sending(request)
-        if not sending.is_recorded:
+        if not _is_recorded(sending, request):
             unrecorded.say(sending.method, sending.path)
             return await self.inner.handle_async_request(request)
         given = await request.aread()
@@ -153,6 +153,13 @@ def _sending(request: httpx2.Request) -> Sending:
     target = request.url.raw_path.decode("ascii")
     extensions = extensions_of_call(request.extensions)
     return Sending(request.method, target, request.headers, extensions)
+
+
+def _is_recorded(sending: Sending, request: httpx2.Request) -> bool:
+    """Whether something is recorded of a request; of uploads it has to be looked at, unread."""
+    if sending.kind == "upload":
+        return uploads.is_of_batch(request.headers, request.stream)
+    return sending.is_recorded
 
 
 def _with_body(request: httpx2.Request, body: bytes) -> httpx2.Request:

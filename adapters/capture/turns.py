@@ -16,6 +16,7 @@ from onrecord.adapters.capture import request_headers
 from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.attempt import Attempt
 from onrecord.adapters.capture.background import Background, closing_of, response_id
+from onrecord.adapters.capture.batch_results import Results
 from onrecord.adapters.capture.batches import Batches
 from onrecord.adapters.capture.binding import Binding, Bound
 from onrecord.adapters.capture.credentials import Credentials, credentials_of
@@ -64,6 +65,7 @@ class Turns:
         self._failed: deque[tuple[_Tried, _Opened]] = deque(maxlen=_FAILED_AT_MOST)
         self._background: Background[_Opened] = Background()
         self._batches = Batches()
+        self._results = Results()
 
     def attempt(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder | None:
         """Return what records the answer to a request that is about to be sent.
@@ -77,11 +79,15 @@ class Turns:
                 return self._turn(bound, sending, body)
             case "answer":
                 return self._reading(bound, sending)
-            case "batch":
+            case "batch" | "upload":
                 return self._batches.creating(bound, sending, body)
+            case "later":
+                return self._results.asking(bound, sending, body)
+            case "status":
+                return self._results.looking(bound, sending)
             case "results":
-                return self._batches.reading(bound, sending)
-            case "later" | "none":
+                return self._results.reading(bound, sending)
+            case "none":
                 return None
             case _:
                 assert_never(kind)

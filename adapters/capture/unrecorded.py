@@ -58,6 +58,11 @@ _SAID_RESULTS: Final = (
     "they answer is not; create batches through a recorded client"
 )
 
+_SAID_FILE: Final = (
+    "results of a batch are read from a file, and of which batch is not known: they are not "
+    "recorded; ask for the batch first (`client.batches.retrieve`), through a recorded client"
+)
+
 
 def say(method: str, path: str) -> None:
     """Warn, once a process, where a request that is no turn asks a model something."""
@@ -82,6 +87,11 @@ def say_agent_process() -> None:
 def say_unknown_batch() -> None:
     """Warn, once a process, of results of a batch whose requests nobody recorded."""
     _say_once("results", _SAID_RESULTS)
+
+
+def say_unknown_file() -> None:
+    """Warn, once a process, of a file of results of which no status told whose they are."""
+    _say_once("file", _SAID_FILE)
 
 
 def _say_once(key: str, said: str) -> None:

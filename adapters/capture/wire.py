@@ -48,10 +48,13 @@ class ReadRequest(Protocol):
         ...
 
 
-Kind: TypeAlias = Literal["turn", "answer", "batch", "results", "later", "none"]
-"""A turn is recorded; `answer` reads what an earlier turn was answered in the background; `batch`
-sends several turns at once, and `results` reads what they were answered; `later` is answered by
-another call, one day, and not recorded; none is no conversation."""
+Kind: TypeAlias = Literal["turn", "answer", "batch", "upload", "later", "status", "results", "none"]
+"""A turn is recorded; `answer` reads what an earlier turn was answered in the background.
+
+`batch` sends several turns at once; `upload` sends a file, which may hold those of a batch, and
+`later` has them answered one day. `status` asks how batches stand, and `results` reads what the
+turns of one were answered. None is no conversation.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,14 @@ class Endpoint:
 
 
 class BatchEntry(NamedTuple):
-    """One request of a batch: the caller's name for it, and what would be the body of a call."""
+    """One request of a batch: the caller's name for it, and what would be the body of a call.
+
+    `url` is where that call would go, if the batch says so.
+    """
 
     name: str
-    params: JsonObject
+    body: bytes
+    url: str | None = None
 
 
 class BatchResult(NamedTuple):
@@ -82,22 +89,56 @@ class BatchResult(NamedTuple):
     request_id: str | None = None
 
 
+class BatchStatus(NamedTuple):
+    """How a batch stands: where its requests are known by, and where its results are, if there are.
+
+    `results` are those that the status holds itself, each with its bytes; `files` the ids of the
+    files that have them as lines. `url` is where each request goes, if the status says so.
+    """
+
+    batch_id: str
+    requests_id: str
+    results: tuple[tuple[BatchResult, bytes], ...] = ()
+    files: tuple[str, ...] = ()
+    url: str | None = None
+
+
+def no_status(said: JsonObject) -> tuple[BatchStatus, ...]:
+    """Return none: of an API whose results are at a path that names the batch."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsWire:
+    """How the results of batches are read that come as lines.
+
+    `results_id` gives the id in a path that they are read at: the batch's, or where they are
+    `in_files` that of a file, of which a status alone tells whose it is. `read_result` reads a
+    line; None where it is none. `name_of` gives the name in the beginning of a line that is too
+    long to be read.
+    """
+
+    results_id: Callable[[str], str]
+    read_result: Callable[[bytes], BatchResult | None]
+    name_of: Callable[[bytes], str | None]
+    in_files: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class BatchWire:
     """How an API's batches are read, which send many requests and have their answers read later.
 
     `entries` gives the requests that the body of one sends: InvalidContent or MalformedJson where
     there are none. `read_created` reads what the provider says to it, as `read_body` does: an
-    answer that is deferred, whose `provider_id` is the batch's. `batch_id` gives that of a path
-    that results are read at. `read_result` reads a line of results; None where it is none.
-    `name_of` gives the name in the beginning of a line that is too long to be read.
+    answer that is deferred, whose `provider_id` is what the requests are known by: the batch's id,
+    or that of the file which has them. `read_status` reads how batches stand; what is no status of
+    this API's says nothing. `lines` reads results that come so.
     """
 
     entries: Callable[[bytes], tuple[BatchEntry, ...]]
     read_created: Callable[[bytes, Loss, str | None], Answer]
-    batch_id: Callable[[str], str]
-    read_result: Callable[[bytes], BatchResult | None]
-    name_of: Callable[[bytes], str | None]
+    read_status: Callable[[JsonObject], tuple[BatchStatus, ...]] = no_status
+    lines: ResultsWire | None = None
 
 
 def no_family() -> type[Exception] | None:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from onrecord.adapters.demo.connection import Listener, Received, Reply
 from onrecord.adapters.demo.scenes import Fault
@@ -97,8 +97,19 @@ class Batches:
         }
 
 
+class Served(Protocol):
+    """What a server says, at a URL that it is told."""
+
+    url: str
+
+    def reply(self, received: Received) -> Reply: ...
+
+
+ServedT = TypeVar("ServedT", bound=Served)
+
+
 @contextmanager
-def serving(batches: Batches) -> Generator[Batches]:
+def serving(batches: ServedT) -> Generator[ServedT]:
     closing = Event()
     listener = Listener(batches.reply, closing)
     batches.url = f"http://127.0.0.1:{listener.server_port}"

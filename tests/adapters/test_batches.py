@@ -25,13 +25,12 @@ from onrecord.adapters.storage.sqlite import open_sqlite
 from onrecord.domain.errors import StorageBusy
 from onrecord.domain.events import (
     AttemptFailed,
-    Event,
-    MessageRecorded,
     RequestSent,
     ResponseCompleted,
     ResponseInterrupted,
 )
 from onrecord.domain.jsontext import JsonObject
+from tests.adapters.batch_events import answers, texts
 from tests.adapters.batch_server import ANSWERED, BATCH, MIXED, Batches, serving, succeeded
 from tests.adapters.recorded_calls import KEY, MODEL, Recorded
 
@@ -80,27 +79,6 @@ def read(recorded: Recorded, server: Batches) -> list[str]:
 def create(recorded: Recorded, server: Batches, *names: str, **more: Any) -> None:
     with client(recorded, server) as creator:
         creator.messages.batches.create(requests=asking(*names, **more))
-
-
-def answers(events: list[Event]) -> list[tuple[str, str]]:
-    """The name of each entry that was answered, and how it ended."""
-    return [
-        (
-            event.envelope["onrecord:batch"]["custom_id"],
-            "said" if isinstance(event, ResponseCompleted) else event.detail or event.reason,
-        )
-        for event in events
-        if isinstance(event, ResponseCompleted | ResponseInterrupted)
-        and getattr(event, "reason", None) != "deferred"
-    ]
-
-
-def texts(events: list[Event]) -> list[tuple[str, str]]:
-    return [
-        (event.role, getattr(event.content[0], "text", None) or event.content[0].value["text"])  # type: ignore[union-attr]
-        for event in events
-        if isinstance(event, MessageRecorded)
-    ]
 
 
 ALL = [

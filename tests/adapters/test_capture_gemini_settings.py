@@ -105,7 +105,7 @@ class TestEndpoints:
             ("/v1beta/tunedModels/a:generateContent", "turn"),
             ("/v1/projects/p/locations/l/endpoints/7:streamGenerateContent", "turn"),
             ("/v1/projects/p/locations/l/publishers/google/models/a:generateContent", "turn"),
-            ("/v1beta/models/a:batchGenerateContent", "later"),
+            ("/v1beta/models/a:batchGenerateContent", "batch"),
         ],
     )
     def test_what_generates_content_is_a_turn(self, path: str, kind: str) -> None:

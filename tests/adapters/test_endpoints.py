@@ -43,8 +43,23 @@ def test_a_response_that_is_asked_for_by_its_id_is_an_answer(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/batches", "/batches"])
-def test_a_batch_that_is_not_recorded_is_answered_later(path: str) -> None:
-    assert endpoint_of("POST", path) == Asked("openai-chat", "later")
+def test_a_batch_of_a_file_is_answered_later(path: str) -> None:
+    assert endpoint_of("POST", path) == Asked(CHAT, "later")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("POST", "/v1/files", "upload"),
+        ("GET", "/openai/v1/files/file-1/content", "results"),
+        ("GET", "/v1/batches/batch_1", "status"),
+        ("GET", "/v1beta/batches/123", "status"),
+        ("POST", "/v1/batches/batch_1/cancel", "status"),
+        ("POST", "/v1beta/models/gemini-3:batchGenerateContent", "batch"),
+    ],
+)
+def test_what_else_is_said_of_batches_is_known(method: str, path: str, kind: str) -> None:
+    assert endpoint_of(method, path).kind == kind
 
 
 def test_a_batch_of_messages_is_recorded_as_are_its_results() -> None:
@@ -71,7 +86,6 @@ def test_a_batch_of_messages_is_recorded_as_are_its_results() -> None:
         ("POST", "/v1/embeddings"),
         ("POST", "/openai/deployments/gpt-4o/embeddings"),
         ("GET", "/v1/models"),
-        ("POST", "/v1/files"),
         ("POST", "/v1/images/generations"),
         ("POST", "/v1/audio/speech"),
         ("POST", "/v1/moderations"),
@@ -81,4 +95,4 @@ def test_a_batch_of_messages_is_recorded_as_are_its_results() -> None:
     ],
 )
 def test_what_is_no_turn_passes_through(method: str, path: str) -> None:
-    assert endpoint_of(method, path) == Asked("", "none")
+    assert endpoint_of(method, path).kind == "none"

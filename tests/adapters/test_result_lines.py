@@ -14,7 +14,9 @@ from tests.adapters.batch_server import MIXED, succeeded
 
 def lines_read(limits: Limits, *chunks: bytes) -> list[tuple[str, str | None]]:
     kept: list[tuple[str, str | None]] = []
-    wire = WIRES["anthropic-messages"].batches
+    batches = WIRES["anthropic-messages"].batches
+    assert batches is not None
+    wire = batches.lines
     assert wire is not None
     lines = ResultLines(
         "anthropic-messages",

@@ -1,0 +1,162 @@
+"""Results of batches on an SDK's wire: recorded as they are read, in whatever call has them.
+
+They come as lines, at a path that names the batch or a file, or in a status of the batch. Which
+file has the results of which batch is told by a status too.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from onrecord.adapters.batch_answers import (
+    BatchAnswers,
+    BatchName,
+    EntryAnswer,
+    answers_of,
+    batch_of,
+    has_requests,
+    keep_file,
+)
+from onrecord.adapters.capture import unrecorded
+from onrecord.adapters.capture.answer_recorder import AnswerRecorder
+from onrecord.adapters.capture.attempt import without_secrets
+from onrecord.adapters.capture.binding import Bound
+from onrecord.adapters.capture.credentials import Credentials, credentials_of
+from onrecord.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.capture.first_line import FirstLine
+from onrecord.adapters.capture.long_parts import shortened
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.result_lines import ResultLines
+from onrecord.adapters.capture.secrets import secrets_of
+from onrecord.adapters.capture.sending import Sending
+from onrecord.adapters.capture.whole_body import WholeBody
+from onrecord.adapters.capture.wire import BatchResult, BatchStatus, ResultsWire
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.journals import Journals
+from onrecord.domain.errors import MalformedJson, OnrecordError
+
+logger = logging.getLogger("onrecord")
+
+_FILES_AT_MOST: Final = 1024
+
+
+class Results:
+    """Opens what records the results of batches; knows which files have them."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock = threading.Lock()
+        self._files: OrderedDict[str, BatchName] = OrderedDict()
+
+    def asking(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder:
+        """Return what reads the status of a batch that is made of a file.
+
+        One whose requests are not recorded is said.
+        """
+        with suppress(MalformedJson, OnrecordError):
+            file = read_object(body).get("input_file_id")
+            if not isinstance(file, str) or not has_requests(bound.journals, file):
+                unrecorded.say(sending.method, sending.path)
+        return self.looking(bound, sending)
+
+    def looking(self, bound: Bound, sending: Sending) -> AnswerRecorder:
+        """Return what reads how batches stand: the results in that, or which files have them."""
+        sent = dict(sending.headers)  # Copied: they are set anew for the next attempt.
+
+        def told(body: bytes) -> None:
+            with suppress(MalformedJson):
+                said = read_object(body)
+                for api, wire in WIRES.items():
+                    for status in () if wire.batches is None else wire.batches.read_status(said):
+                        self._take(
+                            bound, Sending(sending.method, sending.target, sent), api, status
+                        )
+
+        return WholeBody(told)
+
+    def reading(self, bound: Bound, sending: Sending) -> AnswerRecorder | None:
+        """Return what records the results that a request reads.
+
+        None where they were forgotten. A file of which no status told that it has any is left
+        alone; if it looks like one that has, that is said. What cannot be found out keeps nobody
+        from reading.
+        """
+        api = endpoint_of(sending.method, sending.path).api
+        batches = WIRES[api].batches
+        wire = None if batches is None else batches.lines
+        if wire is None:
+            return None
+        try:
+            name = self._named(bound.journals, wire, wire.results_id(sending.path))
+            if name is None:
+                return FirstLine(partial(_say_unknown, wire))
+            answers = answers_of(bound.journals, bound.known(), name)
+        except OnrecordError:
+            logger.exception("results of a batch are read that cannot be recorded now")
+            return None
+        if answers is None:
+            return None
+        return ResultLines(api, wire, _recording(answers, sending, api))
+
+    def _named(self, journals: Journals, wire: ResultsWire, results_id: str) -> BatchName | None:
+        if not wire.in_files:
+            return BatchName(results_id, results_id)
+        with self._lock:
+            known = self._files.get(results_id)
+        return known or batch_of(journals, results_id)
+
+    def _take(self, bound: Bound, sending: Sending, api: str, status: BatchStatus) -> None:
+        if status.url is not None and endpoint_of("POST", status.url).kind != "turn":
+            return
+        name = BatchName(status.batch_id, status.requests_id)
+        for file in status.files:
+            self._keep(bound.journals, file, name)
+        answers = answers_of(bound.journals, bound.known(), name) if status.results else None
+        if answers is not None:
+            _recording(answers, sending, api)(status.results)
+
+    def _keep(self, journals: Journals, file: str, name: BatchName) -> None:
+        with self._lock:
+            is_known = self._files.get(file) == name
+            self._files[file] = name
+            while len(self._files) > _FILES_AT_MOST:
+                self._files.popitem(last=False)
+        if not is_known:
+            keep_file(journals, file, name)
+
+
+def _say_unknown(wire: ResultsWire, line: bytes) -> None:
+    """Say that results of a batch are read of which no status told that they are."""
+    if wire.read_result(line) is not None:
+        unrecorded.say_unknown_file()
+
+
+def _recording(
+    answers: BatchAnswers, sending: Sending, api: str
+) -> Callable[[Sequence[tuple[BatchResult, bytes]]], None]:
+    """Return what records results, without the secrets of the request that reads them."""
+    if not answers.is_known:
+        unrecorded.say_unknown_batch()
+    digest = answers.journal.digest
+    secret = credentials_of(dict(sending.headers), sending.target, b"", api, digest)
+
+    def record(results: Sequence[tuple[BatchResult, bytes]]) -> None:
+        answers.record(_told(result, line, secret) for result, line in results)
+
+    return record
+
+
+def _told(result: BatchResult, line: bytes, secret: Credentials) -> EntryAnswer:
+    """Return what a line says without secrets; the line too where it says more than was read."""
+    answer, raw = shortened(result.answer), None
+    if answer.needs_raw or secrets_of(answer.envelope, answer.api):
+        if answer.needs_raw and line:
+            raw = secret.out_of_answer(line, streamed=False)
+        answer = without_secrets(secret, answer)
+    return EntryAnswer(result.name, answer, result.request_id, raw)

@@ -1,0 +1,81 @@
+"""How Gemini's batches are read: requests in the call that makes one, results in its status.
+
+Shapes: ai.google.dev, "Batch API"; google-genai 3.4, batches.py. Results have the order of their
+requests, and no names: each is known by its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.failures import error_kind
+from onrecord.adapters.capture.gemini_body import read_body
+from onrecord.adapters.capture.gemini_parts import API
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.wire import BatchEntry, BatchResult, BatchStatus, BatchWire
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.jsontext import JsonObject
+
+_NAMED: Final = "batches/"
+
+
+def entries(body: bytes) -> tuple[BatchEntry, ...]:
+    """Return the requests that a batch sends itself: InvalidContent where they are in a file."""
+    listed = _listed(read_object(body), ("batch", "inputConfig", "requests", "requests"))
+    requests = [_object(it.get("request")) for it in listed]
+    known = [request for request in requests if request is not None]
+    if not known or len(known) != len(requests):
+        raise InvalidContent("the batch has no list of requests")
+    return tuple(BatchEntry(str(at), jsontext.write(it)) for at, it in enumerate(known))
+
+
+def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+    """Return what the service says to a batch that was sent: its requests are answered later."""
+    try:
+        batch = read_object(body)
+    except MalformedJson:
+        return read_body(body, loss, detail)
+    name = batch.get("name")
+    if not isinstance(name, str) or not name.startswith(_NAMED):
+        return Answer(API, envelope=batch, interruption="malformed", detail="this is no batch")
+    return Answer(API, envelope=batch, provider_id=name, interruption="deferred")
+
+
+def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
+    """Return the results that a batch has itself; none of one that has none, or not yet."""
+    name = said.get("name")
+    if not isinstance(name, str) or not name.startswith(_NAMED):
+        return ()
+    at = ("inlinedResponses", "inlinedResponses")
+    listed = _listed(said, ("metadata", "output", *at)) or _listed(said, ("response", *at))
+    results = tuple((_result(str(at), it), jsontext.write(it)) for at, it in enumerate(listed))
+    return (BatchStatus(name, name, results=results),) if results else ()
+
+
+def _result(name: str, said: JsonObject) -> BatchResult:
+    response, error = _object(said.get("response")), said.get("error")
+    if response is not None:
+        return BatchResult(name, read_body(jsontext.write(response)))
+    if error is not None:
+        failed = Answer(API, interruption="error", error=error, detail=error_kind(error))
+        return BatchResult(name, failed)
+    why = "a result of no known type"
+    return BatchResult(name, Answer(API, interruption="malformed", detail=why, error=said))
+
+
+def _listed(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
+    """Return the objects in the list at a path; one that is no object is empty."""
+    found: object = value
+    for member in path:
+        found = (_object(found) or {}).get(member)
+    items = cast("list[Any]", found) if isinstance(found, list) else []
+    return [_object(item) or {} for item in items]
+
+
+def _object(value: object) -> JsonObject | None:
+    return cast("JsonObject", value) if isinstance(value, dict) else None
+
+
+BATCHES: Final = BatchWire(entries, read_created, read_status)

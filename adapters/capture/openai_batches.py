@@ -1,0 +1,133 @@
+"""How OpenAI's batches are read: requests and results are lines of files, of either of its APIs.
+
+Shapes: platform.openai.com, "Batch API"; openai 3.52, types/batch.py. Azure's lines have their
+members in another order.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, cast
+from urllib.parse import unquote
+
+from onrecord.adapters.capture import openai_chat_body, openai_responses_body
+from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.openai_chat_choices import API
+from onrecord.adapters.capture.openai_responses_envelope import error_code
+from onrecord.adapters.capture.uploads import lines_of
+from onrecord.adapters.capture.wire import (
+    BatchEntry,
+    BatchResult,
+    BatchStatus,
+    BatchWire,
+    ResultsWire,
+)
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.jsontext import JsonObject
+
+_ANSWERED: Final = range(200, 300)
+_BOM: Final = b"\xef\xbb\xbf"
+_NAME: Final = re.compile(
+    rb'\s*\{\s*(?:"id"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*)?"custom_id"\s*:\s*("(?:[^"\\]|\\.)*")'
+)
+
+
+def entries(form: bytes) -> tuple[BatchEntry, ...]:
+    """Return the requests in a file; InvalidContent or MalformedJson where a line is none."""
+    return tuple(_entry(read_object(line.removeprefix(_BOM))) for line in lines_of(form))
+
+
+def read_uploaded(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+    """Return what the service says to a file of requests: they are answered later."""
+    try:
+        file = read_object(body)
+    except MalformedJson:
+        return openai_chat_body.read_body(body, loss, detail)
+    file_id = file.get("id")
+    if not isinstance(file_id, str) or not file_id:
+        return Answer(API, envelope=file, interruption="malformed", detail="this is no file")
+    return Answer(API, envelope=file, provider_id=file_id, interruption="deferred")
+
+
+def results_id(path: str) -> str:
+    """Return the id of the file whose content is at a path."""
+    return unquote(path.rstrip("/").split("/")[-2])
+
+
+def read_result(line: bytes) -> BatchResult | None:
+    """Return what a line of results says; None where it is none."""
+    try:
+        said = read_object(line)
+    except MalformedJson:
+        return None
+    name, response = said.get("custom_id"), _object(said.get("response"))
+    if not isinstance(name, str) or (response is None and said.get("error") is None):
+        return None
+    request_id = None if response is None else response.get("request_id")
+    answer = _failed(said["error"]) if response is None else _answer(response)
+    return BatchResult(name, answer, request_id if isinstance(request_id, str) else None)
+
+
+def name_of(head: bytes) -> str | None:
+    """Return the name in the beginning of a line."""
+    found = _NAME.match(head)
+    try:
+        return None if found is None else json.loads(found[1])
+    except ValueError:
+        return None
+
+
+def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
+    """Return where a batch, or each of a list, has its results; none of one that has none yet."""
+    listed = said.get("data") if said.get("object") == "list" else [said]
+    batches = map(_object, cast("list[Any]", listed) if isinstance(listed, list) else [])
+    read = (_status(batch) for batch in batches if batch and batch.get("object") == "batch")
+    return tuple(status for status in read if status is not None)
+
+
+def _entry(line: JsonObject) -> BatchEntry:
+    name, url, body = line.get("custom_id"), line.get("url"), _object(line.get("body"))
+    if not isinstance(name, str) or not isinstance(url, str) or body is None:
+        raise InvalidContent("a line is no request: give it its custom_id, url and body")
+    return BatchEntry(name, jsontext.write(body), url)
+
+
+def _status(batch: JsonObject) -> BatchStatus | None:
+    files = tuple(
+        file
+        for file in (batch.get("output_file_id"), batch.get("error_file_id"))
+        if isinstance(file, str) and file
+    )
+    match batch:
+        case {"id": str() as batch_id, "input_file_id": str() as given, "endpoint": str() as url}:
+            return BatchStatus(batch_id, given, files=files, url=url) if files else None
+        case _:
+            return None
+
+
+def _answer(response: JsonObject) -> Answer:
+    status, body = response.get("status_code"), _object(response.get("body"))
+    if body is None or (isinstance(status, int) and status not in _ANSWERED):
+        return _failed((body or {}).get("error") or response)
+    is_response = body.get("object") == "response"
+    read = openai_responses_body.read_body if is_response else openai_chat_body.read_body
+    return read(jsontext.write(body))
+
+
+def _failed(error: object) -> Answer:
+    return Answer(API, interruption="error", error=error, detail=error_code(error))
+
+
+def _object(value: object) -> JsonObject | None:
+    return cast("JsonObject", value) if isinstance(value, dict) else None
+
+
+BATCHES: Final = BatchWire(
+    entries,
+    read_uploaded,
+    read_status,
+    ResultsWire(results_id, read_result, name_of, in_files=True),
+)
