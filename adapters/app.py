@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -87,11 +88,14 @@ def connect(
 
 
 def is_there(url: str | None = None) -> bool:
-    """Whether there is a store at an URL: the file, or the schema in the server's database."""
+    """Whether there is a store at an URL: the file, or the schema in the server's database.
+
+    An empty file is none: SQLite has such a one for a database that nobody made yet.
+    """
     place = url or settings().url
     match urlsplit(place).scheme:
         case "sqlite":
-            return path_of(place).exists()
+            return _holds_anything(path_of(place))
         case "postgresql" | "postgres":
             with _driver_needed("PostgreSQL", "postgres"):
                 from onrecord.adapters.storage import postgres
@@ -99,6 +103,15 @@ def is_there(url: str | None = None) -> bool:
             return postgres.is_there(place)
         case _:
             return True
+
+
+def _holds_anything(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # What is in the way, opening it says.
 
 
 def migrate(url: str | None = None) -> int:

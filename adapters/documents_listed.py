@@ -42,7 +42,7 @@ def pieces_of(
         except CorruptRecord:
             continue
         return _from(first, pieces)
-    raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
+    raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
 
 
 def _from(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -106,10 +106,10 @@ def erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
             yield entry
 
 
-def erasures_of(backend: Backend, conversation_id: UUID) -> Iterator[ErasureEntry]:
-    """Yield the erasures of one conversation, the first one first: there is seldom more than one."""
+def erasures_of(backend: Backend, tenant: UUID, conversation_id: UUID) -> Iterator[ErasureEntry]:
+    """Yield the erasures of a tenant's conversation, the first one first: there is seldom more than one."""
     for number in itertools.count():
-        entry = erasure_entry(backend.read(erasure_id(conversation_id, number)))
+        entry = erasure_entry(backend.read(erasure_id(tenant, conversation_id, number)))
         if entry is None:
             return
         yield entry

@@ -115,7 +115,7 @@ def _bytes_of(backend: Backend, owners: Sequence[UUID], blob: Blob) -> Iterator[
         yield first
         yield from chunks
         return
-    raise CorruptRecord("a blob is missing: restore it from a backup")
+    raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
 
 
 def _blob_lines(blob: Blob, chunks: Iterable[bytes]) -> Iterator[Mapping[str, object]]:

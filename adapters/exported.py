@@ -12,8 +12,9 @@ from onrecord.adapters.arguments import key_given
 from onrecord.adapters.export import FORMAT, blobs_in
 from onrecord.adapters.export_members import Members
 from onrecord.domain import jsontext
+from onrecord.domain.admission import Standing, closes, need_of, why_refused
 from onrecord.domain.content import Blob
-from onrecord.domain.erasures import is_operators
+from onrecord.domain.erasures import is_marked, is_operators
 from onrecord.domain.errors import InvalidExport, OnrecordError
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.header import SALT_SIZE, body_digest, leaf, parse_header, recorded_header
@@ -83,6 +84,7 @@ class _Reading:
         self._running = hashlib.sha256()
         self._lines = 0
         self._version = 0
+        self._standing = Standing()
         self._blob: _OpenBlob | None = None
         self._blobs: set[str] = set()
 
@@ -123,8 +125,7 @@ class _Reading:
             raise InvalidExport(f"version {self._version} is missing")
         if event.version == 1:
             _must_begin(event, beginning.key)
-        elif event.type == "conversation.started":
-            raise InvalidExport("the conversation begins twice")
+        self._follow(event)
         if is_operators(event.type):
             raise InvalidExport("the event is of the operators' stream: no conversation holds one")
         if self._blob is not None:
@@ -132,6 +133,14 @@ class _Reading:
         if any(blob.sha256 not in self._blobs for blob in blobs_in(event)):
             raise InvalidExport("a blob that the event refers to is missing")
         return event
+
+    def _follow(self, event: RecordedEvent) -> None:
+        """Refuse an event that the conversation does not take after those before it."""
+        happened = event.event()
+        need = need_of(happened)
+        if not self._standing.takes(need):
+            raise InvalidExport(f"version {event.version}: {why_refused(need)}")
+        self._standing = self._standing.after(closes=closes(happened))
 
     def _end(self, members: Members) -> None:
         promised = self.beginning.events if self.beginning else -1
@@ -173,9 +182,12 @@ def _beginning(members: Members) -> Beginning:
     found = members.number("format")
     if found != FORMAT:
         raise InvalidExport(f"export format {found} is not known: upgrade Onrecord")
+    conversation_id = members.id("conversation")
+    if is_marked(conversation_id):
+        raise InvalidExport("its id is kept for what operators do: no conversation has such an id")
     return Beginning(
         key=None if members.is_null("key") else key_given(members.text("key")),
-        conversation_id=members.id("conversation"),
+        conversation_id=conversation_id,
         incarnation=members.id("incarnation"),
         events=members.number("events", 1),
     )

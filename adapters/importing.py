@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.arguments import key_given
 from onrecord.adapters.export import blobs_in
 from onrecord.adapters.exported import Beginning, Line, Piece, read_export
+from onrecord.domain.admission import Refused, error_of, need_of
 from onrecord.domain.draft import Stamp, draft, once_of
 from onrecord.domain.errors import (
     ConversationForgotten,
@@ -117,11 +118,8 @@ def import_file(
     """
     checked = check(path, lambda done, total: progress(done, 2 * total))
     beginning = checked.beginning
-    _must_be_whole(checked, tenant)
+    name = _must_fit(checked, tenant, key)
     _must_have_origin(backend, tenant, checked.fork)
-    name = beginning.key if key is None else key_given(key)
-    if name is None:
-        raise InvalidInput("the file names no key: give one with --as KEY")
     present = _place(backend, tenant, name, beginning.conversation_id)
     with path.open("rb") as file:
         lines = _dealt_with(read_export(file), beginning.events, progress)
@@ -137,6 +135,23 @@ def _beginning(lines: Iterator[Line]) -> Beginning:
     if not isinstance(beginning, Beginning):
         raise InvalidExport("the file is empty")
     return beginning
+
+
+def must_fit_a_new_store(path: Path, tenant: UUID, key: str | None) -> None:
+    """Raise what `import_file` raises where a store holds nothing yet; so none need be made."""
+    checked = check(path)
+    _must_fit(checked, tenant, key)
+    if checked.fork is not None:
+        raise _without_origin(checked.fork)
+
+
+def _must_fit(checked: Checked, tenant: UUID, key: str | None) -> str:
+    """Return the key that a conversation gets, whatever the store holds."""
+    _must_be_whole(checked, tenant)
+    name = checked.beginning.key if key is None else key_given(key)
+    if name is None:
+        raise InvalidInput("the file names no key: give one with --as KEY")
+    return name
 
 
 def _must_be_whole(checked: Checked, tenant: UUID) -> None:
@@ -162,10 +177,14 @@ def _must_have_origin(backend: Backend, tenant: UUID, fork: ConversationForked |
         return
     is_own = backend.owner(fork.origin) == tenant
     if not is_own or backend.head(fork.origin).version < fork.version:
-        raise InvalidInput(
-            f"the conversation is a fork of {fork.origin} at version {fork.version}, which is not "
-            "in this store: import that one first"
-        )
+        raise _without_origin(fork)
+
+
+def _without_origin(fork: ConversationForked) -> InvalidInput:
+    return InvalidInput(
+        f"the conversation is a fork of {fork.origin} at version {fork.version}, which is not "
+        "in this store: import that one first"
+    )
 
 
 def _place(backend: Backend, tenant: UUID, key: str, conversation_id: UUID) -> int:
@@ -278,6 +297,8 @@ def _commit(backend: Backend, request: Append) -> int:
             raise ConversationForgotten
         case BlobMissing():
             raise DocumentMissing
+        case Refused():
+            raise error_of(request.events[verdict.ordinal].needs)
         case _:
             assert_never(verdict)
 
@@ -297,6 +318,7 @@ def _again(recorded: RecordedEvent) -> NewEvent:
         effect=NOTHING if isinstance(event, Unrecognised) else effect_of(event),
         once=None if isinstance(event, Unrecognised) else once_of(event),
         blobs=blobs_in(recorded),
+        needs=need_of(event),
     )
 
 

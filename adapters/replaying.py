@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.capture.nesting import read_object
@@ -23,7 +24,7 @@ from onrecord.projections.replay import (
 )
 from onrecord.projections.requests.rendering import renderer_digest
 from onrecord.projections.requests.request import options_of
-from onrecord.projections.template import Stored
+from onrecord.projections.template import Stored, references_of
 
 
 def replays(talk: Talk) -> Iterator[Outcome]:
@@ -39,6 +40,12 @@ def replays(talk: Talk) -> Iterator[Outcome]:
             yield outcome
 
 
+_FORGOTTEN: Final = (
+    "the conversation that this one was forked from was forgotten, and with it what the request "
+    "repeats of it"
+)
+
+
 class _Replay:
     """The bytes that later requests refer to; each is held no longer than until the last of them."""
 
@@ -47,14 +54,30 @@ class _Replay:
         self._needed = needed
         self._bodies: dict[UUID, bytes] = {}
         self._requests: dict[UUID, bytes] = {}
+        self._forgotten: set[UUID] = set()
+        """Events of origins that were erased, and the requests that cannot be joined without them."""
 
     def take(self, event: RecordedEvent) -> Outcome | None:
         """Return what the replay of the next event proves, if it is a request."""
         if event.event_id in self._needed and event.body is not None:
             self._bodies[event.event_id] = event.body
+        if event.body is None and event.conversation_id != self._talk.conversation_id:
+            self._forgotten.add(event.event_id)
         for sent in sent_in((event,)):
-            return self._replay(sent)
+            return self._blamed(self._replay(sent))
         return None
+
+    def _blamed(self, outcome: Outcome) -> Outcome:
+        """Say of what cannot be proven that an origin was forgotten, where that is why."""
+        if outcome.is_proven or not self._forgotten:
+            return outcome
+        sent = outcome.sent
+        lacks = references_of(sent.event.template) & self._forgotten or held_blobs(sent)
+        if not outcome.is_whole and not lacks:
+            return outcome
+        if not outcome.is_whole:
+            self._forgotten.add(sent.request)
+        return replace(outcome, remark=_FORGOTTEN)
 
     def _replay(self, sent: Sent) -> Outcome:
         try:

@@ -13,7 +13,7 @@ from onrecord.adapters.lineage import BEGINNING, Stretch
 from onrecord.adapters.reading import in_force, since_request
 from onrecord.adapters.recording import Standing
 from onrecord.adapters.side_lines import line_of
-from onrecord.domain.errors import ConversationClosed
+from onrecord.domain.admission import error_of
 from onrecord.domain.events import (
     Event,
     InstructionsSet,
@@ -81,7 +81,7 @@ class Standings:
         """Read the head, and what came after the last request; ConversationClosed if it is over."""
         head = self._talk.head()
         if head.closed:
-            raise ConversationClosed("the conversation is closed: start another, or fork it")
+            raise error_of("open")
         stretches = self._talk.lineage(head.version, head)
         backend = self._talk.backend
         recorded = since_request(backend, stretches)

@@ -68,7 +68,8 @@ class Verified:
 
     `roots` are those of the shards as they are now, to be written down. `checked` says what was
     looked at, `unchecked` what could not be, a sentence each.
-    `views` are those that were compared with the events. `unfinished` are conversations whose erasure was begun and not finished, which is no fault.
+    `views` are those that were compared with the events. `recorded_erasures` are the operators' streams,
+    which count among the events and not among the conversations. `unfinished` are conversations whose erasure was begun and not finished, which is no fault.
     """
 
     events: int
@@ -80,6 +81,7 @@ class Verified:
     unchecked: tuple[str, ...] = ()
     unfinished: tuple[UUID, ...] = ()
     views: tuple[VerifiedView, ...] = ()
+    recorded_erasures: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -144,9 +146,11 @@ class _Check:
         self._progress = progress
         self._faults: list[Fault] = []
         self._headless: set[UUID] = set()
+        self._erased_unbegun: list[UUID] = []
+        self._told: set[UUID] = set()
         self._ends: dict[int, int] = {}
         self._stored = StoredDocuments(backend, self._inventory)
-        self._events = self._erased = self._conversations = self._newer = 0
+        self._events = self._erased = self._conversations = self._streams = self._newer = 0
         self._keys = self._snapshots = self._erasures = self._blobs = 0
         self._beside: list[str] = []
         self._held: list[str] = []
@@ -202,6 +206,8 @@ class _Check:
 
         While a moment lasts nothing erased can leave the disk, and whoever erases waits for that.
         """
+        # First of all: an erasure is told of before it is noted, so each of these will be come by.
+        self._erased_unbegun = self._inventory.erased_unbegun()
         after: UUID | None = None
         while heads := self._heads(after):
             for listed in heads:
@@ -243,11 +249,14 @@ class _Check:
     def conversation(self, read: _ConversationRows) -> None:
         """Check a conversation that was read, after the moment: it borrows connections itself."""
         head, fold, erasures, keys = read.head, read.fold, read.erasures, read.keys
-        self._conversations += 1
+        if fold.is_operators:
+            self._streams += 1
+        else:
+            self._conversations += 1
         self.add(fold.head_faults(head))
         if not fold.events:
             return
-        told = self._recorded_erasures(head.conversation_id) if head.forgotten or erasures else []
+        told = self._recorded_erasures(head) if head.forgotten or erasures else []
         self.add(erasure_faults(fold, head, erasures, told))
         self._targets(head, fold)
         self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
@@ -266,12 +275,12 @@ class _Check:
         """Return whether the pass over its shard came by an event."""
         return 0 < event.position <= self._ends.get(event.shard, 0)
 
-    def _recorded_erasures(self, conversation_id: UUID) -> list[ErasureEntry]:
+    def _recorded_erasures(self, head: StoredHead) -> list[ErasureEntry]:
         """Return the erasures of a conversation that the operators' stream tells of."""
         try:
-            return list(erasures_of(self._backend, conversation_id))
+            return list(erasures_of(self._backend, head.tenant, head.conversation_id))
         except CorruptRecord as error:
-            self.add([Fault(conversation_id, 0, f"its erasure cannot be read: {error}")])
+            self.add([Fault(head.conversation_id, 0, f"its erasure cannot be read: {error}")])
             return []
 
     def _targets(self, head: StoredHead, fold: Fold) -> None:
@@ -283,6 +292,8 @@ class _Check:
         except CorruptRecord as error:
             self.add([Fault(head.conversation_id, 0, f"this erasure cannot be read: {error}")])
             return
+        if entry is not None:
+            self._told.add(entry.conversation_id)
         if not head.head.closed:
             return
         if entry is None or entry.outcome is None:
@@ -297,8 +308,8 @@ class _Check:
     def oddities(self, *, is_compared: bool) -> None:
         """Check what belongs to no conversation, or to one that has not begun."""
         self.add(Fault(odd.conversation_id, 0, odd.why) for odd in self._inventory.oddities())
-        for conversation_id in self._inventory.erased_unbegun():
-            if not self._recorded_erasures(conversation_id):
+        for conversation_id in self._erased_unbegun:
+            if conversation_id not in self._told:
                 why = "an erasure of it is noted, and no operator's erasure tells of it"
                 self.add([Fault(conversation_id, 0, why)])
         self._beside.append("the schema, and the rows that belong to no conversation")
@@ -325,12 +336,13 @@ class _Check:
             tuple(Root(shard, tree.size, tree.root()) for shard, tree in trees),
             checked=self._checked(),
             unchecked=tuple(unchecked),
+            recorded_erasures=self._streams,
         )
 
     def _checked(self) -> tuple[str, ...]:
         return (
             f"{_counted(self._events, 'event')}: leaf, digest, header, place, and the columns beside them",
-            f"{_counted(self._conversations, 'head')} and {_counted(self._keys, 'key')}: as the events say",
+            f"{_counted(self._conversations + self._streams, 'head')} and {_counted(self._keys, 'key')}: as the events say",
             (
                 f"{_counted(self._erasures, 'erasure')} and {_counted(self._snapshots, 'snapshot')}: of "
                 f"conversations that are there"

@@ -11,6 +11,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.domain import conversation
+from onrecord.domain.admission import Refused, error_of
 from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import (
     ConversationForgotten,
@@ -111,7 +112,8 @@ def stored_again(record: Callable[[], T]) -> T:
 def append_to(log: Log, append: Append) -> Done:
     """Append, and return what was done.
 
-    VersionConflict, IdempotencyMismatch, ConversationForgotten or DocumentMissing if nothing was.
+    VersionConflict, IdempotencyMismatch, ConversationForgotten, DocumentMissing, ConversationClosed
+    or InvalidContent if nothing was.
     """
     (verdict,) = log.append((append,))
     return _done(append, verdict)
@@ -138,5 +140,7 @@ def _done(append: Append, verdict: Verdict) -> Done:
             raise ConversationForgotten
         case BlobMissing():
             raise DocumentMissing
+        case Refused():
+            raise error_of(append.events[verdict.ordinal].needs)
         case _:
             assert_never(verdict)

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from onrecord.domain import events
+from onrecord.domain.admission import Standing, error_of
 from onrecord.domain.content import Document, Native, Role, Text, ToolResult
-from onrecord.domain.errors import ConversationClosed, InvalidContent
+from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
@@ -30,8 +31,8 @@ def start(head: Head, key: str) -> tuple[Event, ...]:
 
 def fork(head: Head, origin: UUID, version: int, reason: str | None = None) -> tuple[Event, ...]:
     """Go on from another conversation, as it stood at a version; only as the first thing done."""
-    if head.version > 1:
-        raise InvalidContent("only a new conversation can be a fork: choose another key")
+    if not Standing(version=head.version).takes("early"):
+        raise error_of("early")
     return (events.ConversationForked(origin=origin, version=version, reason=reason),)
 
 
@@ -148,7 +149,7 @@ def close(head: Head, reason: str | None = None) -> tuple[Event, ...]:
 
 def _must_be_open(head: Head) -> None:
     if head.closed:
-        raise ConversationClosed("the conversation is closed: start another, or fork it")
+        raise error_of("open")
 
 
 def must_exist(head: Head, version: int) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from onrecord.domain import events
+from onrecord.domain.admission import need_of
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import Blob, Native
 from onrecord.domain.encoding import encode
@@ -66,6 +67,7 @@ def draft(event: Event, stamp: Stamp) -> NewEvent:
         effect=effect_of(event),
         once=once_of(event),
         blobs=blobs_of(event) if _NAMES_DIGEST in body or _NAMES_BLOB in body else (),
+        needs=need_of(event),
     )
 
 

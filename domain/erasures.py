@@ -2,7 +2,8 @@
 
 The operators' stream holds what people did to the store rather than in a conversation. It is a
 tenant of the log by itself (`operators_of`), in the shard of the tenant that it is about: so no
-list of conversations shows it, and no key leads to it. An erasure is a stream in it: an
+list of conversations shows it, and no key leads to it. Its id and those of its streams bear a mark
+that no tenant's and no conversation's may have (`is_marked`). An erasure is a stream in it: an
 `ErasureIntended`, durable before anything goes, and an `ErasureCompleted` after all of it went.
 Who and why stand in the body, never in a header.
 """
@@ -10,7 +11,7 @@ Who and why stand in the body, never in a header.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 from uuid import UUID
 
@@ -62,20 +63,44 @@ SHAPES: Final[Mapping[str, type[ErasureFact]]] = {
 SCHEMA_VERSION: Final = 1
 
 
+_MARK: Final = b"ONRC"
+_MARKED_VERSION: Final = 8
+"""Of UUIDs whose bits mean what their maker says (RFC 9562, 5.8)."""
+
+
 def operators_of(tenant: UUID) -> UUID:
     """Return the tenant of the log that is the operators' stream of another one."""
-    return UUID(bytes=hashlib.sha256(b"onrecord operators" + tenant.bytes).digest()[:16])
+    return _marked(b"onrecord operators" + tenant.bytes)
 
 
-def erasure_id(conversation_id: UUID, number: int) -> UUID:
+def erasure_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
     """Return the id of an erasure: two that begin the same one at once meet in it."""
-    place = b"onrecord erasure" + conversation_id.bytes + number.to_bytes(8)
-    return UUID(bytes=hashlib.sha256(place).digest()[:16])
+    place = tenant.bytes + conversation_id.bytes + number.to_bytes(8)
+    return _marked(b"onrecord erasure" + place)
+
+
+def is_marked(id_: UUID) -> bool:
+    """Return whether an id is of the operators' streams: of their tenant, or of one of them."""
+    return id_.bytes[:4] == _MARK and id_.bytes[6] >> 4 == _MARKED_VERSION
+
+
+def _marked(name: bytes) -> UUID:
+    """Return the marked id of a name: a UUID of version 8 that begins with the mark."""
+    digest = bytearray(_MARK + hashlib.sha256(name).digest()[4:16])
+    digest[6] = _MARKED_VERSION << 4 | digest[6] & 0x0F
+    digest[8] = 0x80 | digest[8] & 0x3F
+    return UUID(bytes=bytes(digest))
 
 
 def is_operators(type_: str) -> bool:
     """Return whether a stored name is of the operators' stream, by which no user speaks."""
     return type_ in SHAPES
+
+
+def is_apart(tenant: UUID, conversation_id: UUID, types: Iterable[str] = ()) -> bool:
+    """Return whether what is brought is the operators' as a whole, or nothing of it is."""
+    marked = is_marked(tenant)
+    return is_marked(conversation_id) == marked and all(is_operators(t) == marked for t in types)
 
 
 def encode_fact(fact: ErasureFact) -> bytes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from uuid import UUID
 
+from onrecord.domain.admission import Need, Refused
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import decode
 from onrecord.domain.events import Event
@@ -29,7 +30,7 @@ class NewEvent(NamedTuple):
     `header` are the canonical bytes of the client header. `once` names a fact that a conversation
     can hold only once (`result:<call id>`, `message:<message id>`); the log keeps a keyed digest.
     `blobs` are those that the body refers to. They are stored before the event is appended, in its
-    conversation: an append whose blobs are not there is refused.
+    conversation: an append whose blobs are not there is refused, or whose `needs` are not met.
     """
 
     event_id: UUID
@@ -41,6 +42,7 @@ class NewEvent(NamedTuple):
     effect: Effect
     once: str | None = None
     blobs: tuple[Blob, ...] = ()
+    needs: Need | None = None
 
 
 class RecordedEvent(NamedTuple):
@@ -173,7 +175,7 @@ class BlobMissing:
     ordinal: int
 
 
-Verdict = Recorded | Duplicate | Conflict | Mismatch | Forgotten | BlobMissing
+Verdict = Recorded | Duplicate | Conflict | Mismatch | Forgotten | BlobMissing | Refused
 """What became of an Append."""
 
 
@@ -208,11 +210,10 @@ class Log(Protocol):
     """The events, in order."""
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
-        """Record what can be recorded and return a verdict for each request, in order.
+        """Record what can be recorded, durably, and return a verdict for each request, in order.
 
-        When it returns, what is recorded is durable. Only a StorageError is raised, and then
-        nothing of any request is recorded: StorageReadOnly if one is for a conversation of another
-        tenant.
+        Only a StorageError is raised, and then nothing of any request is recorded: StorageReadOnly
+        if one is for a conversation of another tenant, or mixes what is the operators' with others'.
         """
         ...
 
@@ -322,8 +323,7 @@ class Blobs(Protocol):
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing.
 
-        ConversationForgotten if the conversation was forgotten, StorageReadOnly if it is another
-        tenant's.
+        ConversationForgotten if it was forgotten, StorageReadOnly if it is another tenant's.
         """
         ...
 

@@ -12,8 +12,9 @@ from typing import Final, TypeAlias, cast, get_args
 from uuid import UUID
 
 from onrecord.domain import events
+from onrecord.domain.admission import Standing, need_of, why_refused
 from onrecord.domain.draft import once_of
-from onrecord.domain.erasures import is_operators
+from onrecord.domain.erasures import is_apart, is_operators
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import Event
 from onrecord.domain.head import (
@@ -140,6 +141,7 @@ class Fold:
             self.key = happened.key
         self.is_fork = self.is_fork or event.type == "conversation.forked"
         self.is_operators = self.is_operators or is_operators(event.type)
+        yield from self._follow(event, happened)
         yield from self._advance(stored, effect)
         yield from self._once(stored, happened, effect)
         self.events += 1
@@ -184,6 +186,16 @@ class Fold:
             yield _fault(event, "its header names another tenant than the events before it")
         if header and stored.tenant not in (None, header.tenant):
             yield _fault(event, "its header names another tenant than its row")
+
+    def _follow(self, event: RecordedEvent, happened: Happened | None) -> Iterator[Fault]:
+        """Yield where the conversation would not have taken the event after those before it."""
+        tenant = UUID(int=0) if self.tenant is None else self.tenant
+        if not is_apart(tenant, event.conversation_id, [event.type]):
+            yield _fault(event, "it mixes what is the operators' with what is a conversation's")
+        need = None if happened is None else need_of(happened)
+        standing = Standing(self.events > 0, self.head.version, self.head.closed)
+        if not standing.takes(need):
+            yield _fault(event, f"it should not stand here: {why_refused(need)}")
 
     def _advance(self, stored: StoredEvent, effect: Effect | None) -> Iterator[Fault]:
         """Move the head by an effect, or by the event's columns as far as its type allows them."""

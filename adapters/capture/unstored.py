@@ -13,6 +13,7 @@ from uuid import UUID
 
 from onrecord.adapters.capture.raw_bytes import Content, FileBytes
 from onrecord.domain import jsontext
+from onrecord.domain.admission import need_of
 from onrecord.domain.content import Blob
 from onrecord.domain.draft import blobs_of, once_of
 from onrecord.domain.encoding import decode
@@ -100,6 +101,7 @@ def _event(members: dict[str, Any]) -> NewEvent:
         effect=effect_of(event),
         once=None if known is None else once_of(known),
         blobs=() if known is None else blobs_of(known),
+        needs=need_of(event),
     )
 
 

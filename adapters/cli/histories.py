@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from onrecord.adapters.app import connect, is_there
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.quantities import counted
-from onrecord.adapters.cli.transfer import STANDARD_INPUT, local, progress_of
+from onrecord.adapters.cli.transfer import STANDARD_INPUT, is_export, local, progress_of
 from onrecord.adapters.histories.history import Histories
 from onrecord.adapters.histories.intake import TakenIn, take_in
 from onrecord.adapters.histories.sources import SOURCES, key_of
@@ -43,12 +43,14 @@ class Wish:
 def import_histories(url: str | None, wish: Wish) -> bool:
     """Record the histories of a file in a store; return whether none was refused.
 
-    A dry run makes no store: where there is none, all is new.
+    A dry run makes no store, nor does a file of which nothing is taken: where there is none, all is
+    new.
     """
     base = _base(wish)
-    place = "memory://" if wish.dry_run and not is_there(url) else url
-    with connect(place) as store, local(wish.file) as path:
-        summary = _import(store, path, base, wish)
+    with local(wish.file) as path:
+        is_for_nothing = not is_there(url) and (wish.dry_run or not _is_any_taken(path, base, wish))
+        with connect("memory://" if is_for_nothing else url) as store:
+            summary = _import(store, path, base, wish)
     if not wish.as_json:
         if output.is_drawn():
             output.sentence(summary.sentence(dry_run=wish.dry_run))
@@ -57,11 +59,7 @@ def import_histories(url: str | None, wish: Wish) -> bool:
 
 
 def _import(store: Store, path: Path, base: str, wish: Wish) -> _Summary:
-    summary = _Summary()
-    try:
-        histories = SOURCES[wish.api](path)
-    except InvalidInput as exc:
-        raise InvalidInput(f"{wish.file}: {exc}") from exc
+    summary, histories = _Summary(), _histories(path, wish)
     with progress_of("Recording") as progress:
         for number, done in enumerate(_taken_in(store, histories, base, wish), 1):
             progress(number, histories.count)
@@ -71,6 +69,22 @@ def _import(store: Store, path: Path, base: str, wish: Wish) -> _Summary:
             elif not output.is_drawn():
                 _print(done, dry_run=wish.dry_run)
     return summary
+
+
+def _histories(path: Path, wish: Wish) -> Histories:
+    if is_export(path):
+        raise InvalidInput(f"{wish.file} is an export of Onrecord: import it without --api")
+    try:
+        return SOURCES[wish.api](path)
+    except InvalidInput as exc:
+        raise InvalidInput(f"{wish.file}: {exc}") from exc
+
+
+def _is_any_taken(path: Path, base: str, wish: Wish) -> bool:
+    """Return whether an empty store would take anything of a file."""
+    with connect("memory://") as trial:
+        told = _taken_in(trial, _histories(path, wish), base, replace(wish, dry_run=True))
+        return any(done.outcome != "refused" for done in told)
 
 
 def _taken_in(store: Store, histories: Histories, base: str, wish: Wish) -> Iterator[TakenIn]:

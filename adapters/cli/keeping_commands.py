@@ -116,7 +116,13 @@ def export(
     key: Key,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", dir_okay=False, metavar="FILE", help="Write to a file."),
+        typer.Option(
+            "--output",
+            "-o",
+            dir_okay=False,
+            metavar="FILE",
+            help="Write to a file; `-`: standard output.",
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
@@ -183,8 +189,7 @@ def import_(
     if check:
         transfer.check_file(file, as_json=as_json)
         return
-    with opened(context, url, made=True) as store:
-        transfer.import_from(store, file, new_key, as_json=as_json)
+    transfer.import_from(url or context.obj, file, new_key, as_json=as_json)
 
 
 def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:

@@ -12,11 +12,13 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters import importing
+from onrecord.adapters.app import connect, is_there
 from onrecord.adapters.atomic_files import write_atomically
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import named
 from onrecord.adapters.cli.quantities import counted, size
 from onrecord.adapters.export import export
+from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store
 from onrecord.adapters.store_files import files_of
 from onrecord.domain.errors import InvalidExport, InvalidInput
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = Path("-")
 """How a command line names the input that is no file."""
+STANDARD_OUTPUT: Final = STANDARD_INPUT
+"""And the output."""
 
 _LOOKED_AT: Final = 65536
 _EXPORT: Final = b'{"onrecord":'
@@ -38,6 +42,7 @@ def export_to(store: Store, key: str, file: Path | None, *, replace: bool, as_js
     A file that is there stays, unless it is to be replaced; the store's own stay in any case.
     """
     found = named(store, key)
+    file = None if file == STANDARD_OUTPUT else file
     lines = export(store.backend, found.conversation_id, found.key)
     if file is None:
         for line in lines:
@@ -53,12 +58,15 @@ def export_to(store: Store, key: str, file: Path | None, *, replace: bool, as_js
         output.sentence(f"{events} of {found} in {file}, {size(written)}.")
 
 
-def import_from(store: Store, file: Path, new_key: str | None, *, as_json: bool) -> None:
-    """Record what a file holds."""
-    with local(file) as path, _hinted(path), progress_of("Recording") as progress:
-        done = importing.import_file(
-            store.backend, store.tenant, path, key=new_key, progress=progress
-        )
+def import_from(url: str | None, file: Path, new_key: str | None, *, as_json: bool) -> None:
+    """Record what a file holds; no store is made for one that cannot be taken in."""
+    with local(file) as path, _hinted(path):
+        if not is_there(url):
+            importing.must_fit_a_new_store(path, settings().tenant, new_key)
+        with connect(url) as store, progress_of("Recording") as progress:
+            done = importing.import_file(
+                store.backend, store.tenant, path, key=new_key, progress=progress
+            )
     if as_json:
         output.json_line(
             {
@@ -108,12 +116,21 @@ def _hinted(path: Path) -> Generator[None]:
     try:
         yield
     except InvalidExport as exc:
-        with path.open("rb") as file:
-            beginning = file.read(_LOOKED_AT)
+        beginning = _beginning(path)
         if beginning.startswith(_EXPORT) or not _KEPT.search(beginning):
             raise
         said = "the file is no export: if another program kept its messages, say how with --api"
         raise InvalidExport(f"{said}, such as `--api openai-chat`") from exc
+
+
+def is_export(path: Path) -> bool:
+    """Return whether a file begins as what `onrecord export` writes does."""
+    return _beginning(path).startswith(_EXPORT)
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_LOOKED_AT)
 
 
 @contextmanager

@@ -53,7 +53,9 @@ def _told(verified: Verified) -> Iterator[str]:
 def _summary(verified: Verified) -> str:
     erased = f", {verified.erased:,} of them erased" if verified.erased else ""
     conversations = counted(verified.conversations, "conversation")
-    return f"{counted(verified.events, 'event')} of {conversations}{erased}"
+    erasures = verified.recorded_erasures
+    besides = f" and {counted(erasures, 'recorded erasure')}" if erasures else ""
+    return f"{counted(verified.events, 'event')} of {conversations}{besides}{erased}"
 
 
 def _document(verified: Verified) -> dict[str, object]:
@@ -61,6 +63,7 @@ def _document(verified: Verified) -> dict[str, object]:
         "events": verified.events,
         "erased": verified.erased,
         "conversations": verified.conversations,
+        "recorded_erasures": verified.recorded_erasures,
         "faults": [_listed(fault) for fault in verified.faults],
         "roots": [str(root) for root in verified.roots],
         "checked": list(verified.checked),

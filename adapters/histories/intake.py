@@ -28,6 +28,7 @@ Outcome = Literal["recorded", "extended", "unchanged", "refused"]
 what was imported under its key, and nothing was changed."""
 
 _TRIES: Final = 4
+_WHY_CLOSED: Final = "the conversation was closed and takes no more: import it under another key"
 _METADATA: Final = {"source": "import"}
 _BESIDE: Final = frozenset(
     {
@@ -105,13 +106,13 @@ def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
         return replace(done, outcome="refused", why=_why_foreign(found))
     known = _known(store, conversation_id, wanted.ids) if head.version else 0
     if known is None:
-        why = "it is not what was imported before: import it under another key"
+        why = "what is recorded under that key goes on otherwise: import it under another key"
         return replace(done, outcome="refused", why=why)
     new = wanted.heard.spoken[known:]
     if head.version and not new:
         return done
     if head.closed:
-        return replace(done, outcome="refused", why="the conversation was closed")
+        return replace(done, outcome="refused", why=_WHY_CLOSED)
     drafted = tuple(_drafted(store, wanted, conversation_id, head, known))
     append = Append(store.tenant, conversation_id, drafted, head.version)
     if not dry_run and isinstance(_record(store, wanted, append), Duplicate):
@@ -122,8 +123,8 @@ def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
 
 def _why_foreign(found: UUID | None) -> str:
     if found is None:
-        return "it is in this store under another key, or was forgotten here: choose another key"
-    return "another conversation has that key: import it under another one"
+        return "it is in this store under another key, or was forgotten here: import it under another key"
+    return "that key is of a conversation that was not imported: import it under another key"
 
 
 def _known(store: Store, conversation_id: UUID, ids: Sequence[UUID]) -> int | None:

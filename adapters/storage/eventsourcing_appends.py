@@ -16,6 +16,7 @@ from uuid import UUID
 from eventsourcing.persistence import IntegrityError, ProgrammingError, StoredEvent
 from uuid_utils.compat import uuid7
 
+from onrecord.domain.admission import Refused, need_of
 from onrecord.domain.draft import blobs_of, once_of
 from onrecord.domain.encoding import decode
 from onrecord.domain.erasures import is_operators
@@ -91,12 +92,15 @@ def _new_event(
         effect=effect_of(event),
         once=None if isinstance(event, Unrecognised) else once_of(event),
         blobs=() if isinstance(event, Unrecognised) else blobs_of(event),
+        needs=need_of(event),
     )
 
 
 def _positions(verdict: Verdict) -> Iterator[int]:
     if isinstance(verdict, Forgotten):
         raise IntegrityError("the originator was forgotten: use another id")
+    if isinstance(verdict, Refused):
+        raise IntegrityError("the originator has begun, or is closed: it takes no such event")
     if not isinstance(verdict, Recorded):
         raise IntegrityError("the originator has other events at these versions")
     events = verdict.last - verdict.first + 1

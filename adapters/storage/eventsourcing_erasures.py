@@ -52,9 +52,9 @@ class Erasure(Aggregate):
         self.forks: tuple[UUID, ...] | None = ()
 
     @staticmethod
-    def create_id(conversation_id: UUID, number: int) -> UUID:
+    def create_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
         """Return the id that whoever begins the same erasure gives it too."""
-        return erasure_id(conversation_id, number)
+        return erasure_id(tenant, conversation_id, number)
 
     def complete(self, events: int, forks: Sequence[UUID] | None) -> None:
         """Say that all of it went: how many events, and which forks stay (None: nobody can tell)."""

@@ -105,7 +105,7 @@ class Operators(Application[UUID]):
     def last_erasure(self, conversation_id: UUID) -> Erasure | None:
         """Return the last erasure of a conversation; None if none was ever intended.
 
-        Their numbers have no gap. So the first one that is not there is looked for in steps that
+        Their numbers have no gap: nobody else has ids such as theirs. So the first one that is not there is looked for in steps that
         double, then by halves: a conversation that never begins may be erased many times.
         """
         last, missing = None, 0
@@ -118,7 +118,7 @@ class Operators(Application[UUID]):
         return last
 
     def _numbered(self, conversation_id: UUID, number: int) -> Erasure | None:
-        return self.erasure(erasure_id(conversation_id, number))
+        return self.erasure(erasure_id(self._tenant, conversation_id, number))
 
     def intend(self, conversation_id: UUID, actor: str, reason: str) -> Erasure:
         """Return the erasure of a conversation that is under way: one that is intended now, if none is.

@@ -25,6 +25,7 @@ from onrecord.adapters.storage.recording import (
     Place,
     Recording,
     another_tenants,
+    must_be_apart,
     must_be_forgettable,
     record,
     referred,
@@ -240,7 +241,7 @@ class Memory:
             self._ready()
             data = self._blobs.get(conversation_id, blob)
         if data is None:
-            raise CorruptRecord("a blob is missing: restore it from a backup")
+            raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
         yield from verified(data, blob)
 
     def sweep_blobs(self, age: int) -> int:
@@ -366,10 +367,11 @@ class Memory:
 
     def _place(self, conversation_id: UUID) -> Place:
         stream = self._streams.get(conversation_id)
-        return Place(NO_HEAD) if stream is None else Place(stream.head, stream.forgotten)
+        return Place(NO_HEAD) if stream is None else Place(stream.head, stream.forgotten, True)
 
     def _must_be_own(self, appends: Sequence[Append]) -> None:
         """Refuse all requests if one is for another tenant's conversation, begun here or before."""
+        must_be_apart(appends)
         owners: dict[UUID, UUID] = {}
         for append in appends:
             stream = self._streams.get(append.conversation_id)
@@ -378,10 +380,8 @@ class Memory:
                 raise another_tenants()
 
     def _must_take(self, tenant: UUID, conversation_id: UUID) -> None:
-        stream = self._streams.get(conversation_id)
-        if stream is not None and stream.tenant != tenant:
-            raise another_tenants()
-        if stream is not None and stream.forgotten:
+        self._must_be_own([Append(tenant, conversation_id, ())])
+        if self._place(conversation_id).forgotten:
             raise ConversationForgotten
 
     def _finish(self, change: Callable[[], R]) -> R:

@@ -38,5 +38,5 @@ def verified(stored: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
         yield piece
     if (digest.hexdigest(), size) != (blob.sha256, blob.size):
         raise CorruptRecord(
-            "a blob is missing, or its bytes do not match its digest: restore it from a backup"
+            "bytes of a document are missing or do not match their digest: restore them from a backup"
         )

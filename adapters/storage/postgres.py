@@ -283,7 +283,7 @@ class Postgres:
         """Yield the bytes of a blob in pieces of at most 1 MiB."""
         rows = self.connections.ask("blob", (conversation_id, bytes.fromhex(blob.sha256)))
         if not rows:
-            raise CorruptRecord("a blob is missing: restore it from a backup")
+            raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
         shard, blob_id = rows[0]
         yield from verified(self._chunks(shard, blob_id), blob)
 

@@ -15,6 +15,8 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.rows import TupleRow
 
+from onrecord.adapters.storage.recording import must_be_apart
+from onrecord.domain.admission import Need, Refused
 from onrecord.domain.head import Effect, Pointer
 from onrecord.domain.log import (
     Append,
@@ -62,6 +64,9 @@ _POINTERS: Final[dict[Pointer | None, int]] = {
 }
 
 
+_NEEDS: Final[dict[Need | None, int]] = {None: 0, "first": 1024, "early": 2048, "open": 4096}
+
+
 class Requests(bytes):
     """An array of onrecord.request, packed."""
 
@@ -77,7 +82,11 @@ class RequestsDumper(Dumper):
 
 
 def packed(appends: Sequence[Append], digest: Callable[[str], bytes]) -> list[bytes]:
-    """Return each append as an onrecord.request; `digest` makes keyed digests of once-names."""
+    """Return each append as an onrecord.request; `digest` makes keyed digests of once-names.
+
+    StorageReadOnly where one is refused whatever the log holds.
+    """
+    must_be_apart(appends)
     return [_request(append, digest) for append in appends]
 
 
@@ -101,6 +110,8 @@ def verdict_of(row: TupleRow) -> Verdict:
             return Mismatch(ordinal)
         case ("missing", ordinal, _, _):
             return BlobMissing(ordinal)
+        case ("refused", ordinal, _, _):
+            return Refused(ordinal)
         case _:
             raise AssertionError(f"onrecord.append answered {row[0]!r}")
 
@@ -148,7 +159,7 @@ def _event(event: NewEvent, digest: Callable[[str], bytes]) -> bytes:
             _FIELD(_BYTEA, len(event.body)),
             event.body,
             _NO_BYTES if event.once is None else _bytes(digest(event.once)),
-            _INTEGER(_INTEGER_OID, 4, _bits(effect)),
+            _INTEGER(_INTEGER_OID, 4, _bits(effect) | _NEEDS[event.needs]),
             _call(effect),
             _BIGINT(_BIGINT_OID, 8, effect.input_tokens),
             _BIGINT(_BIGINT_OID, 8, effect.output_tokens),

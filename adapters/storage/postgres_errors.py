@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
+from onrecord.adapters.storage.recording import KEPT_FOR_OPERATORS
 from onrecord.domain.errors import (
     ConversationForgotten,
     CorruptRecord,
@@ -103,7 +104,10 @@ _BY_STATE: Final = {
     "ZH003": _Meaning(
         StorageReadOnly, "what operators did to the store is kept: it cannot be forgotten"
     ),
-    "P0002": _Meaning(StorageBusy, "the blob was swept while it came in: store it again"),
+    "ZH005": _Meaning(StorageReadOnly, KEPT_FOR_OPERATORS),
+    "P0002": _Meaning(
+        StorageBusy, "the document was swept while its bytes came in: give it once more"
+    ),
 }
 
 _OF_ANOTHER_NODE: Final = "ZH004"

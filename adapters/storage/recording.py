@@ -5,13 +5,14 @@ Pure: a backend looks up what its log knows, asks here, and writes what it is to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
+from onrecord.domain.admission import Refused, Standing
 from onrecord.domain.content import Blob
-from onrecord.domain.erasures import is_operators
+from onrecord.domain.erasures import is_apart, is_operators
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.domain.head import Head, advance
 from onrecord.domain.header import body_digest, leaf, recorded_header
@@ -24,6 +25,11 @@ from onrecord.domain.log import (
     NewEvent,
     Recorded,
     RecordedEvent,
+)
+
+KEPT_FOR_OPERATORS: Final = (
+    "such ids and events are kept for what operators do to the store: give the conversation another "
+    "id, and erase with `forget`"
 )
 
 
@@ -51,15 +57,16 @@ class Recording:
 
 
 class Place(NamedTuple):
-    """A conversation as the log has it: where it stands, and whether it was forgotten."""
+    """A conversation as the log has it: where it stands, whether it was forgotten, and has begun."""
 
     head: Head
     forgotten: bool = False
+    begun: bool = False
 
 
 def refusal(
     append: Append, known: Sequence[Known | None], place: Place
-) -> Duplicate | Mismatch | Forgotten | Conflict | None:
+) -> Duplicate | Mismatch | Forgotten | Conflict | Refused | None:
     """Return why nothing is to be recorded, or None.
 
     `known` says for each event what the log has of it. What was said before is looked at first: a
@@ -72,6 +79,15 @@ def refusal(
     current = place.head.version
     if append.expected_version is not None and append.expected_version != current:
         return Conflict(current)
+    return _unmet(append, place)
+
+
+def _unmet(append: Append, place: Place) -> Refused | None:
+    standing = Standing(place.begun, place.head.version, place.head.closed)
+    for ordinal, event in enumerate(append.events):
+        if not standing.takes(event.needs):
+            return Refused(ordinal)
+        standing = standing.after(closes=event.effect.closes)
     return None
 
 
@@ -83,6 +99,13 @@ def referred(append: Append) -> Iterator[Blob]:
 def another_tenants() -> StorageReadOnly:
     """Return the error for a conversation that its tenant alone may write to."""
     return StorageReadOnly("the conversation is another tenant's: connect as that tenant")
+
+
+def must_be_apart(appends: Iterable[Append]) -> None:
+    """Raise where a request mixes what is the operators' with what is a conversation's."""
+    for append in appends:
+        if not is_apart(append.tenant, append.conversation_id, (e.type for e in append.events)):
+            raise StorageReadOnly(KEPT_FOR_OPERATORS)
 
 
 def must_be_forgettable(first_type: str) -> None:

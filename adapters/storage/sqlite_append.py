@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from onrecord.adapters.storage.keyed_digest import keyed_digest
@@ -11,6 +11,7 @@ from onrecord.adapters.storage.recording import (
     Place,
     Recording,
     another_tenants,
+    must_be_apart,
     record,
     referred,
     refusal,
@@ -24,9 +25,10 @@ from onrecord.domain.log import Append, BlobMissing, NewEvent, Verdict
 
 
 def append_all(
-    session: Session, digest_key: bytes, tail: Tail, appends: Iterable[Append]
+    session: Session, digest_key: bytes, tail: Tail, appends: Sequence[Append]
 ) -> list[Verdict]:
     """Return a verdict for each request, in order; what is recorded moves the tail."""
+    must_be_apart(appends)
     return [_append(session, digest_key, tail, append) for append in appends]
 
 
@@ -60,7 +62,7 @@ def _place(session: Session, append: Append) -> Place:
     owner, forgotten, *head = row
     if owner != append.tenant.bytes:
         raise another_tenants()
-    return Place(head_of(tuple(head)), bool(forgotten))
+    return Place(head_of(tuple(head)), bool(forgotten), True)
 
 
 def _missing(session: Session, append: Append) -> BlobMissing | None:
@@ -75,8 +77,10 @@ def _missing(session: Session, append: Append) -> BlobMissing | None:
 def must_take(session: Session, tenant: UUID, conversation_id: UUID) -> None:
     """Raise unless a conversation takes what a tenant brings; a new one takes anybody's.
 
-    StorageReadOnly where it is another tenant's, ConversationForgotten where it was forgotten.
+    StorageReadOnly where it is another tenant's or kept for operators, ConversationForgotten where
+    it was forgotten.
     """
+    must_be_apart([Append(tenant, conversation_id, ())])
     row = session.one("select_place", conversation_id.bytes)
     if row is not None and row[0] != tenant.bytes:
         raise another_tenants()

@@ -34,7 +34,7 @@ def get_blob(file: SqliteFile, conversation_id: UUID, blob: Blob) -> Iterator[by
     with file.connections.borrowed() as session:
         number = _find(session, conversation_id, blob)
     if number is None:
-        raise CorruptRecord("a blob is missing: restore it from a backup")
+        raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
     yield from verified(_stored(file, number), blob)
 
 

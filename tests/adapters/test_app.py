@@ -13,7 +13,7 @@ from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.eventsourcing_backend import BackendRecorder
 from onrecord.adapters.storage.sqlite import Sqlite
 from onrecord.adapters.store import Store
-from onrecord.domain.erasures import INTENDED, operators_of
+from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
 from onrecord.domain.errors import StorageUnavailable
 
 
@@ -22,7 +22,9 @@ def test_a_store_with_a_damaged_erasure_opens(tmp_path: Path) -> None:
     with connect(url) as store:
         store.conversation("support/4711").user("Hello")
         recorder = BackendRecorder(store.backend, operators_of(NO_TENANT))
-        recorder.insert_events([StoredEvent(uuid4(), 1, INTENDED, b'{"reason": 7}')])
+        recorder.insert_events(
+            [StoredEvent(erasure_id(NO_TENANT, uuid4(), 0), 1, INTENDED, b'{"reason": 7}')]
+        )
     with connect(url) as store:
         assert [listed.key for listed in store.conversations()] == ["support/4711"]
         assert not store.verify().is_whole

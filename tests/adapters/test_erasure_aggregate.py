@@ -88,7 +88,7 @@ def test_given_an_intent_when_what_is_erased_is_said_to_stay_then_it_is_refused(
 
 
 def test_two_that_intend_the_same_meet_and_the_next_erasure_is_another() -> None:
-    assert intended("ana").id == intended("bob").id == erasure_id(ERASED, 0)
+    assert intended("ana").id == intended("bob").id == erasure_id(TENANT, ERASED, 0)
     assert intended(number=1).id != intended().id
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from typing import LiteralString
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -10,8 +10,9 @@ from psycopg import errors
 from psycopg.sql import SQL, Identifier
 
 import onrecord
+from onrecord.adapters.storage import postgres_batch
 from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
-from onrecord.domain.erasures import operators_of
+from onrecord.domain.erasures import INTENDED, erasure_id, is_marked, operators_of
 from onrecord.domain.errors import ConversationNotFound, StorageReadOnly
 from onrecord.domain.log import Recorded
 from tests.adapters.test_postgres import as_role
@@ -146,13 +147,50 @@ def test_an_eraser_erases_and_says_so_and_writes_nothing_else(
             assert store.backend.forget(theirs) == 0
 
 
-def test_who_appends_writes_no_operators_stream(url: str, owner: Postgres) -> None:
+@pytest.mark.parametrize("bound", [TENANT, None])
+def test_who_appends_writes_no_operators_stream(
+    url: str, owner: Postgres, bound: UUID | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a role asks of the functions, past what the library looks at."""
+    monkeypatch.setattr(postgres_batch, "must_be_apart", lambda appends: None)
     owner.append([appending(uuid4(), raw_event())])
-    for bound in (TENANT, None):
-        log = open_postgres(admit(url, bound))
+    fact = raw_event()._replace(type=INTENDED)
+    forged, anywhere = erasure_id(TENANT, uuid4(), 0), uuid4()
+    log = open_postgres(admit(url, bound))
+    for conversation, event, tenant in (
+        (anywhere, raw_event(), operators_of(TENANT)),
+        (forged, fact, operators_of(TENANT)),
+        (forged, fact, operators_of(uuid4())),
+        (forged, raw_event(), TENANT),
+        (forged, fact, TENANT),
+        (anywhere, fact, TENANT),
+    ):
+        request = appending(conversation, event, tenant=tenant)
+        for batch in ([request], [request, appending(uuid4(), raw_event())]):
+            with pytest.raises(StorageReadOnly):
+                log.append(batch)
+    for forge in (
+        lambda: log.open(TENANT, "support/4711", forged),
+        lambda: log.put_blob(TENANT, forged, [b"bytes"]),
+    ):
         with pytest.raises(StorageReadOnly):
-            log.append([appending(uuid4(), raw_event(), tenant=operators_of(TENANT))])
-        log.close()
+            forge()
+    log.close()
+    assert list(owner.read(forged)) == list(owner.read(anywhere)) == []
+
+
+def test_the_ids_of_operators_are_the_same_in_both_languages(url: str) -> None:
+    ids = [uuid4(), UUID(int=0), UUID(int=2**128 - 1), operators_of(TENANT)]
+    near = ["4f4e5243-ffff-8fff-bfff-ffffffffffff", "4f4e5243-0000-7000-8000-000000000000"]
+    near += ["4f4e5244-0000-8000-8000-000000000000", "4f4e5242-ffff-8fff-bfff-ffffffffffff"]
+    ids += [UUID(one) for one in near]
+    with psycopg.connect(owner_s(url), autocommit=True) as connection:
+        for one in (*ids, *map(operators_of, ids), *(erasure_id(one, one, 3) for one in ids)):
+            row = connection.execute(
+                "SELECT onrecord.operators_of(%s), onrecord.is_marked(%s)", (one, one)
+            ).fetchone()
+            assert row == (operators_of(one), is_marked(one))
+    assert [is_marked(one) for one in ids[3:]] == [True, True, False, False, False]
 
 
 def test_a_role_that_was_not_let_in_is_told_how(url: str, owner: Postgres) -> None:

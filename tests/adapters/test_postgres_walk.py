@@ -82,6 +82,7 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
 """What is called with the ids of another tenant, by name of the function."""
 
 OF_NOBODY: Final = {
+    "is_marked",
     *("admit", "admit_auditor", "admit_eraser", "admit_operator", "admit_sealer", "admit_worker"),
     *("admitted", "cohorts", "forget_in_log", "forget_in_views", "incarnation", "let_in"),
     *("let_in_as", "refuse_change", "renew_admissions", "repetition", "shard_of", "statements_of"),

@@ -143,7 +143,7 @@ def test_a_document_of_an_origin_is_missed_in_its_forks_too(tmp_path: Path) -> N
 def test_what_was_forgotten_still_holds(url: str) -> None:
     with onrecord.connect(url) as store:
         store.forget(KEY, **BECAUSE)
-    assert counts(verified(url)) == (10, 6, 3)
+    assert counts(verified(url)) == (10, 6, 2)
 
 
 def test_events_of_a_newer_release_hold(url: str) -> None:
@@ -261,6 +261,19 @@ def test_the_command_says_that_all_holds(url: str, command: Command) -> None:
     told = command("verify", KEY, "--url", url, "--json").document
     found = {name: told[name] for name in ("events", "erased", "conversations", "faults", "whole")}
     assert found == {"events": 6, "erased": 0, "conversations": 1, "faults": [], "whole": True}
+
+
+def test_erasures_are_counted_apart_from_conversations(url: str, command: Command) -> None:
+    with onrecord.connect(url) as store:
+        store.forget(KEY, **BECAUSE)
+    done = command("verify", "--url", url)
+    said = (
+        "10 events of 2 conversations and 1 recorded erasure, 6 of them erased: all of it holds.\n"
+    )
+    assert (done.code, done.out) == (0, said)
+    assert "checked: 3 heads and 1 key: as the events say" in done.err
+    told = command("verify", "--url", url, "--json").document
+    assert (told["conversations"], told["recorded_erasures"]) == (2, 1)
 
 
 def test_the_command_tells_what_it_checked_and_a_root_to_write_down(

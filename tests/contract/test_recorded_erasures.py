@@ -173,7 +173,7 @@ def test_forgetting_and_opening_read_no_erasure_that_was_finished_before(
         patch.setattr(backend, "conversations", listing)
         store.forget(KEY, **BECAUSE)
         assert opened(backend, tmp_path).resume_erasures() == 0
-    assert erasure_id(last.conversation_id, 0) in looked_at
+    assert erasure_id(TENANT, last.conversation_id, 0) in looked_at
     assert before.isdisjoint(looked_at)
 
 
@@ -202,7 +202,7 @@ def test_an_id_that_never_begins_is_erased_with_few_looks_at_the_times_before(
 
 def damaged_erasure(backend: Backend) -> UUID:
     """An erasure that was begun, and says what nobody can read."""
-    erasure = uuid4()
+    erasure = erasure_id(TENANT, uuid4(), 0)
     recorder = BackendRecorder(backend, operators_of(TENANT))
     recorder.insert_events([StoredEvent(erasure, 1, INTENDED, b'{"reason": 7}')])
     return erasure

@@ -191,7 +191,8 @@ CREATE TABLE {log}.snapshot (
 
 -- An event as its writer hands it in. `effect` is bits: 1 prompts, 2 gives up, 4 closes, 8 opens a
 -- call, 16 closes a call (`call` names it), 32 instructions, 64 tools, 128 request,
--- 256 adopted, 512 amended.
+-- 256 adopted, 512 amended; and what it needs of its conversation (domain/admission.py): 1024 not to
+-- have begun, 2048 to be new, 4096 not to be closed.
 CREATE TYPE {log}.new_event AS (
     event_id uuid,
     type text,

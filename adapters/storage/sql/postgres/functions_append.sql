@@ -25,7 +25,8 @@ BEGIN
     SELECT t.tenant, t.shard INTO whose FROM {log}.tenant AS t WHERE t.operators = of_tenant;
     SELECT c.kind, c.tenant INTO known FROM {log}.caller AS c WHERE c.role = caller;
     IF NOT coalesce(CASE known.kind
-        WHEN 'runtime' THEN whose.tenant IS NULL AND of_tenant = coalesce(known.tenant, of_tenant)
+        WHEN 'runtime' THEN NOT {log}.is_marked(of_tenant)
+            AND of_tenant = coalesce(known.tenant, of_tenant)
         WHEN 'eraser' THEN whose.tenant = coalesce(known.tenant, whose.tenant)
         ELSE pg_has_role(caller, owner, 'MEMBER') END, false)
     THEN
@@ -155,6 +156,7 @@ END $$;
 --   conflict   first: the version at which the conversation is
 --   mismatch   first: the ordinal (from 0) of the event that stands for other content
 --   missing    first: the ordinal (from 0) of the blob that is not stored
+--   refused    first: the ordinal (from 0) of the event whose need is not met
 -- A shard's writers wait for each other, and every statement costs them time. So what needs no order
 -- comes before the lock, and a cohort is looked up, inserted and moved on as a whole. Each lookup is of
 -- one row, by LIMIT: a join would be planned by how large the tables were once.
@@ -180,6 +182,9 @@ DECLARE
     facts {log}.event[];
     blob_digest bytea;
     is_kept boolean;
+    is_operators boolean;       -- it is for an operators' stream
+    is_new boolean;             -- the conversation has not begun
+    before bigint;              -- the position behind which a request is recorded
     since integer;
     opens boolean;
     -- The largest sum that every reader of JSON has exactly: domain/head.py, MOST_TOKENS.
@@ -246,6 +251,11 @@ BEGIN
             place := cohort.places[n];
             asked := requests[place];
             head := heads_before[n];
+            is_new := head.conversation_id IS NULL;
+            is_operators := {log}.is_marked(asked.conversation_id);
+            IF is_operators <> {log}.is_marked(asked.tenant) THEN
+                RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the id is kept for operators';
+            END IF;
             last_version := NULL;
             last_position := NULL;
             IF head.tenant IS NULL THEN
@@ -307,14 +317,29 @@ BEGIN
             END IF;
 
             first_version := head.version + 1;
+            before := tail.position;
             FOREACH added IN ARRAY asked.events LOOP
+                IF (added.type IN ('erasure.intended', 'erasure.completed')) <> is_operators THEN
+                    RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the event is kept for operators';
+                END IF;
+                -- As domain/admission.py has it.
+                IF added.effect >= 1024 AND (
+                    added.effect & 1024 <> 0 AND NOT is_new
+                    OR added.effect & 2048 <> 0 AND head.version > 1
+                    OR added.effect & 4096 <> 0 AND head.closed
+                ) THEN
+                    verdict := 'refused';
+                    first_version := tail.position - before;
+                    EXIT;
+                END IF;
+                is_new := false;
                 tail.position := tail.position + 1;
                 head.version := head.version + 1;
                 opens := added.effect & 1 <> 0 AND cardinality(head.open_calls) = 0;
                 IF opens THEN
                     head.exchange := head.exchange + 1;
                 END IF;
-                IF added.effect > 1 THEN
+                IF added.effect & 1022 <> 0 THEN
                     IF added.effect & 2 <> 0 THEN
                         head.open_calls := '{}';
                         head.open_since := '{}';
@@ -353,6 +378,12 @@ BEGIN
                     added.salt, added.body
                 )::{log}.event;
             END LOOP;
+            IF verdict IS NOT NULL THEN
+                facts := facts[:cardinality(facts) - (tail.position - before)];
+                tail.position := before;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
             head.position := tail.position;
             head.recorded_at := tail.recorded_at;
             heads := heads || head;

@@ -34,4 +34,16 @@ CREATE OR REPLACE TRIGGER event_is_kept BEFORE TRUNCATE ON {log}.event
 -- The tenant that is the operators' stream of another one (domain/erasures.py).
 CREATE OR REPLACE FUNCTION {log}.operators_of(of_tenant uuid) RETURNS uuid
 LANGUAGE sql IMMUTABLE STRICT
-RETURN left(encode(sha256('onrecord operators'::bytea || uuid_send(of_tenant)), 'hex'), 32)::uuid;
+RETURN (
+    SELECT encode('ONRC'::bytea || substring(
+        set_byte(set_byte(d.digest, 6, get_byte(d.digest, 6) & 15 | 128),
+            8, get_byte(d.digest, 8) & 63 | 128) FROM 5 FOR 12), 'hex')::uuid
+    FROM (SELECT sha256('onrecord operators'::bytea || uuid_send(of_tenant)) AS digest) AS d
+);
+
+-- Whether an id is of the operators' streams: of their tenant, or of one of them. It begins with the
+-- bytes of ONRC, and is a UUID of version 8; no tenant and no conversation has such an id.
+CREATE OR REPLACE FUNCTION {log}.is_marked(id uuid) RETURNS boolean
+LANGUAGE sql IMMUTABLE -- not STRICT: what is, PostgreSQL may not inline
+RETURN id >= '4f4e5243-0000-0000-0000-000000000000' AND id <= '4f4e5243-ffff-ffff-ffff-ffffffffffff'
+    AND get_byte(uuid_send(id), 6) >> 4 = 8;

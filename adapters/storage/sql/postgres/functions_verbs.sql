@@ -37,6 +37,9 @@ BEGIN
     IF of_tenant <> coalesce({log}.bound_tenant(), of_tenant) THEN
         RAISE insufficient_privilege USING MESSAGE = 'this role is bound to another tenant';
     END IF;
+    IF {log}.is_marked(of_conversation) <> {log}.is_marked(of_tenant) THEN
+        RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the id is kept for operators';
+    END IF;
     -- Not locked: who holds a head of another tenant holds up its erasure.
     IF EXISTS (
         SELECT FROM {log}.conversation_head AS h

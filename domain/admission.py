@@ -1,0 +1,109 @@
+"""What a conversation takes next: one rule for whoever appends, imports or verifies.
+
+It is about order alone: a conversation begins once, is a fork from its beginning on, and says
+nothing new once it is closed. Answers that were under way as it was closed are recorded still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from onrecord.domain import events
+from onrecord.domain.errors import ConversationClosed, InvalidContent, OnrecordError
+from onrecord.domain.events import Event
+from onrecord.domain.head import effect_of
+from onrecord.domain.registry import NAMES, Erased, Unrecognised
+
+Need = Literal["first", "early", "open"]
+"""What an event needs of its conversation: not to have begun, to be new, not to be closed."""
+
+_NEEDS: Final[Mapping[type[Event], Need]] = {
+    events.ConversationStarted: "first",
+    events.ConversationForked: "early",
+    events.ConversationClosed: "open",
+    events.InstructionsSet: "open",
+    events.ToolsDeclared: "open",
+    events.MessageRecorded: "open",
+    events.ToolCallRecorded: "open",
+    events.ToolResultRecorded: "open",
+    events.ToolResultRejected: "open",
+    events.SignalReceived: "open",
+    events.RequestSent: "open",
+    events.LineAdopted: "open",
+    events.HistoryCompacted: "open",
+    events.ContextCarried: "open",
+}
+_OF_ANSWERS: Final = (events.MessageRecorded, events.ToolCallRecorded)
+_WHY: Final[Mapping[Need, str]] = {
+    "first": "the conversation has begun, and begins once: start another",
+    "early": "only a new conversation can be a fork: choose another key",
+    "open": "the conversation is closed: start another, or fork it",
+}
+
+
+def need_of(event: Event | Unrecognised | Erased) -> Need | None:
+    """Return what an event needs; None where it comes at any time, or where nobody can tell."""
+    match event:
+        case Unrecognised():
+            return None
+        case Erased():
+            shape = NAMES.get(event.type)
+            return None if shape is None or shape in _OF_ANSWERS else _NEEDS.get(shape)
+        case events.MessageRecorded() | events.ToolCallRecorded() if event.response is not None:
+            return None
+        case _:
+            return _NEEDS.get(type(event))
+
+
+def closes(event: Event | Unrecognised | Erased) -> bool:
+    """Return whether an event closes its conversation: on a side line it does not."""
+    if isinstance(event, Erased):
+        return NAMES.get(event.type) is events.ConversationClosed
+    return effect_of(event).closes
+
+
+class Standing(NamedTuple):
+    """Where a conversation stands, as far as that decides about what it takes."""
+
+    begun: bool = False
+    version: int = 0
+    closed: bool = False
+
+    def takes(self, need: Need | None) -> bool:
+        """Return whether an event that has this need can come next."""
+        match need:
+            case "first":
+                return not self.begun
+            case "early":
+                return self.version <= 1
+            case "open":
+                return not self.closed
+            case None:
+                return True
+
+    def after(self, *, closes: bool) -> Standing:
+        """Return where it stands after the next event."""
+        return Standing(True, self.version + 1, self.closed or closes)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The conversation does not take event number `ordinal` (from 0); nothing changed.
+
+    What the event needs says why: `error_of`.
+    """
+
+    ordinal: int
+
+
+def why_refused(need: Need | None) -> str:
+    """Return why an event is refused whose need is not met, and what to do."""
+    return _WHY[need or "open"]
+
+
+def error_of(need: Need | None) -> OnrecordError:
+    """Return the error for an event whose need is not met."""
+    kind = ConversationClosed if need == "open" else InvalidContent
+    return kind(why_refused(need))
