@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live test soak citus freeze floors check format bench lock clean
+.PHONY: help demo live test drills soak citus freeze floors check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -13,6 +13,12 @@ WORKERS ?= 2
 # What is run on the oldest releases: the newest run it with all other tests.
 FLOORS := tests/floors tests/adapters/tools/test_mcp_session.py tests/adapters/test_mcp_results.py \
 	tests/adapters/test_a2a_results.py
+
+# What takes minutes: faults, tampering, forks, memory, and pages whose programs are run as they stand.
+DRILLS := tests/faults tests/tampering tests/bench \
+	$(addprefix tests/adapters/test_,interrupts.py long_answers.py peaks.py prefork.py stream_kills.py \
+		tee_killed.py) \
+	tests/test_adding_a_provider.py tests/test_operations_page.py
 
 # Where the sources of Citus are (with their build.sh), for `make citus`.
 CITUS ?= ../shared/citus
@@ -32,7 +38,10 @@ live: .venv/.ready ## Talk to the real services whose keys are set, and check wh
 	$(BIN)/onrecord demo --live
 
 test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own (PYTEST_ARGS="-k window")
-	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore=,$(DRILLS)) $(PYTEST_ARGS)
+
+drills: .venv/.ready ## Run the tests of faults: kills, cut lines, full disks, tampering, memory
+	$(BIN)/python -m pytest -n $(WORKERS) $(DRILLS) $(PYTEST_ARGS)
 
 soak: .venv/.ready ## Run the long versions of the tests
 	$(BIN)/python -m pytest -m soak --timeout 0 -o faulthandler_timeout=0 $(PYTEST_ARGS)

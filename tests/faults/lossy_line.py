@@ -60,6 +60,11 @@ class LossyLine:
         with self._lock:
             self._cut = cut
 
+    def spare(self) -> None:
+        """Let everything through from now on."""
+        with self._lock:
+            self._cut = None
+
     def go_down(self) -> None:
         """Hang up on everyone who comes from now on."""
         self._is_down = True
