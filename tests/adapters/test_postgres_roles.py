@@ -14,7 +14,7 @@ from onrecord.adapters.storage import postgres_batch
 from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
 from onrecord.domain.erasures import INTENDED, erasure_id, is_marked, operators_of
 from onrecord.domain.errors import ConversationNotFound, StorageReadOnly
-from onrecord.domain.log import Recorded
+from onrecord.domain.log import Append, Recorded
 from tests.adapters.test_postgres import as_role
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, raw_event
 from tests.ledger import verified_log
@@ -152,7 +152,7 @@ def test_who_appends_writes_no_operators_stream(
     url: str, owner: Postgres, bound: UUID | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever a role asks of the functions, past what the library looks at."""
-    monkeypatch.setattr(postgres_batch, "must_be_apart", lambda appends: None)
+    monkeypatch.setattr(postgres_batch, "must_be_apart", list[Append])
     owner.append([appending(uuid4(), raw_event())])
     fact = raw_event()._replace(type=INTENDED)
     forged, anywhere = erasure_id(TENANT, uuid4(), 0), uuid4()
