@@ -8,13 +8,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from onrecord.adapters.storage.queries import DEFAULT_SCHEMA, lock_of
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.domain.log import Backend
 from tests.factories import appending, raw_event
 
-LOCK: Final = lock_of(DEFAULT_SCHEMA)
-"""The first key of the log's advisory locks."""
+HOLD: Final = "SELECT FROM onrecord.shard_lock WHERE shard = %s FOR UPDATE"
+"""Holds a shard up until the end of the transaction."""
 
 OTHER_SESSIONS = """
 SELECT count(*) FROM pg_stat_activity
@@ -26,11 +25,11 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 """
 WAITING_SESSIONS = """
 SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND wait_event = 'advisory'
+WHERE datname = current_database() AND wait_event IN ('transactionid', 'tuple')
 """
 END_WAITING_SESSIONS = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-WHERE datname = current_database() AND wait_event = 'advisory'
+WHERE datname = current_database() AND wait_event IN ('transactionid', 'tuple')
 """
 COMMITS = "SELECT count(DISTINCT xmin::text) FROM onrecord.event"
 """How many transactions wrote the events that there are."""
@@ -54,7 +53,7 @@ def shard_of(log: Backend) -> int:
 def stuck(url: str, shard: int) -> Generator[None]:
     """Nothing is appended to a shard until the scope ends."""
     with psycopg.connect(url) as holder:
-        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, shard))
+        holder.execute(HOLD, (shard,))
         yield
         holder.rollback()
 

@@ -17,6 +17,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
 
 import onrecord
 from onrecord.adapters.storage.postgres import migrate, open_postgres
@@ -28,7 +29,7 @@ from tests.faults.test_postgres_faults import ONE_WAITS
 from tests.ledger import verified_log
 from tests.patience import PATIENCE, until
 from tests.postgres_server import GIVEN, VERSIONS, Server, server
-from tests.postgres_sessions import LOCK
+from tests.postgres_sessions import HOLD
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -165,28 +166,43 @@ def test_who_holds_a_stuck_lock_is_found_and_can_be_ended(url: str) -> None:
     log = open_postgres(url)
     (shard,) = (cursor.shard for cursor in log.cursors() if cursor.position)
     with closing(psycopg.connect(url)) as holder, ThreadPoolExecutor(1) as pool:
-        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, shard))
+        holder.execute(HOLD, (shard,))
         waiting = pool.submit(log.append, [appending(uuid4(), prompt())])
         wait_until(url, ONE_WAITS)
         (rows,) = asked(url, block)
         held, waits = rows
-        assert (held["lock"], held["granted"], held["state"]) == (
+        assert (held["lock"], held["waits"], held["state"]) == (
             f"shard {shard}",
-            True,
+            False,
             "idle in transaction",
         )
-        assert (waits["granted"], waits["behind"]) == (False, [held["pid"]])
+        assert held["pid"] == holder.info.backend_pid
+        assert (waits["lock"], waits["waits"], waits["behind"]) == (
+            f"shard {shard}",
+            True,
+            [held["pid"]],
+        )
         asked(url, f"SELECT pg_terminate_backend({held['pid']})")
         assert waiting.result(timeout=PATIENCE) == [Recorded(1, 1, 2)]
     log.close()
 
 
-@pytest.mark.parametrize(("key", "name"), [(-1, "migration"), (-2, "erasure"), (-3, "listening")])
-def test_the_locks_that_are_no_shards_have_names(url: str, key: int, name: str) -> None:
+@pytest.mark.parametrize("table", ["erasure", "migration"])
+def test_the_locks_that_are_no_shards_have_names(url: str, table: str) -> None:
     (block,) = blocks("### A stuck lock", "sql")
-    with psycopg.connect(url) as holder:
-        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, key))
-        assert [row["lock"] for row in asked(url, block)[0]] == [name]
+    lock = SQL("LOCK TABLE onrecord.{} IN EXCLUSIVE MODE").format(Identifier(table))
+    with (
+        psycopg.connect(url) as holder,
+        psycopg.connect(url) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        holder.execute(lock)
+        waiting = pool.submit(other.execute, lock)
+        until(lambda: len(asked(url, block)[0]) == 2)
+        told = [(row["lock"], row["waits"]) for row in asked(url, block)[0]]
+        assert told == [(f"onrecord.{table}", False), (f"onrecord.{table}", True)]
+        holder.rollback()
+        waiting.result(timeout=PATIENCE)
 
 
 def test_whose_parts_are_whose_is_told(url: str) -> None:

@@ -77,6 +77,7 @@ def connected(address: Address) -> LogConnection:
     except psycopg.Error as error:
         raise translated(error) from error
     connection.schema = address.schema
+    connection.isolation_level = IsolationLevel.READ_COMMITTED
     return connection
 
 

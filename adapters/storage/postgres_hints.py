@@ -1,6 +1,7 @@
 """Hints by PostgreSQL's NOTIFY, apart from the appends: in an append they would queue all commits.
 
-Who listens holds a lock that the teller looks at, so that nothing is notified where nobody listens.
+Who listens holds a lock that the teller looks at, so that nothing is notified where nobody listens. Both
+only try to take it: whoever may connect can hold it, and then a hint is sent for nothing.
 LISTEN needs a session of its own, hence a connection that goes past a pooler of transactions.
 """
 
@@ -15,14 +16,13 @@ from contextlib import closing, contextmanager, suppress
 from typing import Final
 
 import psycopg
-from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.hints import Telling
+from onrecord.adapters.storage.hints import UNHEARD_PACE, Telling
 from onrecord.adapters.storage.postgres_address import Address
 from onrecord.adapters.storage.postgres_connections import (
     Connections,
+    LogConnection,
     connected,
     fetched,
 )
@@ -105,16 +105,20 @@ class _Ear:
                     closing(connected(self._address)) as line,
                 ):
                     fetched(line, "listen")
-                    fetched(line, "be_heard")
                     pause = 0.0
                     self._hear(line)
                 pause = min(max(_FIRST_PAUSE, 2 * pause), _LONGEST_PAUSE)
 
-    def _hear(self, line: Connection[TupleRow]) -> None:
-        news = True
+    def _hear(self, line: LogConnection) -> None:
+        news, is_heard = True, False
         while self._ends not in _readable(
-            line.pgconn.socket, self._ends, within=0 if news else None
+            line.pgconn.socket,
+            self._ends,
+            within=0 if news else None if is_heard else UNHEARD_PACE,
         ):
+            if not is_heard:
+                [(is_heard,)] = fetched(line, "be_heard")
+                news = True
             if news:
                 self._heard()
             names = [notify.payload for notify in line.notifies(timeout=0)]

@@ -26,7 +26,7 @@ from onrecord.domain.errors import (
     WrongNode,
 )
 
-FUNCTIONS_REVISION: Final = 2
+FUNCTIONS_REVISION: Final = 3
 """Of the files that are replaced as a whole: a release that changes one of them raises it."""
 
 _NONE: Final = 0
@@ -61,7 +61,10 @@ def migrate(connection: LogConnection) -> int:
     StorageBusy, and nothing was done, where another session holds what it needs for two seconds.
     """
     try:
-        with connection.transaction():
+        try:
+            steps = _migrate(connection)
+        except (errors.UniqueViolation, errors.DuplicateTable):
+            # Another one made the schema in the same moment: there was nothing yet to lock.
             steps = _migrate(connection)
         _set_statistics_on_citus(connection)
         return steps
@@ -101,14 +104,27 @@ def ready(connection: LogConnection) -> None:
 
 
 def _migrate(connection: LogConnection) -> int:
-    """Do what is still to be done, in the transaction at hand."""
-    fetched(connection, "migration_lock")
-    fetched(connection, "migration_patience")
-    release = _release(connection)
-    installed = _installed(connection, release)
+    """Do what is still to be done, in one transaction."""
+    with connection.transaction():
+        release = _release(connection)
+        installed = _installed(connection, release)
+        if installed.version > 0 and _to_do(installed, release):
+            fetched(connection, "migration_lock")
+            fetched(connection, "migration_patience")
+            installed = _installed(connection, release)
+        if not _to_do(installed, release):
+            return 0
+        return _brought(connection, installed, release)
+
+
+def _to_do(installed: _Installed, release: _Release) -> bool:
+    is_behind = installed.version < release.steps[-1].version
+    return is_behind or installed.functions != release.functions.digest
+
+
+def _brought(connection: LogConnection, installed: _Installed, release: _Release) -> int:
+    """Bring what is installed to the release, in the transaction at hand."""
     steps = [step for step in release.steps if step.version > installed.version]
-    if not steps and installed.functions == release.functions.digest:
-        return 0
     if release.on_citus:
         _must_be_the_coordinator(connection)
     if installed.version == 0 and not fetched(connection, "schema_exists")[0][0]:

@@ -12,7 +12,7 @@ steps make tables, indexes and types. Functions, triggers, policies and grants a
 `functions_subject.sql` and `rights.sql`: each release puts its own in the place of those before.
 
 A log on PostgreSQL is a schema, and a database may hold several. So its files write `{log}` where the
-schema's name belongs, and `{lock}` for the first key of the log's advisory locks. `{bound}` is the
+schema's name belongs, and `{lock}` for the first key of its advisory lock. `{bound}` is the
 tenant that a policy compares with.
 """
 
@@ -98,9 +98,9 @@ def statements(sql: str) -> list[str]:
 
 
 def lock_of(schema: str) -> int:
-    """Return the first key of a log's advisory locks: logs in one database do not wait for each other.
+    """Return the first key of a log's advisory lock, which who listens holds; the second key is 0.
 
-    The second key says which lock it is: a shard from 0, -1 migrating, -2 erasing, -3 listening.
+    It is the only one, and nobody waits for it: advisory locks are anybody's who may connect.
     """
     return int.from_bytes(sha256(schema.encode()).digest()[:4], "big") >> 1
 

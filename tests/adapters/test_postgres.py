@@ -32,7 +32,7 @@ from tests.factories import appending, raw_event
 from tests.patience import PATIENCE, join_process
 from tests.postgres_places import fresh_log
 from tests.postgres_server import GIVEN, GUARDED, VERSIONS, Server, server
-from tests.postgres_sessions import LOCK
+from tests.postgres_sessions import HOLD
 
 SECRET = "open-sesame-4711"
 
@@ -131,7 +131,11 @@ def test_a_role_that_may_not_make_the_schema_is_told_who_can(bare: str) -> None:
         run(bare, "DROP ROLE newcomer")
 
 
-def test_many_processes_may_migrate_at_once_and_one_does(bare: str) -> None:
+@pytest.mark.parametrize("before", [(), ("CREATE SCHEMA onrecord",)])
+def test_many_processes_may_migrate_at_once_and_one_does(
+    bare: str, before: tuple[str, ...]
+) -> None:
+    run(bare, *before)
     with ThreadPoolExecutor(6) as pool:
         steps = list(pool.map(migrate, [bare] * 6))
     assert sorted(steps) == [0] * 5 + [len(load_migrations("postgres"))]
@@ -185,7 +189,7 @@ def test_a_lock_that_takes_too_long_is_busy(url: str) -> None:
     log.append([appending(uuid4(), raw_event())])
     shard = next(cursor.shard for cursor in log.cursors() if cursor.position)
     with psycopg.connect(url) as holder:
-        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, shard))
+        holder.execute(HOLD, (shard,))
         with pytest.raises(StorageBusy, match="try again"):
             log.append([appending(uuid4(), raw_event())])
     log.close()

@@ -12,12 +12,13 @@ import pytest
 
 from onrecord.adapters.storage.hints import NoHints
 from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.adapters.storage.queries import lock_of
 from onrecord.domain.log import Cursor, Recorded
 from tests.factories import appending, raw_event
 from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
-from tests.postgres_sessions import LOCK, never_poll
+from tests.postgres_sessions import never_poll
 
 THOSE_WHO_LISTEN = """
 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'
@@ -190,7 +191,7 @@ def test_where_nobody_listens_nothing_is_notified(
     assert log.connections.ask("hint", ("me",)) == []
     with psycopg.connect(url, autocommit=True) as other:
         other.execute("LISTEN onrecord")
-        other.execute("SELECT pg_advisory_lock_shared(%s, -3)", (LOCK,))
+        other.execute("SELECT pg_advisory_lock_shared(%s, 0)", (lock_of("onrecord"),))
         assert len(log.connections.ask("hint", ("me",))) == 1
         assert [notify.payload for notify in other.notifies(timeout=PATIENCE, stop_after=1)] == [
             "me"
@@ -202,7 +203,7 @@ def test_a_hint_commits_without_a_flush_and_leaves_the_session_as_it_was(
 ) -> None:
     log = opened(url)
     with psycopg.connect(url, autocommit=True) as other:
-        other.execute("SELECT pg_advisory_lock_shared(%s, -3)", (LOCK,))
+        other.execute("SELECT pg_advisory_lock_shared(%s, 0)", (lock_of("onrecord"),))
         [(during, _)] = log.connections.ask("hint", ("me",))
     assert during == "off"
     with log.connections.transaction() as connection:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import LiteralString, NamedTuple
 from uuid import UUID, uuid4
 
 import psycopg
@@ -33,10 +33,15 @@ VERSION = VERSIONS[-1]
 OTHER = "support_2"
 LISTENERS = """
 SELECT classid::bigint FROM pg_locks
-WHERE locktype = 'advisory' AND mode = 'ShareLock' AND objid = 4294967293
+WHERE locktype = 'advisory' AND mode = 'ShareLock'
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 ROLE = "onrecord_visitor"
+LOCKS: dict[str, LiteralString] = {
+    "shard": "SELECT FROM onrecord.shard_lock FOR UPDATE",
+    "migration": "LOCK TABLE onrecord.migration IN EXCLUSIVE MODE",
+    "erasure": "LOCK TABLE onrecord.erasure IN EXCLUSIVE MODE",
+}
 
 
 class Logs(NamedTuple):
@@ -117,11 +122,10 @@ def test_an_erasure_in_one_cannot_change_events_of_the_other(logs: Logs) -> None
         connection.execute("UPDATE onrecord.event SET salt = NULL, body = NULL")
 
 
-@pytest.mark.parametrize("lock", ["shard", "migration", "erasure"])
+@pytest.mark.parametrize("lock", LOCKS)
 def test_a_lock_of_one_holds_nobody_up_in_the_other(logs: Logs, lock: str) -> None:
-    key = {"shard": shard_of(logs.other), "migration": -1, "erasure": -2}[lock]
     with psycopg.connect(logs.url) as holder:
-        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (lock_of("onrecord"), key))
+        holder.execute(LOCKS[lock])
         conversation = uuid4()
         (verdict,) = logs.other.append([appending(conversation, prompt())])
         assert isinstance(verdict, Recorded)

@@ -29,7 +29,7 @@ OF_TENANTS: Final = {
     *("snapshot", "tenant", "tracking", "view_audit", "view_conversations", "view_search"),
     *("view_tool_ledger", "view_usage", "view_window"),
 }
-OF_ALL: Final = {"checkpoint", "generation", "migration", "part", "view", "worker"}
+OF_ALL: Final = {"checkpoint", "generation", "migration", "part", "shard_lock", "view", "worker"}
 """These say nothing of a tenant."""
 
 OF_THE_OWNER: Final = {"caller", "meta"}
@@ -65,6 +65,7 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "forget": ("SELECT onrecord.forget(%(theirs)s)",),
     "sweep_blobs": ("SELECT onrecord.sweep_blobs(0)",),
+    "hold_off_erasures": ("SELECT onrecord.hold_off_erasures()",),
     "track": ("SELECT onrecord.track(%(other)s, %(word)s, 'application', 99)",),
     "search_rows": tuple(
         f"SELECT (onrecord.search_rows(1, {tenant}, {_WANTED}, '{{}}', 9))::text"
@@ -82,11 +83,10 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
 """What is called with the ids of another tenant, by name of the function."""
 
 OF_NOBODY: Final = {
-    "is_marked",
     *("admit", "admit_auditor", "admit_eraser", "admit_operator", "admit_sealer", "admit_worker"),
     *("admitted", "cohorts", "forget_in_log", "forget_in_views", "incarnation", "let_in"),
-    *("let_in_as", "refuse_change", "renew_admissions", "repetition", "shard_of", "statements_of"),
-    "verbs_of",
+    *("let_in_as", "must_be_the_log_s_node", "refuse_change", "renew_admissions", "repetition"),
+    *("shard_of", "statements_of", "unstated_columns", "verbs_of", "is_marked"),
 }
 """The owner's alone, and what functions call; so is what erases in a view."""
 
@@ -104,8 +104,7 @@ VERBS: Final = {
     "eraser": {"append", "forget", "search_rows", "sweep_blobs", *EVERYONE},
     "auditor": {"search_rows", *EVERYONE},
     "sealer": EVERYONE,
-    "worker": {"search_rows", *EVERYONE},
-    "operator": {"search_rows", *EVERYONE},
+    **{key: {"hold_off_erasures", "search_rows", *EVERYONE} for key in ("worker", "operator")},
 }
 BOUND: Final = ("runtime", "eraser", "auditor", "sealer")
 ROLES: Final = (
@@ -345,7 +344,8 @@ HOLDS: Final[tuple[str, ...]] = (
 HELD: Final = """
 SELECT DISTINCT l.mode FROM pg_locks AS l
 WHERE l.pid = %s AND (l.locktype = 'advisory' OR l.relation::regclass::text LIKE 'onrecord.%%')
-    AND l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
+    AND (l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
+        OR l.mode <> 'AccessShareLock' AND l.relation::regclass::text ~ '[.](erasure|migration)$')
 """
 
 
@@ -361,6 +361,10 @@ def test_nobody_waits_for_what_a_bound_role_holds(street: Street, kind: str) -> 
                 held(holder, call.encode(), street.ids())
         with psycopg.connect(street.url, autocommit=True) as owner:
             assert owner.execute(HELD, (holder.info.backend_pid,)).fetchall() == []
+            shards = owner.execute(
+                "SELECT FROM onrecord.shard_lock FOR UPDATE SKIP LOCKED"
+            ).rowcount
+            assert owner.execute("SELECT onrecord.shards()").fetchone() == (shards,)
             for table in OF_TENANTS:
                 row = SQL("FROM {} WHERE tenant = %s").format(Identifier("onrecord", table))
                 free = SQL("SELECT {} FOR UPDATE SKIP LOCKED").format(row)

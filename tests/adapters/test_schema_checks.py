@@ -9,6 +9,7 @@ import pytest
 
 from onrecord.adapters.storage import postgres_schema
 from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres_schema import FUNCTIONS_REVISION
 from onrecord.adapters.storage.queries import (
     Migration,
     load_functions,
@@ -73,10 +74,12 @@ def test_functions_of_a_newer_release_are_left_alone(url: str) -> None:
 def test_a_release_that_changes_a_function_replaces_it_once(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = load_functions("postgres", 1)
+    old = load_functions("postgres", FUNCTIONS_REVISION)
 
     def newer(*_: object, **__: object) -> Migration:
-        return Migration(2, f"{old.sql}; COMMENT ON SCHEMA onrecord IS 'newer'", b"newer")
+        return Migration(
+            old.version + 1, f"{old.sql}; COMMENT ON SCHEMA onrecord IS 'newer'", b"newer"
+        )
 
     monkeypatch.setattr(postgres_schema, "load_functions", newer)
     with pytest.raises(SchemaOlder, match="run `onrecord migrate`"):
@@ -103,7 +106,7 @@ def test_a_file_that_no_release_made_is_refused(tmp_path: Path, change: str) -> 
 def test_steps_make_what_stays_and_the_other_files_what_is_replaced() -> None:
     steps = {made(text) for step in load_migrations("postgres") for text in statements(step.sql)}
     assert steps <= {"TABLE", "INDEX", "UNIQUE", "TYPE", "INSERT", "ALTER"}
-    functions = load_functions("postgres", 1).sql
+    functions = load_functions("postgres", FUNCTIONS_REVISION).sql
     assert {made(text) for text in statements(functions)} <= {
         *("FUNCTION", "TRIGGER", "DO", "REVOKE", "GRANT", "SELECT")
     }
@@ -112,7 +115,9 @@ def test_steps_make_what_stays_and_the_other_files_what_is_replaced() -> None:
 
 
 def test_steps_call_nothing_that_is_replaced() -> None:
-    names = re.findall(r"FUNCTION onrecord\.(\w+)", load_functions("postgres", 1).sql)
+    names = re.findall(
+        r"FUNCTION onrecord\.(\w+)", load_functions("postgres", FUNCTIONS_REVISION).sql
+    )
     steps = "\n".join(step.sql for step in load_migrations("postgres"))
     code = re.sub(r"--.*", "", steps)
     assert names

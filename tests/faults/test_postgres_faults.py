@@ -28,7 +28,7 @@ from tests.ledger import verified_log
 from tests.patience import PATIENCE
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, Server, carried_server
-from tests.postgres_sessions import LOCK
+from tests.postgres_sessions import HOLD
 
 WRITERS = 8
 BETWEEN_ENDS = 30
@@ -41,7 +41,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 """
 ONE_WAITS = """
 SELECT count(*) = 1 FROM pg_stat_activity
-WHERE datname = current_database() AND wait_event = 'advisory'
+WHERE datname = current_database() AND wait_event = 'transactionid'
 """
 
 
@@ -219,12 +219,12 @@ def test_an_append_whose_session_was_ended_is_tried_again(place: QuietPlace, log
         psycopg.connect(place.url, autocommit=True) as operator,
         ThreadPoolExecutor(1) as pool,
     ):
-        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, shard))
+        holder.execute(HOLD, (shard,))
         waiting = pool.submit(log.append, [appending(uuid4(), raw_event())])
         wait_until(place.url, ONE_WAITS)
         operator.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-            "WHERE wait_event = 'advisory'"
+            "WHERE wait_event = 'transactionid'"
         )
         wait_until(place.url, ONE_WAITS)
         holder.rollback()

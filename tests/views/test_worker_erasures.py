@@ -16,6 +16,9 @@ from tests.patience import join, until
 from tests.views.workers import Changed, Stepping, asked
 
 TOOLS = "SELECT tool FROM onrecord.view_audit WHERE conversation_id = %s ORDER BY version"
+WAITS = """
+SELECT count(*) FROM pg_locks WHERE relation = 'onrecord.erasure'::regclass AND NOT granted
+"""
 
 
 def _calling(log: Postgres) -> UUID:
@@ -32,8 +35,7 @@ def test_an_erasure_between_reading_and_committing_waits_and_takes_the_rows_back
 
     def erase_meanwhile(_: Passage, changes: Changes) -> Changes:
         forgetting.start()
-        waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        until(lambda: asked(url, waits) == [(1,)], "the erasure")
+        until(lambda: asked(url, WAITS) == [(1,)], "the erasure")
         return changes
 
     worker = Stepping(url, {"audit": Changed(erase_meanwhile)})
@@ -66,8 +68,7 @@ def test_a_batch_that_waited_for_an_erasure_reads_erased_at_any_default_of_isola
         erasing.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         erasing.execute("SELECT onrecord.forget(%s)", (conversation,))
         folding.start()
-        waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        until(lambda: asked(url, waits) == [(1,)], "the batch")
+        until(lambda: asked(url, WAITS) == [(1,)], "the batch")
     join(folding)
     worker.finish()
     assert asked(url, TOOLS, conversation) == [(None,), (None,), (None,)]
@@ -82,8 +83,7 @@ def test_an_erasure_does_not_hold_up_who_appends_while_it_waits_for_a_batch(
 
     def append_meanwhile(_: Passage, changes: Changes) -> Changes:
         forgetting.start()
-        waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        until(lambda: asked(url, waits) == [(1,)], "the erasure")
+        until(lambda: asked(url, WAITS) == [(1,)], "the erasure")
         log.append([appending(other, prompt())])
         return changes
 

@@ -5,7 +5,7 @@
 --
 -- ORDER. Every tenant lives in one shard, for ever (its row in {log}.tenant says which); a shard
 -- is a sequence of events with positions 1, 2, 3 ... in the order of their commits. {log}.append
--- gets that order from an advisory lock a shard, held until its commit: take the lock, read the
+-- gets that order from a lock a shard, held until its commit: take the lock, read the
 -- last position, insert behind it. So a reader that has seen position n has seen all before it,
 -- there is no sequence that could leave gaps, no counter row that could bloat, and no lock on the
 -- table that VACUUM would wait for. Every key begins with the shard, so that shards can move to
@@ -68,6 +68,11 @@ CREATE TABLE {log}.tenant (
     operators uuid NOT NULL UNIQUE,         -- the tenant that is its operators' stream
     operators_of uuid UNIQUE                -- the tenant whose operators' stream it is
 );
+
+-- A row a shard: who appends to it holds the row until its commit. Nothing is ever written there but
+-- that, so no row has two versions. Other roles than the owner have the right to read it only, so that nobody
+-- holds a row but by the functions: an advisory lock is anybody's who may connect.
+CREATE TABLE {log}.shard_lock (shard smallint PRIMARY KEY);
 
 -- Roles that were let in: as what, and to which tenant each is bound, null to none.
 CREATE TABLE {log}.caller (
@@ -225,3 +230,4 @@ CREATE TYPE {log}.cohort AS (shard smallint, places integer[]);
 INSERT INTO {log}.meta (key, seal, place)
 VALUES (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'),
     decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'), '');
+INSERT INTO {log}.shard_lock SELECT generate_series(0, m.shards - 1) FROM {log}.meta AS m;

@@ -9,9 +9,9 @@
 -- GENERATIONS. Every row of a view belongs to a generation of it. One is live: it is what is read. A
 -- rebuild makes the next one beside it from position 1 on; when it has caught up they are switched.
 --
--- ERASING. {log}.forget takes what it erases out of every view in its own transaction, and holds the
--- erasure lock meanwhile. A worker's transaction holds it in share mode before it reads: what it has
--- read is not erased before its rows are written. A view's table is {log}.view_<name>.
+-- ERASING. {log}.forget takes what it erases out of every view in its own transaction, and locks
+-- {log}.erasure meanwhile. A worker's transaction does so in share mode before it reads
+-- ({log}.hold_off_erasures): what it has read is not erased before its rows are written. A view's table is {log}.view_<name>.
 
 -- Whom the worker feeds and why not: `stopped` says what made a view stand still, in our own words,
 -- and `build_stopped` the same of what is made beside it, which costs the one that is read nothing.

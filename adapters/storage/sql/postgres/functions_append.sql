@@ -214,7 +214,10 @@ BEGIN
     END IF;
 
     FOREACH cohort IN ARRAY cohorts LOOP
-        PERFORM pg_advisory_xact_lock({lock}, cohort.shard);
+        PERFORM FROM {log}.shard_lock AS l WHERE l.shard = cohort.shard FOR NO KEY UPDATE;
+        IF NOT FOUND THEN
+            RAISE data_corrupted USING MESSAGE = 'the row of shard_lock is gone';
+        END IF;
         -- As domain/clock.py has it: times do not fall, unless the last one is over a day ahead.
         SELECT t.position, CASE WHEN t.recorded_at > c.now + 86400000000 THEN c.now
             ELSE greatest(t.recorded_at, c.now) END AS recorded_at INTO tail

@@ -214,7 +214,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    PERFORM pg_advisory_xact_lock({lock}, at_shard);
+    PERFORM FROM {log}.shard_lock AS l WHERE l.shard = at_shard FOR NO KEY UPDATE;
     PERFORM FROM {log}.conversation_head AS h
     WHERE h.shard = at_shard AND h.conversation_id = of_conversation
         AND h.tenant = coalesce(bound, h.tenant)

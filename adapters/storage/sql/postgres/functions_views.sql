@@ -32,8 +32,16 @@ BEGIN
     UPDATE {log}.parked AS p SET retry_at = 0 WHERE p.conversation_id = of_conversation;
 END $$;
 
+-- Let no erasure begin before the caller's transaction ends; one that is under way is waited for. A
+-- function, for whoever could lock the table by a right of its own could lock it against everybody.
+CREATE OR REPLACE FUNCTION {log}.hold_off_erasures() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    LOCK TABLE {log}.erasure IN ROW SHARE MODE;
+END $$;
+
 -- Erase what a conversation says, for good: in the log, then in every view; return how many events
--- were erased. The erasure lock comes before the shard's, so that no writer of the shard waits while
+-- were erased. Erasures come one at a time, and what they lock comes before the shard's lock, so that no writer of the shard waits while
 -- workers finish what they have read.
 CREATE OR REPLACE FUNCTION {log}.forget(of_conversation uuid) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -65,7 +73,7 @@ BEGIN
     ) THEN
         RAISE SQLSTATE 'ZH003' USING MESSAGE = 'what operators did is kept';
     END IF;
-    PERFORM pg_advisory_xact_lock({lock}, -2);
+    LOCK TABLE {log}.erasure IN EXCLUSIVE MODE;
     erased := {log}.forget_in_log(of_conversation);
     PERFORM {log}.forget_in_views(of_conversation, of_tenant);
     RETURN erased;

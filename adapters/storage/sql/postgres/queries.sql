@@ -76,8 +76,8 @@ SELECT quote_ident('{log}') <> '{log}'
 SELECT to_regnamespace('{log}') IS NOT NULL
 
 -- name: migration_lock
--- One migrates at a time; the others wait and find it done.
-SELECT pg_advisory_xact_lock({lock}, -1)
+-- Of a log that is there. One migrates at a time; the others wait and find it done. Only the owner may.
+LOCK TABLE {log}.migration IN EXCLUSIVE MODE
 
 -- name: migration_patience
 -- Who waits for a table's lock holds up all who come after it: a dump of the log may take hours.
@@ -308,14 +308,16 @@ ORDER BY version DESC LIMIT $5
 
 -- name: hint
 -- A row if somebody listens: who does holds this lock (`be_heard`). Its commit need not be durable.
+-- Anybody may take the lock, and so have hints sent that nobody needs; nobody waits for it.
 SELECT set_config('synchronous_commit', 'off', true), pg_notify('{log}', $1)
-FROM (SELECT pg_try_advisory_xact_lock({lock}, -3) AS unheard OFFSET 0) AS looked
+FROM (SELECT pg_try_advisory_xact_lock({lock}, 0) AS unheard OFFSET 0) AS looked
 WHERE NOT looked.unheard
 
 -- name: listen
--- Before the lock is taken: from then on nothing is missed.
+-- Before the lock is taken: from then on no hint is missed.
 LISTEN {log}
 
 -- name: be_heard
--- Ends with the session, however that ends. Not the erasures' lock: one lasts as long as a follower.
-SELECT pg_advisory_lock_shared({lock}, -3)
+-- Ends with the session, however that ends. False where somebody holds the lock alone: hints are sent then
+-- too, and who listens asks again.
+SELECT pg_try_advisory_lock_shared({lock}, 0)

@@ -78,6 +78,13 @@ WHERE NOT EXISTS (SELECT FROM {log}.tenant AS t WHERE t.tenant = b.tenant AND t.
 -- Cursors go by the number of shards: what is beyond would never be read.
 SELECT NULL::uuid, 'events are in a shard that the log does not have'
 WHERE EXISTS (SELECT FROM {log}.event AS e WHERE e.shard >= (SELECT {log}.shards()) OR e.shard < 0)
+UNION ALL
+SELECT NULL, 'the rows that appends lock are not one for each shard'
+WHERE EXISTS (
+    SELECT FROM (
+        SELECT s::smallint AS shard FROM generate_series(0, {log}.shards() - 1) AS s
+    ) AS wanted FULL JOIN {log}.shard_lock AS found USING (shard)
+    WHERE wanted IS NULL OR found IS NULL)
 
 -- name: oddity_places
 -- Whoever reads the log begins at 1, so what is before is read by conversation only.

@@ -87,7 +87,7 @@ SELECT view, generation, shard, part, position FROM {log}.checkpoint
 -- in a crash, so the commit need not wait for the disk. An erasure waits for batches that have read
 -- what it erases, and a batch that begins later reads it erased.
 SELECT set_config('idle_in_transaction_session_timeout', $1, true),
-    set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock_shared({lock}, -2)
+    set_config('synchronous_commit', 'off', true), {log}.hold_off_erasures()
 
 -- name: checkpoints_moved
 -- How many moved: of view $1, generation $2, shard $3 and part $4 from $5 to $6, an element each. The

@@ -33,11 +33,12 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
             'search_rows', 'track']::name[]
         WHEN 'eraser' THEN ARRAY['append', 'forget', 'search_rows', 'sweep_blobs']::name[]
         WHEN 'sealer' THEN '{}'::name[]
-        ELSE ARRAY['search_rows']::name[] END
+        WHEN 'auditor' THEN ARRAY['search_rows']::name[]
+        ELSE ARRAY['hold_off_erasures', 'search_rows']::name[] END
 $$;
 
 -- Which statements each kind of role may run on a table. A sealer reads columns of few, and nobody but the
--- owner the keys of the log. UPDATE and DELETE also let a role lock a table against everybody: they
+-- owner the keys of the log. UPDATE and DELETE also let a role lock a table, or its rows, against everybody: they
 -- are given to roles that serve all tenants, and of what is made of the log.
 CREATE OR REPLACE FUNCTION {log}.statements_of(as_what text, of_table name, is_bound boolean) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$

@@ -1,0 +1,142 @@
+"""Advisory locks are anybody's who may connect: nothing of the log waits for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+import onrecord
+from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.domain.errors import StorageBusy, StorageError
+from onrecord.domain.log import Recorded
+from onrecord.projections.views.registry import VIEWS
+from tests.adapters.neighbours import OURS, neighbour_of
+from tests.adapters.strangers import Lookout, gripped, guessed
+from tests.adapters.test_postgres import as_role
+from tests.adapters.test_postgres_hints import LISTENERS, Follower, append_one, start
+from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, raw_event
+from tests.patience import PATIENCE, until
+from tests.postgres_server import VERSIONS, Server, owner_s, server
+from tests.postgres_sessions import counted, never_poll
+from tests.views.workers import caught_up
+
+STRANGER: Final = "onrecord_stranger"
+NEIGHBOUR: Final = "onrecord_neighbour"
+APPEND: Final = """
+SELECT * FROM onrecord.append(ARRAY[ROW(%s::uuid, gen_random_uuid(), NULL, ARRAY[
+    ROW(gen_random_uuid(), 'test', 1, '{}', '', '{}', NULL, 0, NULL, 0, 0)::onrecord.new_event
+], '{}')::onrecord.request])
+"""
+
+
+@pytest.fixture
+def running() -> Server:
+    return server(VERSIONS[-1])
+
+
+@pytest.fixture
+def url(running: Server) -> Iterator[str]:
+    """A log, a role with no rights in it, and one that is bound to another tenant."""
+    created = running.create("log", migrate)
+    for role in (STRANGER, NEIGHBOUR):
+        running.execute("CREATE ROLE {} LOGIN", role)
+    with psycopg.connect(owner_s(created), autocommit=True) as owner:
+        owner.execute("SELECT onrecord.admit(%s, %s::uuid)", (NEIGHBOUR, OTHER_TENANT))
+    yield created
+    running.drop(created)
+    for role in (STRANGER, NEIGHBOUR):
+        running.execute("DROP ROLE {}", role)
+
+
+def impatient(url: str, patience: str = "5s") -> str:
+    """The same log, where a wait for a lock is an error."""
+    return f"{url}{'&' if '?' in url else '?'}options=-c%20lock_timeout%3D{patience}"
+
+
+def day(url: str) -> None:
+    """What goes on in a log: appends, documents, an erasure, views, a migration."""
+    with onrecord.connect(url, tenant=TENANT) as store:
+        store.conversation("kept").user("Hello")
+        store.conversation("gone").user("Hello")
+        assert store.forget("gone", **BECAUSE).events == 2
+    caught_up(url, VIEWS)
+    with psycopg.connect(owner_s(url), autocommit=True) as owner:
+        owner.execute("DELETE FROM onrecord.migration WHERE part = 'functions'")
+    assert migrate(owner_s(url)) == 1
+    log = open_postgres(url)
+    log.append([appending(uuid4(), raw_event()) for _ in range(3)])
+    log.close()
+
+
+@pytest.mark.parametrize("role", [STRANGER, NEIGHBOUR])
+def test_who_holds_every_advisory_lock_holds_nobody_up(url: str, role: str) -> None:
+    theirs = as_role(url, role)
+    with Lookout(theirs) as lookout:
+        day(url)
+    with gripped(theirs, lookout.keys | guessed()) as grip:
+        assert grip.held >= len(guessed())
+        day(impatient(url))
+
+
+@pytest.mark.parametrize("role", [STRANGER, NEIGHBOUR])
+def test_hints_are_heard_whoever_holds_every_advisory_lock(
+    url: str, role: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never_poll(monkeypatch)
+    here, there = open_postgres(url), open_postgres(url)
+    after = start(there)
+    with gripped(as_role(url, role), guessed()):
+        follower = Follower(here, after)
+        for _ in range(3):
+            position = append_one(there)
+            assert follower.seen.get(timeout=PATIENCE) == position
+    # Once the lock is free it is the listener's, and hints go on.
+    until(lambda: counted(url, LISTENERS) == 1, "the listener")
+    with Lookout(as_role(url, role)) as lookout:
+        until(lambda: lookout.keys, "the listener's key")
+    with gripped(as_role(url, role), lookout.keys | guessed()):
+        position = append_one(there)
+        assert follower.seen.get(timeout=PATIENCE) == position
+        second = Follower(there, after)
+        position = append_one(here)
+        while second.seen.get(timeout=PATIENCE) != position:
+            pass
+    follower.stop()
+    second.stop()
+    here.close()
+    there.close()
+
+
+def test_an_append_that_is_left_open_ends_by_the_timeout_of_its_role(
+    url: str, running: Server
+) -> None:
+    """Who appends in a transaction of its own holds its shard up: these two settings bound that."""
+    tenant = neighbour_of(url)
+    with psycopg.connect(owner_s(url), autocommit=True) as owner:
+        owner.execute("SELECT onrecord.admit(%s, %s::uuid)", (NEIGHBOUR, tenant))
+    running.execute("ALTER ROLE {} SET idle_in_transaction_session_timeout = '2s'", NEIGHBOUR)
+    log = open_postgres(impatient(url, "100ms"))
+    holder = psycopg.connect(as_role(url, NEIGHBOUR))
+    holder.execute(APPEND, (tenant,))
+    with pytest.raises(StorageBusy):
+        log.append([appending(uuid4(), raw_event(), tenant=OURS)])
+    log.close()
+    log = open_postgres(url)
+    assert log.append([appending(uuid4(), raw_event(), tenant=OURS)]) == [Recorded(1, 1, 1)]
+    log.close()
+    with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout):
+        holder.execute("SELECT 1")
+    holder.close()
+
+
+def test_an_append_without_the_row_of_its_shard_s_lock_is_refused(url: str) -> None:
+    with psycopg.connect(owner_s(url), autocommit=True) as owner:
+        owner.execute("DELETE FROM onrecord.shard_lock")
+    log = open_postgres(url)
+    with pytest.raises(StorageError, match="damaged"):
+        log.append([appending(uuid4(), raw_event())])
+    log.close()
