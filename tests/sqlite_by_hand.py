@@ -40,3 +40,20 @@ class Unruled(ByHand):
             for _, sql in triggers:
                 super().run(sql)
             super().run("COMMIT")
+
+
+def empty_index(file: Path, index: str) -> None:
+    """Take all rows out of an index, and leave its definition as it was."""
+    hand = ByHand.open(file)
+    ((sql,),) = hand.run("SELECT sql FROM sqlite_schema WHERE name = ?", index)
+    of_none = f"{sql.split(' WHERE ')[0]} WHERE 0"
+    for wanted in (of_none, sql):
+        hand.run("PRAGMA writable_schema = ON")
+        hand.run("UPDATE sqlite_schema SET sql = ? WHERE name = ?", wanted, index)
+        ((version,),) = hand.run("PRAGMA schema_version")
+        hand.run(f"PRAGMA schema_version = {version + 1}")
+        hand.close()
+        hand = ByHand.open(file)
+        if wanted == of_none:
+            hand.run(f"REINDEX {index}")
+    hand.close()

@@ -10,6 +10,7 @@ from pydantic_core import from_json
 
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite_connection import Connections, Session
+from onrecord.adapters.storage.sqlite_inventory import faults_of_file
 from onrecord.adapters.views.sqlite_views_file import DIALECT, ViewsFile, made_of
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.inventory import Moment
@@ -65,15 +66,17 @@ class SqliteKept:
                 session.abandon()
 
     def index_faults(self) -> list[str]:
-        """Return what does not hold of the index of words."""
+        """Return what does not hold of the file's pages, its indexes, and the index of words."""
+        with self._connections() as connections:
+            found = [f"views: their file is damaged: {why}" for why in faults_of_file(connections)]
         try:
             with self._connections() as connections, connections.transaction() as session:
                 session.run("check_words")
         except CorruptRecord:
-            return ["view search: its index of words is not that of its rows"]
+            found.append("view search: its index of words is not that of its rows")
         except StorageReadOnly:
-            return []
-        return []
+            pass
+        return found
 
     @contextmanager
     def _connections(self) -> Generator[Connections]:

@@ -1,4 +1,6 @@
-"""A log on PostgreSQL is verified by a program that may have one connection."""
+"""A log on PostgreSQL is verified with its rules, by a program that may have one connection."""
+
+from collections.abc import Iterator
 
 import pytest
 
@@ -6,7 +8,9 @@ from onrecord.adapters.erasing import Erasing
 from onrecord.adapters.storage.hints import NoHints
 from onrecord.adapters.storage.postgres import Limits, migrate, open_postgres
 from onrecord.adapters.verifying import verify_log
+from tests.adapters.test_postgres import run
 from tests.factories import TENANT, appending, prompt, started
+from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 
 
@@ -24,3 +28,77 @@ def test_one_connection_is_enough_to_verify(version: str) -> None:
     finally:
         log.close()
         running.drop(url)
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    created = fresh_log(VERSIONS[-1])
+    yield created
+    server(VERSIONS[-1]).drop(created)
+
+
+EVENT = "onrecord.event"
+FUNCTION = "LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'"
+TRIGGER = f"CREATE TRIGGER event_is_immutable BEFORE UPDATE OR DELETE ON {EVENT} FOR EACH ROW"
+CHANGES = {
+    "a trigger is disabled": (
+        f"ALTER TABLE {EVENT} DISABLE TRIGGER event_is_kept",
+        "the triggers that keep events as they are are not in force",
+    ),
+    "a trigger holds for some": (
+        (
+            f"DROP TRIGGER event_is_immutable ON {EVENT}; "
+            f"{TRIGGER} WHEN (OLD.version > 1) EXECUTE FUNCTION onrecord.refuse_change()"
+        ),
+        "the triggers that keep events as they are are not in force",
+    ),
+    "a trigger does something else": (
+        (
+            f"CREATE FUNCTION public.let() RETURNS trigger {FUNCTION}; "
+            f"DROP TRIGGER event_is_immutable ON {EVENT}; {TRIGGER} EXECUTE FUNCTION public.let()"
+        ),
+        "the triggers that keep events as they are are not in force",
+    ),
+    "one more trigger": (
+        (
+            f"CREATE FUNCTION public.let() RETURNS trigger {FUNCTION}; "
+            "CREATE TRIGGER aside BEFORE INSERT ON onrecord.blob FOR EACH ROW EXECUTE FUNCTION public.let()"
+        ),
+        "the table blob has the trigger aside, which no release made",
+    ),
+    "a rule": (
+        f"CREATE RULE nothing AS ON INSERT TO {EVENT} DO INSTEAD NOTHING",
+        "the table event has the rule nothing, which no release made",
+    ),
+    "no guard": (
+        f"ALTER TABLE {EVENT} DISABLE ROW LEVEL SECURITY",
+        "the rows of the table event are not guarded as they were made",
+    ),
+    "another guard": (
+        "ALTER POLICY own ON onrecord.tracking USING (true)",
+        "the rows of the table tracking are not guarded as they were made",
+    ),
+    "one more policy": (
+        f"CREATE POLICY all_of_it ON {EVENT} USING (true)",
+        "the table event has the policy all_of_it, which no release made",
+    ),
+    "a right of all": (
+        f"GRANT INSERT ON {EVENT} TO PUBLIC",
+        "everybody may INSERT in the table event",
+    ),
+    "a right to a column": (
+        f"GRANT UPDATE (body) ON {EVENT} TO PUBLIC",
+        "everybody may UPDATE in the table event",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "fault"), CHANGES.values(), ids=list(CHANGES))
+def test_rules_of_the_log_that_were_changed_are_found(url: str, change: str, fault: str) -> None:
+    log = open_postgres(url, Limits(connections=1, wait=2.0), NoHints)
+    try:
+        assert verify_log(log).faults == ()
+        run(url, change)
+        assert fault in [found.why for found in verify_log(log).faults]
+    finally:
+        log.close()

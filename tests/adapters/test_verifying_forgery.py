@@ -10,7 +10,7 @@ import pytest
 import onrecord
 from tests.adapters.command import Command, in_process, url_of
 from tests.adapters.test_verifying import KEY, speak, verified, whys
-from tests.sqlite_by_hand import ByHand, Unruled
+from tests.sqlite_by_hand import ByHand, Unruled, empty_index
 
 
 @pytest.fixture
@@ -110,26 +110,9 @@ def test_what_analyze_makes_is_no_fault(url: str, file: Path) -> None:
 @pytest.mark.parametrize("index", ["conversation_head_tenant", "event_version", "event_event_id"])
 def test_an_index_that_was_emptied_is_found(url: str, file: Path, index: str) -> None:
     assert "the file: its pages, and each index against its table" in verified(url).checked
-    emptied(file, index)
+    empty_index(file, index)
     found = whys(url)
     assert any(why.startswith("the file is damaged: ") and index in why for why in found)
-
-
-def emptied(file: Path, index: str) -> None:
-    """Take all rows out of an index, and leave its definition as it was."""
-    hand = ByHand.open(file)
-    ((sql,),) = hand.run("SELECT sql FROM sqlite_schema WHERE name = ?", index)
-    of_none = f"{sql.split(' WHERE ')[0]} WHERE 0"
-    for wanted in (of_none, sql):
-        hand.run("PRAGMA writable_schema = ON")
-        hand.run("UPDATE sqlite_schema SET sql = ? WHERE name = ?", wanted, index)
-        ((version,),) = hand.run("PRAGMA schema_version")
-        hand.run(f"PRAGMA schema_version = {version + 1}")
-        hand.close()
-        hand = ByHand.open(file)
-        if wanted == of_none:
-            hand.run(f"REINDEX {index}")
-    hand.close()
 
 
 def test_each_root_that_holds_is_said_to_be_compared(url: str, command: Command) -> None:

@@ -19,7 +19,7 @@ from onrecord.projections.views.search import SEARCH
 from tests.adapters.command import in_process, url_of
 from tests.factories import appending, prompt, started, tool_call
 from tests.search import examples
-from tests.sqlite_by_hand import ByHand
+from tests.sqlite_by_hand import ByHand, empty_index
 from tests.views.histories import Happening, append_of, happenings
 from tests.views.sqlite_places import Opened, in_memory, opened
 from tests.views.workers import Stepping, caught_up
@@ -98,6 +98,18 @@ def test_a_parked_conversation_is_compared_up_to_where_it_waits(tmp_path: Path) 
     by_hand.run("DELETE FROM view_window")
     assert len(compared(store).faults) == 1
     by_hand.close()
+    store.close()
+
+
+def test_an_index_of_views_that_was_emptied_is_found(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.said("Hello", "Hi")
+    read(store)
+    [file] = tmp_path.glob("*-views")
+    empty_index(file, "view_audit_position")
+    found = [fault.why for fault in compared(store).faults]
+    assert any(why.startswith("views: their file is damaged: ") for why in found)
+    assert any("view_audit_position" in why for why in found)
     store.close()
 
 

@@ -156,11 +156,54 @@ SELECT NULL::uuid, 'the steps of the schema are not numbered from 1 without gaps
 FROM {log}.migration WHERE part = 'tables' HAVING count(*) <> max(number) OR min(number) <> 1
 
 -- name: oddity_triggers
--- What keeps events as they are.
+-- What keeps events as they are: before each UPDATE and DELETE (27), and before TRUNCATE (34).
 SELECT NULL::uuid, 'the triggers that keep events as they are are not in force' WHERE (
     SELECT count(*) FROM pg_trigger AS t
     WHERE t.tgrelid = '{log}.event'::regclass AND t.tgenabled = 'O' AND NOT t.tgisinternal
-        AND t.tgname IN ('event_is_immutable', 'event_is_kept')) < 2
+        AND t.tgfoid = '{log}.refuse_change'::regproc AND t.tgqual IS NULL
+        AND (t.tgname, t.tgtype) IN (('event_is_immutable', 27), ('event_is_kept', 34))) < 2
+UNION ALL
+SELECT NULL, format('the table %s has the trigger %s, which no release made', c.relname, t.tgname)
+FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+WHERE c.relnamespace = '{log}'::regnamespace AND NOT t.tgisinternal
+    AND NOT (c.oid = '{log}.event'::regclass AND t.tgname IN ('event_is_immutable', 'event_is_kept'))
+
+-- name: oddity_rules
+-- A rule does something else than what a statement says. No table of a log has one.
+SELECT NULL::uuid, format('the table %s has the rule %s, which no release made', c.relname, r.rulename)
+FROM pg_rewrite AS r JOIN pg_class AS c ON c.oid = r.ev_class
+WHERE c.relnamespace = '{log}'::regnamespace
+
+-- name: oddity_policies
+-- One policy shows each tenant its own rows; its text is the same for every table.
+WITH guarded AS (
+    SELECT c.oid, c.relname, c.relrowsecurity FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+    WHERE c.relnamespace = '{log}'::regnamespace AND c.relkind = 'r'
+        AND a.attname = 'tenant' AND NOT a.attisdropped AND c.relname <> 'caller'
+), policy AS (
+    SELECT p.polrelid, p.polname, pg_get_expr(p.polqual, p.polrelid) AS rule,
+        p.polcmd = '*' AND p.polpermissive AND p.polroles = '{0}' AND p.polwithcheck IS NULL AS is_plain
+    FROM pg_policy AS p
+), usual AS (SELECT mode() WITHIN GROUP (ORDER BY rule) AS rule FROM policy WHERE polname = 'own')
+SELECT NULL::uuid, format('the rows of the table %s are not guarded as they were made', g.relname)
+FROM guarded AS g WHERE NOT g.relrowsecurity OR NOT EXISTS (
+    SELECT FROM policy AS p JOIN usual AS u USING (rule)
+    WHERE p.polrelid = g.oid AND p.polname = 'own' AND p.is_plain AND p.rule LIKE '%bound_tenant%')
+UNION ALL
+SELECT NULL, format('the table %s has the policy %s, which no release made', c.relname, p.polname)
+FROM policy AS p JOIN pg_class AS c ON c.oid = p.polrelid
+WHERE c.relnamespace = '{log}'::regnamespace AND (p.polname <> 'own' OR c.oid NOT IN (SELECT oid FROM guarded))
+
+-- name: oddity_rights
+-- Events are recorded and erased by functions of the owner: no other role may change their table.
+SELECT NULL::uuid, format('%s may %s in the table event', coalesce(r.rolname, 'everybody'), a.privilege_type)
+FROM pg_class AS c
+CROSS JOIN LATERAL (
+    SELECT x.grantee, x.privilege_type FROM aclexplode(c.relacl) AS x
+    UNION SELECT x.grantee, x.privilege_type FROM pg_attribute AS t, aclexplode(t.attacl) AS x
+    WHERE t.attrelid = c.oid) AS a
+LEFT JOIN pg_roles AS r ON r.oid = a.grantee
+WHERE c.oid = '{log}.event'::regclass AND a.grantee <> c.relowner AND a.privilege_type <> 'SELECT'
 
 -- name: unbegun
 -- Names that somebody asked for, and documents that no event came after yet.

@@ -94,3 +94,7 @@ SELECT DISTINCT generation FROM view_usage;
 -- Raises SQLITE_CORRUPT_VTAB where the index is not that of the rows (www.sqlite.org/fts5.html, "The
 -- 'integrity-check' Command"). It changes nothing, and is an INSERT all the same.
 INSERT INTO view_search_words (view_search_words, rank) VALUES ('integrity-check', 1);
+
+-- name: file_faults
+-- Each page, and each index against its table; its sentences name rows by number and show no value.
+PRAGMA integrity_check(20);
