@@ -51,6 +51,8 @@ from onrecord.domain.errors import (
     ConversationForgotten,
     DocumentMissing,
     IdempotencyMismatch,
+    InvalidContent,
+    InvalidInput,
     NotRecorded,
     OnrecordError,
     VersionConflict,
@@ -280,13 +282,12 @@ class Journal:
         standing, bodies = self._standings.now(), self._bodies.copy()
         drafted: list[NewEvent] = []
         begun: list[Begun] = []
-        for outgoing in entries:
+        for place, outgoing in enumerate(entries, 1):
             reading = Reading(outgoing, bodies)
-            rendered = matching(outgoing.body, self.remembered())
-            related = self._related(reading, standing, rendered, None)
-            related = apart(related, standing, reading.whole())
-            decided = plan(outgoing, reading.asked, standing, related, rendered=rendered)
-            events, blobs, _ = self._drafted(decided, standing, reading, rendered)
+            try:
+                decided, events, blobs = self._planned_apart(reading, standing)
+            except InvalidInput as exc:
+                raise InvalidContent(f"request {place} of the batch: {exc}") from exc
             self._put(blobs)
             drafted += events
             begun.append(Begun(decided.request, decided.line))
@@ -294,6 +295,18 @@ class Journal:
                 bodies.keep(reading.body(decided.request))  # The others share what it says.
         append_first(self.talk, tuple(drafted), None)
         return begun
+
+    def _planned_apart(
+        self, reading: Reading, standing: Standing
+    ) -> tuple[Plan, tuple[NewEvent, ...], Mapping[str, bytes]]:
+        """Return what is recorded of a request beside what is said now."""
+        outgoing = reading.outgoing
+        rendered = matching(outgoing.body, self.remembered())
+        related = self._related(reading, standing, rendered, None)
+        related = apart(related, standing, reading.whole())
+        decided = plan(outgoing, reading.asked, standing, related, rendered=rendered)
+        events, blobs, _ = self._drafted(decided, standing, reading, rendered)
+        return decided, events, blobs
 
     def _told_apart(self, decided: Plan, head: Head) -> Plan:
         """Return a plan whose results say which of the calls of their id they are of."""

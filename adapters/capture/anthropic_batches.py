@@ -24,14 +24,11 @@ _NAME: Final = re.compile(rb'\s*\{\s*"custom_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 def entries(body: bytes) -> tuple[BatchEntry, ...]:
-    """Return the requests that a batch sends; InvalidContent or MalformedJson where none are."""
+    """Return the requests that a batch sends; InvalidContent or MalformedJson where one is none."""
     requests = read_object(body).get("requests")
-    listed = cast("list[Any]", requests) if isinstance(requests, list) else []
-    found = [_entry(item) for item in listed]
-    known = tuple(entry for entry in found if entry is not None)
-    if not known or len(known) != len(found):
-        raise InvalidContent("`requests` is no list of requests: give each its custom_id, params")
-    return known
+    if not isinstance(requests, list):
+        raise InvalidContent("`requests` is no list: send the requests as one")
+    return tuple(_entry(item) for item in cast("list[Any]", requests))
 
 
 def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
@@ -88,11 +85,11 @@ def _result(name: str, result: JsonObject) -> BatchResult:
             return BatchResult(name, replace(unread, error=result))
 
 
-def _entry(item: Any) -> BatchEntry | None:
+def _entry(item: Any) -> BatchEntry:
     entry = _object(item) or {}
     name, params = entry.get("custom_id"), _object(entry.get("params"))
     if not isinstance(name, str) or params is None:
-        return None
+        raise InvalidContent("an item of `requests` is no request: give it its custom_id, params")
     return BatchEntry(name, jsontext.write(params))
 
 

@@ -59,10 +59,11 @@ class Results:
 
         One whose requests are not recorded is said.
         """
-        with suppress(MalformedJson, OnrecordError):
-            file = read_object(body).get("input_file_id")
-            if not isinstance(file, str) or not has_requests(bound.journals, file):
+        try:
+            if not _is_recorded(bound.journals, body):
                 unrecorded.say(sending.method, sending.path)
+        except OnrecordError:
+            logger.exception("whether the requests of a batch are recorded could not be found out")
         return self.looking(bound, sending)
 
     def looking(self, bound: Bound, sending: Sending) -> AnswerRecorder:
@@ -129,6 +130,14 @@ class Results:
                 self._files.popitem(last=False)
         if not is_known:
             keep_file(journals, file, name)
+
+
+def _is_recorded(journals: Journals, body: bytes) -> bool:
+    """Whether the requests are recorded of a batch that is made of a file."""
+    with suppress(MalformedJson):
+        file = read_object(body).get("input_file_id")
+        return isinstance(file, str) and has_requests(journals, file)
+    return False
 
 
 def _say_unknown(wire: ResultsWire, line: bytes) -> None:

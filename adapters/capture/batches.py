@@ -26,7 +26,6 @@ from onrecord.adapters.capture.sending import Sending
 from onrecord.adapters.capture.wire import BatchEntry, BatchWire
 from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.journal import Journal
-from onrecord.domain.errors import InvalidContent, MalformedJson
 
 _MARK: Final = "onrecord.batch"
 """What a request is marked with that goes on for a batch: redirected, or sent anew."""
@@ -55,16 +54,14 @@ class Batches:
     def creating(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder | None:
         """Record the requests of a batch that is about to be sent; return what records its answer.
 
-        None for a body that is none, which the provider refuses. Raises the refusal where they
-        cannot be made durable.
+        None where no request of it is a turn, or where they lie elsewhere. Raises the refusal where
+        one cannot be read or made durable, as for a turn: providers take a batch with odd requests.
         """
         api = endpoint_of(sending.method, sending.path).api
         wire = WIRES[api].batches
         created: _Created | None = sending.extensions.get(_MARK)
         try:
             created = created or self._created(bound, sending, body)
-        except (InvalidContent, MalformedJson):
-            created = None
         except Exception as exc:
             raise refusal_of(api)(
                 f"the batch was not sent, for it could not be recorded first: {exc}"
@@ -76,12 +73,14 @@ class Batches:
         return self._attempt(bound, created, wire, sending, body)
 
     def _created(self, bound: Bound, sending: Sending, body: bytes) -> _Created | None:
-        """Return the batch that this is a retry of, else a new one, recorded."""
+        """Return the batch that this is a retry of, else a new one, recorded; None without turns."""
         api = endpoint_of(sending.method, sending.path).api
         wire = WIRES[api].batches
         if wire is None:
             return None
         turns = _turns(wire.entries(body), api)
+        if not turns:
+            return None
         known = bound.known()
         digest = _digest([entry for _, entry in turns])
         tried = None if known is None else known.talk.conversation_id, digest
@@ -135,12 +134,9 @@ class Batches:
 
 
 def _turns(entries: Sequence[BatchEntry], api: str) -> list[tuple[str, BatchEntry]]:
-    """Return the requests of a batch that are turns, each with its API; InvalidContent for none."""
+    """Return the requests of a batch that are turns, each with its API."""
     asked = [(endpoint_of("POST", it.url) if it.url else Asked(api, "turn"), it) for it in entries]
-    turns = [(to.api, it) for to, it in asked if to.kind == "turn"]
-    if not turns:
-        raise InvalidContent("no request of the batch is a turn")
-    return turns
+    return [(to.api, it) for to, it in asked if to.kind == "turn"]
 
 
 def _digest(entries: Sequence[BatchEntry]) -> bytes:

@@ -22,12 +22,18 @@ _NAMED: Final = "batches/"
 
 
 def entries(body: bytes) -> tuple[BatchEntry, ...]:
-    """Return the requests that a batch sends itself: InvalidContent where they are in a file."""
-    listed = _listed(read_object(body), ("batch", "inputConfig", "requests", "requests"))
+    """Return the requests that a batch sends itself, none where they are in a file.
+
+    Raises InvalidContent or MalformedJson where one is none.
+    """
+    given = _at(read_object(body), ("batch", "inputConfig", "requests"))
+    if given is None:
+        return ()
+    listed = _listed(_object(given) or {}, ("requests",))
     requests = [_object(it.get("request")) for it in listed]
     known = [request for request in requests if request is not None]
     if not known or len(known) != len(requests):
-        raise InvalidContent("the batch has no list of requests")
+        raise InvalidContent("the batch has no list of requests: give each its `request`")
     return tuple(BatchEntry(str(at), jsontext.write(it)) for at, it in enumerate(known))
 
 
@@ -67,11 +73,16 @@ def _result(name: str, said: JsonObject) -> BatchResult:
 
 def _listed(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
     """Return the objects in the list at a path; one that is no object is empty."""
+    found = _at(value, path)
+    items = cast("list[Any]", found) if isinstance(found, list) else []
+    return [_object(item) or {} for item in items]
+
+
+def _at(value: JsonObject, path: tuple[str, ...]) -> object:
     found: object = value
     for member in path:
         found = (_object(found) or {}).get(member)
-    items = cast("list[Any]", found) if isinstance(found, list) else []
-    return [_object(item) or {} for item in items]
+    return found
 
 
 def _object(value: object) -> JsonObject | None:

@@ -37,7 +37,7 @@ _NAME: Final = re.compile(
 
 def entries(form: bytes) -> tuple[BatchEntry, ...]:
     """Return the requests in a file; InvalidContent or MalformedJson where a line is none."""
-    return tuple(_entry(read_object(line.removeprefix(_BOM))) for line in lines_of(form))
+    return tuple(_entry(place, line) for place, line in enumerate(lines_of(form), 1))
 
 
 def read_uploaded(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
@@ -88,10 +88,16 @@ def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
     return tuple(status for status in read if status is not None)
 
 
-def _entry(line: JsonObject) -> BatchEntry:
-    name, url, body = line.get("custom_id"), line.get("url"), _object(line.get("body"))
+def _entry(place: int, line: bytes) -> BatchEntry:
+    try:
+        said = read_object(line.removeprefix(_BOM))
+    except MalformedJson as exc:
+        raise MalformedJson(f"request {place} of the batch: {exc}") from exc
+    name, url, body = said.get("custom_id"), said.get("url"), _object(said.get("body"))
     if not isinstance(name, str) or not isinstance(url, str) or body is None:
-        raise InvalidContent("a line is no request: give it its custom_id, url and body")
+        raise InvalidContent(
+            f"request {place} of the batch is none: give it its custom_id, url and body"
+        )
     return BatchEntry(name, jsontext.write(body), url)
 
 

@@ -128,8 +128,8 @@ class ResultsWire:
 class BatchWire:
     """How an API's batches are read, which send many requests and have their answers read later.
 
-    `entries` gives the requests that the body of one sends: InvalidContent or MalformedJson where
-    there are none. `read_created` reads what the provider says to it, as `read_body` does: an
+    `entries` gives the requests that the body of one sends, none where they lie elsewhere:
+    InvalidContent or MalformedJson where one cannot be read. `read_created` reads what the provider says to it, as `read_body` does: an
     answer that is deferred, whose `provider_id` is what the requests are known by: the batch's id,
     or that of the file which has them. `read_status` reads how batches stand; what is no status of
     this API's says nothing. `lines` reads results that come so.

@@ -48,7 +48,7 @@ def test_files_that_are_no_batchs_are_left_alone(recorded: Recorded) -> None:
     kept = b'{"custom_id": "a", "body": null}\n'
     with serving(FileBatches(files={"file-x": kept})) as server, client(recorded, server) as own:
         own.files.create(file=("notes.jsonl", Unread(kept)), purpose="user_data")
-        own.files.create(file=("none.jsonl", Unread(b"no request")), purpose="batch")
+        own.files.create(file=("none.jsonl", Unread(b" ")), purpose="batch")
         assert own.files.content("file-x").read() == kept
     assert kept in server.received[0].body
     assert not recorded.talk.head().version
