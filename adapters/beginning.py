@@ -24,6 +24,11 @@ class Beginning:
     origin: UUID | None = None
 
 
+def is_forgotten(log: Log, conversation_id: UUID) -> bool:
+    """Whether what a conversation said was erased; False where it has not begun."""
+    return any(event.body is None for event in log.read(conversation_id, limit=1))
+
+
 def beginning_of(log: Log, conversation_id: UUID) -> Beginning:
     """Return how a conversation began."""
     began = Beginning()

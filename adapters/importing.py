@@ -12,6 +12,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.arguments import key_given
+from onrecord.adapters.beginning import is_forgotten
 from onrecord.adapters.export import blobs_in
 from onrecord.adapters.exported import Beginning, Line, Piece, read_export
 from onrecord.domain.admission import Refused, error_of, need_of
@@ -192,7 +193,7 @@ def _place(backend: Backend, tenant: UUID, key: str, conversation_id: UUID) -> i
     found = backend.find(tenant, key)
     present = backend.head(conversation_id).version
     if found is None and present:
-        if any(event.body is None for event in backend.read(conversation_id, limit=1)):
+        if is_forgotten(backend, conversation_id):
             raise InvalidInput("the conversation was forgotten here: it cannot be imported again")
         raise InvalidInput("the conversation is in this store already, under another key")
     if found is None:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from onrecord.adapters.storage.sqlite_header import LOG_FILE, VIEWS_FILE, application_id
 from onrecord.adapters.store import Store
+from onrecord.domain.errors import StorageError
 
 if TYPE_CHECKING:
     from onrecord.adapters.storage.sqlite import Sqlite
@@ -60,6 +62,14 @@ def files_of(store: Store) -> StoreFiles:
     if not store.url.startswith("sqlite:"):
         return StoreFiles(None, spool)
     return StoreFiles(cast("Sqlite", store.backend).file.path, spool)
+
+
+def is_of_a_store(path: Path) -> bool:
+    """Whether a file is a log of Onrecord's, or the views of one, whichever store's."""
+    try:
+        return path.is_file() and application_id(path) in (LOG_FILE, VIEWS_FILE)
+    except StorageError:
+        return False
 
 
 def _is_same(one: Path, other: Path) -> bool:

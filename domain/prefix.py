@@ -60,7 +60,7 @@ class Prefix:
 def encoded(label: str, value: Any) -> bytes:
     """Return what a block of a role adds to a digest: made once, it serves several."""
     data = jsontext.write_canonical(canonical(value))
-    return b"%s:%d:%s" % (label.encode(), len(data), data)
+    return b"%s:%d:%s" % (label.encode("utf-8", "surrogatepass"), len(data), data)
 
 
 def prefix_of(system: Any, tools: Any, messages: Iterable[dict[str, Any]]) -> str:

@@ -94,6 +94,8 @@ DryRun = Annotated[
 
 def readable(file: Path) -> Path:
     """Return the path of a file that is there, or of standard input; wrong usage for others."""
+    if file.is_dir():
+        raise typer.BadParameter(f"{file} is a folder: name a file in it")
     if file != Path("-") and not file.is_file():
         raise typer.BadParameter(f"there is no file {file}")
     return file

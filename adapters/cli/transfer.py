@@ -20,7 +20,7 @@ from onrecord.adapters.cli.quantities import counted, size
 from onrecord.adapters.export import export
 from onrecord.adapters.settings import settings
 from onrecord.adapters.store import Store
-from onrecord.adapters.store_files import files_of
+from onrecord.adapters.store_files import files_of, is_of_a_store
 from onrecord.domain.errors import InvalidExport, InvalidInput
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def export_to(store: Store, key: str, file: Path | None, *, replace: bool, as_js
         return
     if files_of(store).has(file):
         raise InvalidInput(f"{file} is a file of the store itself: choose another name")
+    if is_of_a_store(file):
+        raise InvalidInput(f"{file} is a store of Onrecord's: choose another name")
     written = _write(file, lines, replace=replace)
     if as_json:
         output.json_line({"file": str(file), "events": found.head.version, "bytes": written})

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from onrecord.adapters.arguments import key_given
+from onrecord.adapters.beginning import is_forgotten
 from onrecord.adapters.histories.call_ids import told_apart
 from onrecord.adapters.histories.doubts import doubts_of
 from onrecord.adapters.histories.history import Doubt, Heard, History, Listener
@@ -103,7 +104,7 @@ def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
     head = backend.head(conversation_id)
     done = TakenIn(wanted.key, conversation_id, "unchanged", wanted.events, 0)
     if head.version and (found is None or found != identity.conversation()):
-        return replace(done, outcome="refused", why=_why_foreign(found))
+        return replace(done, outcome="refused", why=_why_foreign(store, conversation_id, found))
     known = _known(store, conversation_id, wanted.ids) if head.version else 0
     if known is None:
         why = "what is recorded under that key goes on otherwise: import it under another key"
@@ -121,9 +122,11 @@ def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
     return replace(done, outcome=outcome, recorded=len(drafted))
 
 
-def _why_foreign(found: UUID | None) -> str:
+def _why_foreign(store: Store, conversation_id: UUID, found: UUID | None) -> str:
+    if found is None and is_forgotten(store.backend, conversation_id):
+        return "it was forgotten here: `onrecord audit` says when and why"
     if found is None:
-        return "it is in this store under another key, or was forgotten here: import it under another key"
+        return "it is in this store under another key: import it under that one"
     return "that key is of a conversation that was not imported: import it under another key"
 
 

@@ -84,8 +84,10 @@ _BY_STATE: Final = {
     ),
     "42501": _Meaning(
         StorageReadOnly,
-        "the role has no right to do this for this tenant: the log's owner lets a role in that appends "
-        "with SELECT onrecord.admit('role'), one that erases with SELECT onrecord.admit_eraser('role')",
+        "this role has no right to do this for this tenant: connect as another one, which the log's owner "
+        "has let in with SELECT onrecord.admit('role') to append, admit_eraser('role') to erase, "
+        "admit_worker('role') to keep views, or admit_operator('role') to pause, resume, retry and rebuild "
+        "them; a role is of one kind",
     ),
     "0A000": _Meaning(
         StorageUnavailable,

@@ -23,7 +23,7 @@ from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.keyed_digest import new_digest_key
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite_connection import Connections, Session
-from onrecord.adapters.storage.sqlite_header import application_id
+from onrecord.adapters.storage.sqlite_header import LOG_FILE, application_id
 from onrecord.adapters.storage.sqlite_held_files import must_be_the_only_user
 from onrecord.adapters.storage.sqlite_lock import LockFile, lock_file
 from onrecord.adapters.storage.sqlite_mark import NO_LEAF, Mark
@@ -42,7 +42,6 @@ from onrecord.domain.errors import (
     StorageUnavailable,
 )
 
-_APPLICATION_ID: Final = 0x4F4E5243
 _SCHEMA: Final = len(load_migrations("sqlite"))
 _ID_SIZE: Final = 16
 _INODE: Final = struct.Struct(">Q")
@@ -270,7 +269,7 @@ def _must_be_writable(path: Path) -> None:
 
 def _must_be_ours(path: Path) -> None:
     is_made = path.exists() and path.stat().st_size > 0
-    if is_made and application_id(path) != _APPLICATION_ID:
+    if is_made and application_id(path) != LOG_FILE:
         raise ForeignDatabase(f"{path} is not an Onrecord log: choose another file")
 
 

@@ -16,7 +16,9 @@ from onrecord.projections.views.planning import Part
 from onrecord.projections.views.view import Feed, View
 
 _NOT_ADMITTED: Final = (
-    "the role may not keep views: their owner lets it with SELECT onrecord.admit_worker('role')"
+    "this role may not keep views: connect as another one, which the log's owner has let in as a worker "
+    "(SELECT onrecord.admit_worker('role')) or, to pause, resume, retry and rebuild views, as an operator "
+    "(SELECT onrecord.admit_operator('role'))"
 )
 
 _DUE: Final = 16

@@ -22,7 +22,7 @@ from onrecord.adapters.storage.file_modes import make
 from onrecord.adapters.storage.queries import load_migrations, load_queries
 from onrecord.adapters.storage.sqlite_connection import Connections, Loan, Session
 from onrecord.adapters.storage.sqlite_errors import storage_error
-from onrecord.adapters.storage.sqlite_header import application_id
+from onrecord.adapters.storage.sqlite_header import VIEWS_FILE, application_id
 from onrecord.adapters.storage.sqlite_lock import LockFile, lock_file
 from onrecord.adapters.storage.sqlite_schema import is_of_a_release, run_steps
 from onrecord.domain.errors import (
@@ -37,7 +37,6 @@ from onrecord.domain.errors import (
 
 DIALECT: Final = "sqlite_views"
 """The folder of its SQL."""
-_APPLICATION_ID: Final = 0x4F4E5256
 
 
 class _Turns(Protocol):
@@ -188,7 +187,7 @@ class ViewsFile:
         with self.borrowed() as session:
             (objects,) = session.one("count_objects") or (0,)
             (application,) = session.one("application_id") or (0,)
-        if objects and application != _APPLICATION_ID:
+        if objects and application != VIEWS_FILE:
             raise _foreign(self._place)
 
     def _prepare(self, incarnation: UUID) -> None:
@@ -280,7 +279,7 @@ def _must_not_be_foreign(path: Path) -> bool:
     if not path.stat().st_size:
         return False
     application = application_id(path)
-    if application not in (0, _APPLICATION_ID):
+    if application not in (0, VIEWS_FILE):
         raise _foreign(str(path))
     return application == 0
 

@@ -66,6 +66,18 @@ def test_an_export_never_takes_a_name_of_the_stores(
     assert still_whole(command)
 
 
+def test_an_export_never_takes_the_place_of_another_store(
+    command: Command, database: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.db"
+    with onrecord.connect(f"sqlite:///{other}") as store:
+        store.conversation(KEY).user("Hello")
+    before = other.read_bytes()
+    done = command("export", KEY, "-o", str(other), "--force")
+    assert (done.code, other.read_bytes()) == (1, before)
+    assert done.err.endswith("other.db is a store of Onrecord's: choose another name\n")
+
+
 def test_other_spellings_and_links_of_the_store_are_refused(
     command: Command, database: Path, tmp_path: Path
 ) -> None:

@@ -68,3 +68,8 @@ def test_the_digest_can_be_asked_for_at_any_block() -> None:
     assert first == prefix_of("s", None, [HI])
     assert prefix.digest() != first
     assert prefix.blocks == 2
+
+
+def test_a_role_may_be_any_text_of_json() -> None:
+    odd = {"role": "\ud83d", "content": "Hi"}
+    assert prefix_of(None, None, [odd]) != prefix_of(None, None, [HI])
