@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from onrecord.domain.erasures import erasure_id, operators_of
 from onrecord.domain.errors import CorruptRecord, StorageError, StorageReadOnly
-from onrecord.domain.log import Backend
+from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.erasures import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:
@@ -106,10 +106,15 @@ def erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
             yield entry
 
 
-def erasures_of(backend: Backend, tenant: UUID, conversation_id: UUID) -> Iterator[ErasureEntry]:
-    """Yield the erasures of a tenant's conversation, the first one first: there is seldom more than one."""
+def erasures_of(
+    read: Callable[[UUID], Iterable[RecordedEvent]], tenant: UUID, conversation_id: UUID
+) -> Iterator[ErasureEntry]:
+    """Yield the erasures of a tenant's conversation, the first one first: there is seldom more than one.
+
+    `read` gives the events of a stream.
+    """
     for number in itertools.count():
-        entry = erasure_entry(backend.read(erasure_id(tenant, conversation_id, number)))
+        entry = erasure_entry(read(erasure_id(tenant, conversation_id, number)))
         if entry is None:
             return
         yield entry

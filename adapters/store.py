@@ -215,7 +215,7 @@ class Store:
         """
         if conversation_id is None:
             return list(erasures(self.backend, self.tenant))
-        return list(erasures_of(self.backend, self.tenant, conversation_id))[::-1]
+        return list(erasures_of(self.backend.read, self.tenant, conversation_id))[::-1]
 
     def resume_erasures(self) -> int:
         """Finish the erasures that a program began and did not live to finish; return how many.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -132,6 +133,7 @@ class _ConversationRows:
     fold: Fold
     references: References
     erasures: int
+    told: Sequence[ErasureEntry]
     keys: Sequence[StoredKey]
     snapshots: Sequence[StoredSnapshot]
     blobs: Sequence[StoredBlob]
@@ -236,11 +238,13 @@ class _Check:
             happened = happened_in(event)
             self.add(fold.take(stored, happened))
             references.take(event, happened)
+        erasures = moment.erasures(head)
         return _ConversationRows(
             head,
             fold,
             references,
-            moment.erasures(head),
+            erasures,
+            self._recorded_erasures(moment, head) if head.forgotten or erasures else (),
             moment.keys(head),
             moment.snapshots(head),
             moment.blobs(head),
@@ -256,8 +260,7 @@ class _Check:
         self.add(fold.head_faults(head))
         if not fold.events:
             return
-        told = self._recorded_erasures(head) if head.forgotten or erasures else []
-        self.add(erasure_faults(fold, head, erasures, told))
+        self.add(erasure_faults(fold, head, erasures, read.told))
         self._targets(head, fold)
         self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
         self.add(snapshot_faults(head, read.snapshots))
@@ -275,10 +278,14 @@ class _Check:
         """Return whether the pass over its shard came by an event."""
         return 0 < event.position <= self._ends.get(event.shard, 0)
 
-    def _recorded_erasures(self, head: StoredHead) -> list[ErasureEntry]:
-        """Return the erasures of a conversation that the operators' stream tells of."""
+    def _recorded_erasures(self, moment: Moment, head: StoredHead) -> list[ErasureEntry]:
+        """Return the erasures of a conversation that operators' streams told of at its moment.
+
+        Later ones are not of the head that was read then.
+        """
+        read = partial(_recorded, moment)
         try:
-            return list(erasures_of(self._backend, head.tenant, head.conversation_id))
+            return list(erasures_of(read, head.tenant, head.conversation_id))
         except CorruptRecord as error:
             self.add([Fault(head.conversation_id, 0, f"its erasure cannot be read: {error}")])
             return []
@@ -374,6 +381,11 @@ def _events(moment: Moment, head: StoredHead) -> Iterator[StoredEvent]:
     while page := moment.events(head, after, _PAGE):
         yield from page
         after = page[-1].event.version
+
+
+def _recorded(moment: Moment, conversation_id: UUID) -> list[RecordedEvent]:
+    head = moment.head(conversation_id)
+    return [] if head is None else [stored.event for stored in _events(moment, head)]
 
 
 def _headless(conversation_id: UUID) -> Fault:

@@ -95,7 +95,9 @@ def erasure_faults(
         yield _whole(head, "it counts as forgotten, and no erasure is noted")
     if head.forgotten and not told:
         yield _whole(head, "it counts as forgotten, and no operator's erasure tells of it")
-    if head.forgotten and outcomes and fold.events not in outcomes:
+    # One that is unfinished may have erased, and cannot tell yet how much.
+    is_finished = len(outcomes) == len(told)
+    if head.forgotten and outcomes and is_finished and fold.events not in outcomes:
         yield _whole(head, "it counts as forgotten, and its erasure tells of other events")
     if not head.forgotten and any(outcomes):
         yield _whole(head, "its erasure is told of, and it does not count as forgotten")

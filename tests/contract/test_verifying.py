@@ -1,16 +1,19 @@
 """Whatever a backend recorded, its heads are what the events come to, and every leaf holds."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from onrecord.adapters.erasing import Erasing
+from onrecord.adapters.storage.eventsourcing_operators import Operators
 from onrecord.adapters.verifying import Verified, verify_conversation, verify_log
 from onrecord.domain import events
 from onrecord.domain.events import Event
-from onrecord.domain.inventory import StoredBlob, StoredChunk, StoredHead
+from onrecord.domain.inventory import Moment, StoredBlob, StoredChunk, StoredHead
 from onrecord.domain.log import Backend, Cursor, Recorded
 from onrecord.domain.merkle import EMPTY, Root
 from onrecord.domain.request_template import Template
@@ -120,6 +123,43 @@ def test_what_is_forgotten_and_recorded_meanwhile_holds(backend: Backend) -> Non
     assert verify_log(backend, progress=meanwhile).faults == ()
     assert looked_at == sorted(looked_at)
     assert counts(verify_log(backend)) == (7, 3, 2)
+
+
+@pytest.mark.parametrize("moment", range(1, 5))
+def test_what_began_after_an_erasure_and_is_forgotten_behind_a_moment_holds(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    early = backend.open(TENANT, "early")
+    forget(backend, early)
+    backend.append([appending(early, started("early"))])
+    inventory, ends = type(backend.inventory()), count(1)
+    lent = inventory.moment
+
+    @contextmanager
+    def lending(own: Any) -> Iterator[Moment]:
+        with lent(own) as log:
+            yield log
+        if next(ends) == moment:
+            forget(backend, early)
+
+    monkeypatch.setattr(inventory, "moment", lending)
+    assert verify_log(backend).faults == ()
+    assert {event.body for event in backend.read(early)} == {None}
+    assert verify_conversation(backend, early).faults == ()
+
+
+def test_what_began_after_an_erasure_and_whose_next_one_is_unfinished_holds(
+    backend: Backend,
+) -> None:
+    early = backend.open(TENANT, "early")
+    forget(backend, early)
+    backend.append([appending(early, started("early"))])
+    Operators(backend, TENANT).intend(early, "ana", "asked for")
+    assert verify_log(backend).faults == ()
+    backend.forget(early)
+    assert verify_log(backend).faults == ()
+    forget(backend, early)
+    assert verify_log(backend).faults == ()
 
 
 def test_what_is_forgotten_while_its_documents_are_read_holds(
