@@ -197,16 +197,23 @@ class _Check:
         )
 
     def _conversations(self) -> None:
+        """Compare each conversation, several at a moment as long as they are short.
+
+        While a moment lasts nothing erased can leave the disk, and whoever erases waits for that.
+        """
         total = sum(end.position for end in self._backend.cursors())
         after: UUID | None = None
         while True:
             with self._kept.moment() as moment, self._scratch.session() as session:
                 heads, live = moment.log.heads(after, _HEADS), _live(moment)
+                enough = self._looked_at + _EVENTS
                 for head in heads:
                     self._conversation(moment, live, head, session)
+                    after = head.conversation_id
+                    if self._looked_at >= enough:
+                        break
             if not heads:
                 return
-            after = heads[-1].conversation_id
             self._progress(min(self._looked_at, total), total)
 
     def _conversation(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,8 +14,11 @@ from hypothesis import strategies as st
 
 import onrecord
 from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.storage.sqlite_inventory import SqliteMoment
+from onrecord.adapters.views.kept import KeptMoment
 from onrecord.adapters.views.postgres_kept import PostgresKept
 from onrecord.adapters.views.verifying import VerifiedViews, verify_views
+from onrecord.domain.inventory import StoredEvent, StoredHead
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.search import SEARCH
 from tests.adapters.command import in_process, url_of
@@ -61,6 +66,40 @@ def test_a_view_that_lags_is_not_at_fault(tmp_path: Path) -> None:
     assert found.faults == ()
     behind = {view.view: view.behind for view in found.views}
     assert behind == {**dict.fromkeys(VIEWS, 4), "search": 0}
+    store.close()
+
+
+def test_a_moment_lasts_for_one_long_conversation_or_for_a_few_short_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opened(tmp_path)
+    for _ in range(3):
+        store.said(*["Hello"] * 300)
+    for _ in range(40):
+        store.said("Hello", "Hi")
+    read(store)
+    kept, moments = store.views.kept(), list[list[tuple[UUID, int]]]()
+    lent, paged = type(kept).moment, SqliteMoment.events
+
+    @contextmanager
+    def lending(own: Any) -> Iterator[KeptMoment]:
+        moments.append([])
+        with lent(own) as moment:
+            yield moment
+
+    def paging(own: Any, of: StoredHead, after: int, limit: int) -> list[StoredEvent]:
+        found = paged(own, of, after, limit)
+        moments[-1].append((of.conversation_id, len(found)))
+        return found
+
+    monkeypatch.setattr(type(kept), "moment", lending)
+    monkeypatch.setattr(SqliteMoment, "events", paging)
+    assert verify_views(store.log, kept).faults == ()
+    told = [told for told in moments if told]
+    assert sum(events for read_then in told for _, events in read_then) == 3 * 301 + 40 * 3
+    for read_then in told:
+        *before, last = dict.fromkeys(which for which, _ in read_then)
+        assert sum(events for which, events in read_then if which != last) < 256, before
     store.close()
 
 
