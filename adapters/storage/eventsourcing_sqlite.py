@@ -65,8 +65,8 @@ class _SqliteStore:
 
     @contextmanager
     def appending(self) -> Generator[tuple[Session, Appender]]:
-        with self._file.appending() as (session, tail):
-            yield session, partial(append_all, session, self._file.digest_key, tail)
+        with self._file.appending() as (session, end):
+            yield session, partial(append_all, session, self._file.digest_key, end)
 
     def writing(self) -> AbstractContextManager[Session]:
         return self._file.writing()

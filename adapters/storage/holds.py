@@ -44,7 +44,7 @@ class Hold(ABC):
         own = self._own = _own_holds()
         if own and any(hold.is_left() for hold in tuple(own)):
             release_left()
-        # First here: what only `_held` had, its own thread would not find.
+        # `own` comes first. An exception may come between the two, and its own thread looks there.
         own[self] = None
         _held[self] = None
 
@@ -62,6 +62,10 @@ class Hold(ABC):
             self._own.pop(self, None)
         # The frame has this among its own, and would live until the cycle is found.
         self._frame = None
+
+    def forfeit(self) -> None:
+        """Leave to the parent what it held as it forked: what the child does."""
+        self.drop()
 
     @property
     def is_noted(self) -> bool:
@@ -171,7 +175,7 @@ def _after_fork_in_child() -> None:
     _releasing = threading.RLock()
     for hold in held():
         if hold.thread != threading.get_ident():
-            hold.drop()
+            hold.forfeit()
 
 
 if hasattr(os, "register_at_fork"):

@@ -20,8 +20,14 @@ from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.keyed_digest import Proof, keyed_digest, prover_of
 from onrecord.adapters.storage.recording import must_be_forgettable
 from onrecord.adapters.storage.sqlite_append import append_all, must_take, read_head
-from onrecord.adapters.storage.sqlite_connection import Row, Value
-from onrecord.adapters.storage.sqlite_file import SqliteFile, migrate_sqlite, open_file, residue_of
+from onrecord.adapters.storage.sqlite_connection import Row, Session, Value
+from onrecord.adapters.storage.sqlite_file import (
+    SqliteFile,
+    log_end,
+    migrate_sqlite,
+    open_file,
+    residue_of,
+)
 from onrecord.adapters.storage.sqlite_inventory import SqliteInventory
 from onrecord.adapters.storage.sqlite_rows import HIGHEST, SHARD, catalogue_line, recorded_event
 from onrecord.adapters.storage.subscription import (
@@ -70,8 +76,8 @@ class Sqlite:
     @releasing
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order."""
-        with self.file.appending() as (session, tail):
-            verdicts = append_all(session, self.file.digest_key, tail, appends)
+        with self.file.appending() as (session, end):
+            verdicts = append_all(session, self.file.digest_key, end, appends)
         self.wakeups.appended()
         return verdicts
 
@@ -116,11 +122,12 @@ class Sqlite:
 
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events after a cursor, in order of position."""
-        must_be_current(after, Cursor(self.file.incarnation, SHARD, HIGHEST))
-        found = self._events("select_log", after.position, limit)
-        if not found:
-            must_be_current(after, self._last())
-        return found
+        with self.file.connections.borrowed() as session:
+            rows = session.all("select_log", after.position, limit)
+            # Looked at afterwards: the log may be cut, and become another one, just before either.
+            last = self._last(session)
+        must_be_current(after, last)
+        return [recorded_event(row) for row in rows]
 
     def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
         """Return the events after a cursor, those to come included."""
@@ -130,11 +137,12 @@ class Sqlite:
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position; there is one shard."""
-        return [self._last()]
+        with self.file.connections.borrowed() as session:
+            return [self._last(session)]
 
     def incarnation(self) -> UUID:
-        """Return the incarnation of the log, as it was when the file was opened."""
-        return self.file.incarnation
+        """Return the incarnation of the log, as its latest append, cursor or page of the log found it."""
+        return UUID(bytes=self.file.incarnation)
 
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
@@ -265,9 +273,10 @@ class Sqlite:
         self.wakeups.close()
         self.file.connections.close()
 
-    def _last(self) -> Cursor:
-        found = self._row("last_event")
-        return Cursor(self.file.incarnation, SHARD, 0 if found is None else found[0])
+    def _last(self, session: Session) -> Cursor:
+        end = log_end(session)
+        self.file.incarnation = end.incarnation
+        return Cursor(self.incarnation(), SHARD, end.position)
 
     def _events(self, query: str, *values: Value) -> list[RecordedEvent]:
         with self.file.connections.borrowed() as session:

@@ -17,7 +17,7 @@ from onrecord.adapters.storage.recording import (
     refusal,
 )
 from onrecord.adapters.storage.sqlite_connection import Session
-from onrecord.adapters.storage.sqlite_file import Tail
+from onrecord.adapters.storage.sqlite_mark import LogEnd
 from onrecord.adapters.storage.sqlite_rows import SHARD, event_row, head_of, head_row
 from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.head import Head
@@ -25,14 +25,14 @@ from onrecord.domain.log import Append, BlobMissing, NewEvent, Verdict
 
 
 def append_all(
-    session: Session, digest_key: bytes, tail: Tail, appends: Sequence[Append]
+    session: Session, digest_key: bytes, end: LogEnd, appends: Sequence[Append]
 ) -> list[Verdict]:
-    """Return a verdict for each request, in order; what is recorded moves the tail."""
+    """Return a verdict for each request, in order; what is recorded moves the end."""
     must_be_apart(appends)
-    return [_append(session, digest_key, tail, append) for append in appends]
+    return [_append(session, digest_key, end, append) for append in appends]
 
 
-def _append(session: Session, digest_key: bytes, tail: Tail, append: Append) -> Verdict:
+def _append(session: Session, digest_key: bytes, end: LogEnd, append: Append) -> Verdict:
     place = _place(session, append)
     onces = [_once(digest_key, event) for event in append.events]
     known = [
@@ -44,10 +44,10 @@ def _append(session: Session, digest_key: bytes, tail: Tail, append: Append) -> 
     if (missing := _missing(session, append)) is not None:
         return missing
     recording = record(
-        append, place.head, shard=SHARD, position=tail.position, recorded_at=tail.recorded_at
+        append, place.head, shard=SHARD, position=end.position, recorded_at=end.recorded_at
     )
     write(session, append, recording, onces)
-    tail.position, tail.leaf = recording.events[-1].position, recording.events[-1].leaf
+    end.position, end.leaf = recording.events[-1].position, recording.events[-1].leaf
     return recording.verdict()
 
 

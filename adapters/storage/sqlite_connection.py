@@ -2,7 +2,8 @@
 
 SQLite forbids a forked child even to close what its parent opened, and a new connection of the
 child would trust locks that only the parent holds. So before a fork every connection is closed,
-between two statements of whoever uses it; parent and child open their own when they need one.
+between two statements of whoever uses it; parent and child open their own when they need one. Of
+several threads that fork at once one does so after another.
 
 Whoever has a connection is noted (holds.py), so that one that an exception has left is found.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 from weakref import WeakSet
@@ -22,7 +23,7 @@ import apsw
 from onrecord.adapters.storage.holds import Hold, held, own_holds, release_left
 from onrecord.adapters.storage.queries import load_queries
 from onrecord.adapters.storage.sqlite_errors import storage_error
-from onrecord.adapters.storage.sqlite_held_files import HeldFiles
+from onrecord.adapters.storage.sqlite_held_files import HeldFiles, Identity
 from onrecord.adapters.storage.sqlite_session import Row, Session, Value
 from onrecord.domain.errors import StorageError, StorageUnavailable
 
@@ -70,16 +71,14 @@ class Connections:
     def close(self) -> None:
         """Close every connection, once it was given back; lend none any more."""
         self._closed = True
-        self._until_given_back()
-        self._close_idle()
+        _until_given_back(self)
+        self.close_idle()
 
-    def close_for_fork(self) -> None:
-        """Close every connection, once it was given back, while a fork keeps others from opening one."""
-        self._until_given_back()
-        for connection in self.idle:
-            # The file goes on being used: the write-ahead log stays as it is.
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        self._close_idle()
+    def close_idle(self) -> None:
+        """Close what nobody has at the moment."""
+        with suppress(IndexError):
+            while True:
+                self.close_one(self.idle.pop())
 
     def take(self) -> apsw.Connection:
         """Return a connection that nobody else has; `Loan` notes who has it."""
@@ -93,10 +92,10 @@ class Connections:
             return self._opened()
 
     def trim(self) -> None:
-        """Close what is too many to be kept; all of them once it is closed."""
-        while len(self.idle) > (0 if self._closed else _MOST_IDLE):
+        """Close what is too many to be kept; all of them once it is closed, or while somebody forks."""
+        while len(self.idle) > (0 if self._closed or _forking else _MOST_IDLE):
             with suppress(IndexError):
-                self.end(self.idle.pop())
+                self.close_one(self.idle.pop())
 
     def meaning(self, error: apsw.Error, connection: apsw.Connection | None) -> StorageError:
         """Return what an error of a connection means."""
@@ -120,11 +119,11 @@ class Connections:
             raise
         return connection
 
-    def hold_files(self) -> None:
+    def hold_files(self, lock: Identity) -> None:
         """From now on lend no connection once somebody took the files away that are open."""
         with self.borrowed() as session:
             session.one("schema_version")  # A look opens the write-ahead log and its index.
-            files = HeldFiles(self.path)
+            files = HeldFiles(self.path, lock)
             files.take_note()
             self.files = files
 
@@ -143,9 +142,9 @@ class Connections:
         else:
             self.files.take_note()
 
-    def end(self, connection: apsw.Connection) -> None:
-        """Close a connection."""
-        if self.files is not None and not self.files.may_be_copied_back():
+    def close_one(self, connection: apsw.Connection) -> None:
+        """Close a connection; while somebody forks the write-ahead log stays, for the file is in use."""
+        if _forking or (self.files is not None and not self.files.may_be_copied_back()):
             with suppress(apsw.ConnectionClosedError):  # It was closed, and an exception came then.
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.close()
@@ -153,18 +152,6 @@ class Connections:
     def _is_in_use(self) -> bool:
         """Whether the files are open: some connection is there."""
         return bool(self.idle) or any(loan.is_lent for loan in _loans_of(self))
-
-    def _until_given_back(self) -> None:
-        while loans := _loans_of(self):
-            release_left(everywhere=True)
-            # One's own, amid which the handler of a signal runs, will not be given back meanwhile.
-            if all(loan.thread == threading.get_ident() and not loan.is_left() for loan in loans):
-                return
-            time.sleep(_PAUSE)
-
-    def _close_idle(self) -> None:
-        while self.idle:
-            self.end(self.idle.pop())
 
 
 class Loan(Hold):
@@ -189,7 +176,7 @@ class Loan(Hold):
         try:
             if self.writes:
                 _writers[self] = None
-            if _forking is not None:
+            if _forking:
                 self._wait_for_the_fork()
             if self.writes:
                 self._take_back_from_writers()
@@ -221,7 +208,7 @@ class Loan(Hold):
                 self.connections.idle.append(connection)
                 self.connections.trim()
             else:
-                self.connections.end(connection)
+                self.connections.close_one(connection)
                 self._connection = None
         self.drop()
 
@@ -246,9 +233,12 @@ class Loan(Hold):
     def _wait_for_the_fork(self) -> None:
         """Wait while another thread forks: it waits for all that is lent.
 
-        Who has another connection goes on, for only then will it give that one back.
+        Who has another connection goes on, for only then will it give that one back. Who is to fork
+        next waits all the same: nobody waits for what it has.
         """
-        while _forking not in (None, self.thread) and not self._has_others():
+        while _forking[:1] not in ([], [self.thread]):
+            if self.thread not in _forking and self._has_others():
+                return
             self.step_aside(lambda: time.sleep(_PAUSE))
 
     def _has_others(self) -> bool:
@@ -261,51 +251,69 @@ class Loan(Hold):
             release_left(everywhere=True)
 
 
-def _loans_of(connections: Connections) -> list[Loan]:
+def _loans_of(connections: Connections | None) -> list[Loan]:
+    """Return what is lent, or about to be: of these connections, or of all."""
     loans = (hold for hold in held() if isinstance(hold, Loan))
-    return [loan for loan in loans if loan.connections is connections]
+    return [loan for loan in loans if connections in (None, loan.connections)]
+
+
+def _until_given_back(connections: Connections | None, waiting: Collection[int] = ()) -> None:
+    """Wait for what is lent, but not for what this thread has, or those have that wait for it.
+
+    A thread has some where it is amid its use: there it forks, or the handler of a signal runs.
+    """
+    own = threading.get_ident()
+
+    def must_come_back(loan: Loan) -> bool:
+        return loan.is_left() or (loan.thread != own and loan.thread not in waiting)
+
+    while any(map(must_come_back, _loans_of(connections))):
+        release_left(everywhere=True)
+        time.sleep(_PAUSE)
 
 
 _writers: Final[dict[Loan, None]] = {}
 """The loans in a write transaction: as writers take turns, few for each file."""
 _pools: Final[WeakSet[Connections]] = WeakSet()
-_forking: int | None = None
-"""The thread that forks, while it does."""
+_forking: Final[list[int]] = []
+"""The threads that fork. The first of them does; the others wait until it has."""
 _inherited: Final[list[apsw.Connection]] = []
-"""Connections of the parent that was amid their use as it forked: never closed by the child."""
+"""Connections of the parent that were open as it forked: never closed by the child."""
 
 
 def _before_fork() -> None:
-    global _forking
-    _forking = threading.get_ident()
-    try:
-        _close_all()
-    except BaseException:
-        # The fork goes on all the same, and would copy what is still open.
-        _close_all()
-        raise
-
-
-def _close_all() -> None:
+    _wait_in_line(threading.get_ident())
+    _until_given_back(None, _forking)
     for pool in list(_pools):
-        pool.close_for_fork()
+        pool.close_idle()
+
+
+def _wait_in_line(thread: int) -> None:
+    while _forking[:1] != [thread]:
+        if thread in _forking:
+            time.sleep(_PAUSE)
+        else:
+            # Once more, where the handler of a signal has forked meanwhile.
+            _forking.append(thread)
 
 
 def _after_fork_in_parent() -> None:
-    global _forking
-    _forking = None
+    with suppress(ValueError):
+        _forking.remove(threading.get_ident())
 
 
 def _after_fork_in_child() -> None:
-    global _forking
-    _forking = None
+    _forking.clear()
     for hold in held():
         if isinstance(hold, Loan):
             hold.forfeit()
 
 
-os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=_after_fork_in_parent,
-    after_in_child=_after_fork_in_child,
-)
+# Twice. What a signal's handler raises ends one of these functions, at its first step or later, and
+# the interpreter goes on to the next. Done twice, each does nothing new.
+for _ in range(2):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -26,7 +26,7 @@ from onrecord.adapters.storage.sqlite_connection import Connections, Session
 from onrecord.adapters.storage.sqlite_header import LOG_FILE, application_id
 from onrecord.adapters.storage.sqlite_held_files import must_be_the_only_user
 from onrecord.adapters.storage.sqlite_lock import LockFile, lock_file
-from onrecord.adapters.storage.sqlite_mark import NO_LEAF, Mark
+from onrecord.adapters.storage.sqlite_mark import NO_LEAF, LogEnd, Mark
 from onrecord.adapters.storage.sqlite_schema import is_of_a_release, run_steps
 from onrecord.adapters.storage.watched_clock import WatchedClock
 from onrecord.domain.errors import (
@@ -56,7 +56,7 @@ class SqliteFile:
 
     path: Path
     connections: Connections
-    incarnation: UUID
+    incarnation: bytes
     digest_key: bytes
     _lock: LockFile
     _wait: float
@@ -89,34 +89,33 @@ class SqliteFile:
         )
 
     @contextmanager
-    def appending(self) -> Generator[tuple[Session, Tail]]:
-        """Lend a connection as `writing` does, with the log's tail; what moves it is marked.
+    def appending(self) -> Generator[tuple[Session, LogEnd]]:
+        """Lend a connection as `writing` does, with the log's end; what moves it is marked.
 
-        The tail comes with the time of what is recorded: so every way to record stamps by one clock.
+        The end comes with the time of what is recorded: so every way to record stamps by one clock.
         """
         with self._turn():
             with self.connections.transaction() as session:
-                tail, known = _tail(session), self._lock.mark()
-                incarnation = self.incarnation
-                if known is not None and not _goes_on_from(session, known, tail):
+                end, known = log_end(session), self._lock.mark()
+                if known is not None and not _is_as_marked(session, known, end):
                     # Someone cut the log while it was open.
                     self._lock.lose(known)
-                    incarnation = uuid4()
-                    session.run("renew_incarnation", incarnation.bytes)
-                begun = tail.position if known is None else known.begun
-                tail.recorded_at = self._clock.stamp(tail.recorded_at)
-                yield session, tail
-            self.incarnation = incarnation
-            self._lock.set_mark(Mark(tail.position, begun, incarnation, tail.leaf))
+                    end.incarnation = uuid4().bytes
+                    session.run("renew_incarnation", end.incarnation)
+                begun = end.position if known is None else known.begun
+                end.recorded_at = self._clock.stamp(end.recorded_at)
+                yield session, end
+            self.incarnation = end.incarnation
+            self._lock.set_mark(Mark(end.position, begun, end.incarnation, end.leaf))
             if self._unemptied:
                 self._try_to_empty()
         self._clock.say_jump()
 
     def marks(self) -> tuple[Mark | None, list[Mark]]:
         """Return the mark beside the file, and those that the log did not go on from."""
-        with self._lock.turn(self._wait), self.connections.borrowed() as session:
+        with self._turn(), self.connections.borrowed() as session:
             known, lost = self._lock.mark(), self._lock.lost()
-            if known is not None and not _goes_on_from(session, known, _tail(session)):
+            if known is not None and not _is_as_marked(session, known, log_end(session)):
                 lost.append(known)
             return known, lost
 
@@ -125,7 +124,7 @@ class SqliteFile:
         with self.connections.borrowed() as session:
             (unemptied,) = session.one("is_unemptied") or (0,)
         if unemptied:
-            with self._lock.turn(self._wait):
+            with self._turn():
                 self._unemptied = True
                 self._try_to_empty()
 
@@ -187,15 +186,6 @@ def residue_of(path: Path) -> str:
     )
 
 
-@dataclass(slots=True)
-class Tail:
-    """Where the log ends: its last position, the leaf there, and the time of its last event or the next."""
-
-    position: int
-    recorded_at: int
-    leaf: bytes
-
-
 @releasing
 def open_file(path: Path, wait: float) -> SqliteFile:
     """Return the file at a path, made if there is none; typed errors say why it cannot be used."""
@@ -208,7 +198,9 @@ def open_file(path: Path, wait: float) -> SqliteFile:
             must_be_the_only_user(path, wait)
             _prepare(connections)
             incarnation, digest_key = _recognise(path, connections, lock)
-            connections.hold_files()
+            connections.hold_files(lock.identity())
+            # The lock file may have been removed before this had the turn.
+            connections.must_be_in_place()
     except BaseException:
         connections.close()
         raise
@@ -342,36 +334,45 @@ def _migrate(session: Session, version: int) -> None:
         session.run("insert_meta", uuid4().bytes, b"", new_digest_key())
 
 
-def _recognise(path: Path, connections: Connections, lock: LockFile) -> tuple[UUID, bytes]:
+def _recognise(path: Path, connections: Connections, lock: LockFile) -> tuple[bytes, bytes]:
     """Return incarnation and digest key; a copied or restored file gets another incarnation."""
     identity = lock.nonce() + _INODE.pack(path.stat().st_ino)
     with connections.transaction() as session:
-        incarnation, known_as, digest_key = session.one("select_meta") or (b"", b"", b"")
-        if len(incarnation) != _ID_SIZE:
-            raise CorruptRecord(f"{path} does not say which log it is: restore it from a backup")
-        tail, mark = _tail(session), lock.mark()
-        is_lost = mark is not None and not (
-            _goes_on_from(session, mark, tail)
-            and (known_as != identity or mark.incarnation.bytes == incarnation)
-        )
+        known_as, digest_key = session.one("select_meta") or (b"", b"")
+        end, mark = log_end(session), lock.mark()
+        # A copy whose lock file came along goes on from the mark, as another incarnation.
+        goes_on = _goes_on_from if known_as != identity else _is_as_marked
+        is_lost = mark is not None and not goes_on(session, mark, end)
         if mark is not None and is_lost:
             lock.lose(mark)
         if known_as != identity or is_lost:
-            incarnation = incarnation if known_as == b"" else uuid4().bytes
-            session.run("update_incarnation", incarnation, identity)
-    begun = tail.position if mark is None else mark.begun
-    lock.set_mark(Mark(tail.position, begun, UUID(bytes=incarnation), tail.leaf))
-    return UUID(bytes=incarnation), digest_key
+            end.incarnation = end.incarnation if known_as == b"" else uuid4().bytes
+            session.run("update_incarnation", end.incarnation, identity)
+        begun = end.position if mark is None else mark.begun
+        marked = Mark(end.position, begun, end.incarnation, end.leaf)
+        if not is_lost:
+            # Before the commit: a process killed between the two would leave another log's mark.
+            lock.set_mark(marked)
+    lock.set_mark(marked)
+    return end.incarnation, digest_key
 
 
-def _tail(session: Session) -> Tail:
-    position, recorded_at, leaf = session.one("last_event") or (0, 0, NO_LEAF)
-    return Tail(position, recorded_at, leaf)
+def log_end(session: Session) -> LogEnd:
+    """Return where the log ends, and which it is: another process may have renewed its incarnation."""
+    incarnation, position, recorded_at, leaf = session.one("log_end") or (b"", 0, 0, b"")
+    if len(incarnation) != _ID_SIZE:
+        raise CorruptRecord("the log does not say which one it is: restore it from a backup")
+    return LogEnd(incarnation, position or 0, recorded_at or 0, leaf or NO_LEAF)
 
 
-def _goes_on_from(session: Session, mark: Mark, tail: Tail) -> bool:
-    """Return whether a log went on from where it was when it was marked."""
-    if mark.position == tail.position:
-        return mark.is_of(tail, tail.leaf)
+def _is_as_marked(session: Session, mark: Mark, end: LogEnd) -> bool:
+    """Return whether a log is the one that was marked, and went on from there."""
+    return mark.incarnation == end.incarnation and _goes_on_from(session, mark, end)
+
+
+def _goes_on_from(session: Session, mark: Mark, end: LogEnd) -> bool:
+    """Return whether a log has what it had when it was marked."""
+    if mark.position == end.position:
+        return mark.is_before(end, end.leaf)
     (leaf,) = session.one("leaf_at", mark.position) or (None,)
-    return mark.is_of(tail, leaf)
+    return mark.is_before(end, leaf)

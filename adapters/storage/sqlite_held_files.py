@@ -3,7 +3,7 @@
 SQLite opens a database by its path and never looks at the path again. Whoever removes or replaces
 the write-ahead log, its index (`-shm`) or the file itself makes this process go on in files that
 nobody else can find, while another process begins in new ones (sqlite.org/howtocorrupt.html §4).
-So the paths are compared with what was opened, before a connection is lent and before a commit is
+Whoever removes the lock file gives the turn to write to two. So the paths are compared with what was opened, before a connection is lent and before a commit is
 acknowledged.
 
 A process that opens the database after that sees no index, as if it were the first. Whether it is
@@ -25,7 +25,6 @@ from onrecord.adapters.storage.queries import load_queries
 from onrecord.adapters.storage.sqlite_errors import storage_error
 from onrecord.domain.errors import StorageUnavailable
 
-_BESIDE: Final = ("", "-wal", "-shm")
 _LONGEST_LOOK: Final = 5.0
 """Seconds for which the last user of a file may be seen amid closing it."""
 
@@ -54,18 +53,20 @@ class HeldFiles:
     _is_settled: bool
     _next_glance: float
 
-    def __init__(self, path: str) -> None:
-        """Take note of the database's file, which a connection has open."""
-        self._paths = tuple(f"{path}{suffix}" for suffix in _BESIDE)
+    def __init__(self, path: str, lock: Identity) -> None:
+        """Take note of the database's file, which a connection has open, and of its lock file."""
+        self._path, self._wal = path, f"{path}-wal"
+        # What stays open while no connection is.
+        self._lasting = {path: _identity(path), f"{path}-lock": lock}
         self._folder = os.path.dirname(path)  # noqa: PTH120 - as `os.stat` below
-        self._main = _identity(path)
-        self._held: tuple[Identity, ...] | None = None
-        self._look_at_all()
+        self._held: dict[str, Identity] | None = None
+        self._trust_nothing()
 
     def take_note(self) -> None:
         """Take note of what the first of a process's connections has opened."""
-        self._held = (self._main, *map(_identity, self._paths[1:]))
-        self._look_at_all()
+        beside = (self._wal, f"{self._path}-shm")
+        self._held = self._lasting | {path: _identity(path) for path in beside}
+        self._trust_nothing()
 
     def glance(self, is_open: Callable[[], bool]) -> None:
         """Check, unless that was done a moment ago: for readers, to whom a moment does no harm."""
@@ -88,15 +89,14 @@ class HeldFiles:
         elif self._is_settled:
             return
         opened = is_open()
-        held_now = self._held if opened else self._held[:1]
-        for path, held in zip(self._paths, held_now, strict=False):
+        for path, held in (self._held if opened else self._lasting).items():
             if (found := _identity(path)) != held:
-                self._look_at_all()
-                raise _lost(path, self._paths[0], is_there=found is not None)
+                self._trust_nothing()
+                raise _lost(path, self._path, is_there=found is not None)
         # What is removed within a tick of the kernel leaves the folder the time that it has.
         self._is_settled = opened and now - self._seen_at > _TICK
 
-    def _look_at_all(self) -> None:
+    def _trust_nothing(self) -> None:
         """Look at each file the next time, whatever the time of the folder."""
         self._folder_time, self._seen_at, self._is_settled = 0, 0.0, False
         self._next_glance = 0.0
@@ -108,8 +108,8 @@ class HeldFiles:
         """
         if self._held is None:
             return True
-        main, wal = _identity(self._paths[0]), _identity(self._paths[1])
-        return main == self._held[0] and wal in (None, self._held[1])
+        is_main = _identity(self._path) == self._held[self._path]
+        return is_main and _identity(self._wal) in (None, self._held[self._wal])
 
 
 def must_be_the_only_user(path: Path, wait: float) -> None:

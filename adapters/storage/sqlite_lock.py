@@ -87,6 +87,10 @@ class LockFile:
         with suppress(IndexError):
             line[0].wake()
 
+    def identity(self) -> tuple[int, int]:
+        """Return device and inode of the file, wherever its path may lead by now."""
+        return _identity(os.fstat(self._descriptor))
+
     def nonce(self) -> bytes:
         """Return the file's random number, made now if it has none; only while having the turn.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import Final, NamedTuple, Protocol
-from uuid import UUID
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 _BODY: Final = struct.Struct(">qq16s32s")
 _SUM: Final = struct.Struct(">I")
@@ -21,18 +21,17 @@ NO_LEAF: Final = bytes(32)
 """The leaf of no event: that of a log that is empty."""
 
 
-class Tail(Protocol):
-    """Where a log ends."""
+@dataclass(slots=True)
+class LogEnd:
+    """Where a log ends, and which it is: its incarnation, and the position and leaf of its last event.
 
-    @property
-    def position(self) -> int:
-        """Return its last position."""
-        ...
+    `recorded_at` is the time of that event, or of the next one.
+    """
 
-    @property
-    def leaf(self) -> bytes:
-        """Return the leaf of its last event."""
-        ...
+    incarnation: bytes
+    position: int
+    recorded_at: int
+    leaf: bytes
 
 
 class Mark(NamedTuple):
@@ -43,17 +42,17 @@ class Mark(NamedTuple):
 
     position: int
     begun: int
-    incarnation: UUID
+    incarnation: bytes
     leaf: bytes
 
     def packed(self) -> bytes:
         """Return its bytes, with their sum: a write may be torn when the power fails."""
-        body = _BODY.pack(self.position, self.begun, self.incarnation.bytes, self.leaf)
+        body = _BODY.pack(self.position, self.begun, self.incarnation, self.leaf)
         return body + _SUM.pack(zlib.crc32(body))
 
-    def is_of(self, tail: Tail, leaf_there: bytes | None) -> bool:
+    def is_before(self, end: LogEnd, leaf_there: bytes | None) -> bool:
         """Return whether a log that ends so went on from here; `leaf_there` is the one at `position`."""
-        return self.position <= tail.position and (leaf_there or NO_LEAF) == self.leaf
+        return self.position <= end.position and (leaf_there or NO_LEAF) == self.leaf
 
 
 def unpacked(data: bytes) -> Mark | None:
@@ -63,5 +62,4 @@ def unpacked(data: bytes) -> Mark | None:
     body, written = data[: _BODY.size], data[_BODY.size :]
     if _SUM.pack(zlib.crc32(body)) != written:
         return None
-    position, begun, incarnation, leaf = _BODY.unpack(body)
-    return Mark(position, begun, UUID(bytes=incarnation), leaf)
+    return Mark._make(_BODY.unpack(body))

@@ -153,7 +153,7 @@ class SqliteViews:
             if not self._file.is_damaged():
                 raise
         with self._turn():
-            self._file.begin_anew(self._log.incarnation())
+            self._file.begin_anew(self._incarnation())
         return work()
 
     def _page(self, asked: Asked) -> Found:
@@ -184,7 +184,7 @@ class SqliteViews:
 
     def _may_answer(self) -> bool:
         """Whether what is there holds nothing that was erased, and can be read."""
-        if not self._file.is_prepared(self._log.incarnation()):
+        if not self._file.is_prepared(self._incarnation()):
             return False
         with self._file.borrowed() as session:
             (done, _) = session.one("erasing") or (0, 0)
@@ -289,8 +289,12 @@ class SqliteViews:
 
     @contextmanager
     def _turn(self, wait: float | None = None) -> Generator[None]:
-        with self._file.turn(self._log.incarnation(), wait):
+        with self._file.turn(self._incarnation(), wait):
             yield
+
+    def _incarnation(self) -> UUID:
+        """Return the incarnation that the log has now: another process may have found that it was cut."""
+        return self._log.cursors()[0].incarnation
 
     @contextmanager
     def _changing(self, view: View) -> Generator[Session]:

@@ -167,7 +167,7 @@ def test_a_glance_that_is_not_due_asks_for_no_connections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 1.0)
-    files = HeldFiles(str(tmp_path / "log.db"))
+    files = HeldFiles(str(tmp_path / "log.db"), None)
     files.take_note()
     asked: list[None] = []
 

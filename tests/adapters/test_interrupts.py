@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from onrecord.domain.log import Append, Backend
 from tests.factories import TENANT, appending, raw_event
 from tests.interrupts import Interrupt, Steps, steps_of
 from tests.ledger import verified_log
+from tests.patience import join
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS
 
@@ -121,9 +123,12 @@ class Log:
         assert os.waitpid(child, 0)[1] == 0
 
     def must_go_on(self) -> None:
-        """Nobody is held up, neither in another process nor in this one."""
+        """Nobody is held up, neither in another process nor in another thread nor in this one."""
         if self.other is not None:
             self.other.append()
+        thread = threading.Thread(target=self.append, daemon=True)
+        thread.start()
+        join(thread)
         self.append()
         assert [hold for hold in held() if hold.is_left()] == []
         self.fork()

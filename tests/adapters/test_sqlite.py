@@ -172,7 +172,7 @@ def test_the_catalogue_reads_a_tenants_heads_and_no_others(raw: ByHand) -> None:
 @pytest.mark.parametrize(
     ("query", "values", "index"),
     [
-        ("last_event", (), "SCAN event"),
+        ("log_end", (), "SEARCH event USING INTEGER PRIMARY KEY (rowid=?)"),
         ("known_by_id", (b"1",), "event_event_id (event_id=?)"),
         ("known_by_once", (b"1", b"1"), "event_once (conversation_id=? AND once=?)"),
         ("select_head", (b"1",), "PRIMARY KEY (conversation_id=?)"),

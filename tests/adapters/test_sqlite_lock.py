@@ -19,7 +19,7 @@ from onrecord.adapters.views.sqlite_views_file import ViewsFile
 from onrecord.domain.errors import StorageFull, StorageUnavailable
 from tests.patience import join, until
 
-MARKS = [Mark(position, 0, UUID(int=1), NO_LEAF) for position in range(3)]
+MARKS = [Mark(position, 0, bytes(16), NO_LEAF) for position in range(3)]
 LOST_AT = 256
 
 

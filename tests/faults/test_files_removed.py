@@ -10,13 +10,14 @@ from uuid import UUID, uuid4
 import pytest
 
 from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
+from onrecord.adapters.storage.sqlite_lock import LockFile, Turn
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Recorded
 from tests.factories import answer, appending, started
 from tests.ledger import verified_log
 from tests.patience import PATIENCE, until
 
-BESIDE = [("-wal", "-shm"), ("-wal",), ("-shm",)]
+BESIDE = [("-wal", "-shm"), ("-wal",), ("-shm",), ("-lock",)]
 
 
 @pytest.fixture
@@ -136,7 +137,7 @@ def test_files_removed_amid_a_transaction_leave_it_unacknowledged(
     assert "other programs have" in appended_elsewhere(path, conversation)
 
 
-@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-lock"])
 def test_files_replaced_by_their_own_copies_are_noticed(
     store: Sqlite, path: Path, tmp_path: Path, suffix: str
 ) -> None:
@@ -156,6 +157,36 @@ def test_a_write_ahead_log_that_took_the_place_of_ours_is_left_alone(path: Path)
     beside.write_bytes(b"of another program")
     store.close()
     assert beside.read_bytes() == b"of another program"
+
+
+def test_who_began_with_a_new_lock_file_goes_on_and_the_others_do_not(
+    store: Sqlite, path: Path
+) -> None:
+    conversation = begun(store)
+    remove(path, ("-lock",))
+    assert appended_elsewhere(path, conversation) == repr(Recorded(2, 2, 2))
+    with pytest.raises(StorageUnavailable, match="-lock was replaced"):
+        store.append([appending(conversation, answer())])
+    store.close()
+    again = open_sqlite(path)
+    assert again.head(conversation).version == 2
+    assert again.file.marks()[1] == []
+    again.close()
+
+
+def test_a_lock_file_removed_before_an_opener_had_the_turn_is_not_the_one_it_uses(
+    store: Sqlite, path: Path
+) -> None:
+    turn = LockFile.turn
+
+    def late(file: LockFile, wait: float) -> Turn:
+        remove(path, ("-lock",))
+        return turn(file, wait)
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(StorageUnavailable, match="-lock"):
+        patched.setattr(LockFile, "turn", late)
+        open_sqlite(path)
+    open_sqlite(path).close()
 
 
 def test_a_store_opened_by_nobody_is_opened_without_its_index(path: Path) -> None:

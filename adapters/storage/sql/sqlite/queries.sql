@@ -69,7 +69,7 @@ SELECT unemptied FROM meta;
 
 -- name: select_meta
 -- Whose file this is, and the key of its digests.
-SELECT incarnation, identity, digest_key FROM meta;
+SELECT identity, digest_key FROM meta;
 
 -- name: update_incarnation
 -- The file was copied or restored: old cursors must not be served.
@@ -83,9 +83,11 @@ UPDATE meta SET incarnation = ?;
 -- Whether the log is still the one that was marked there.
 SELECT leaf FROM event WHERE position = ?;
 
--- name: last_event
--- Where the log ends, its clock, and what the mark beside the file says of it.
-SELECT position, recorded_at, leaf FROM event ORDER BY position DESC LIMIT 1;
+-- name: log_end
+-- Which log it is, where it ends, its clock, and what the mark beside the file says of it; the last
+-- three are NULL where it is empty.
+SELECT incarnation, position, recorded_at, leaf FROM meta
+LEFT JOIN event ON position = (SELECT max(position) FROM event);
 
 -- name: known_by_id
 -- Is a retry of what was recorded before.
