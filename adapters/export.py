@@ -19,7 +19,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import Blob
 from onrecord.domain.draft import blobs_of
-from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.registry import Erased, Unrecognised
 
@@ -30,7 +30,8 @@ _PIECE: Final = 768 * 1024
 def export(backend: Backend, conversation_id: UUID, key: str | None) -> Iterator[bytes]:
     """Yield the lines of an export, as the conversation stands now; memory stays constant.
 
-    `key` is None where it was forgotten. CorruptRecord where a blob is missing.
+    `key` is None where it was forgotten. CorruptRecord where a blob is missing,
+    InvalidInput for an aggregate that begins at version 0.
     """
     running = hashlib.sha256()
     count = 0
@@ -57,6 +58,12 @@ def _lines(
     backend: Backend, conversation_id: UUID, key: str | None
 ) -> Iterator[Mapping[str, object]]:
     until = backend.head(conversation_id).version
+    first = next(backend.read(conversation_id, limit=1), None)
+    if first is not None and first.version < 1:
+        raise InvalidInput(
+            "this is an aggregate that begins at version 0, and no conversation: its own application "
+            "reads it"
+        )
     yield {
         "onrecord": "export",
         "format": FORMAT,

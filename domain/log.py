@@ -1,7 +1,6 @@
 """The log as the domain sees it: events before and after it has them, its verbs, its verdicts.
 
-A backend is whatever has these verbs: adapters/storage holds the ones that ship, and
-tests/contract is the suite that each of them passes.
+A backend has these verbs: adapters/storage holds some, tests/contract is the suite of each.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from onrecord.domain.admission import Need, Refused
@@ -22,6 +21,7 @@ from onrecord.domain.registry import Erased, Unrecognised
 
 if TYPE_CHECKING:
     from onrecord.domain.inventory import Inventory
+BEFORE_FIRST: Final = -1  # Conversations begin at version 1, aggregates of applications also at 0.
 
 
 class NewEvent(NamedTuple):
@@ -48,10 +48,10 @@ class NewEvent(NamedTuple):
 class RecordedEvent(NamedTuple):
     """An event as the log has it.
 
-    `position` is its place in its shard, `version` its place in its conversation, both dense and
-    from 1; `exchange` is the number of the exchange it belongs to (0: before the first prompt);
-    `recorded_at` is in microseconds since 1970-01-01 UTC by the log's clock. `salt` and `body`
-    are None once erased; `header`, `digest` and `leaf` stay for ever.
+    `position` is its place in its shard, `version` in its conversation, both dense and from 1 (that of
+    an aggregate may be from 0); `exchange` is the number of its exchange (0: before the first prompt);
+    `recorded_at` is in microseconds since 1970-01-01 UTC by the log's clock. `salt` and `body` are None
+    once erased; `header`, `digest` and `leaf` stay for ever.
     """
 
     shard: int
@@ -116,8 +116,8 @@ def _event(name: str, schema_version: int, body: bytes | None) -> Event | Unreco
 class Append(NamedTuple):
     """A request to append events to one conversation: all of them, or none.
 
-    `expected_version` is what the writer believes the last version is (0: not begun); None takes
-    any, for facts whose order does not matter.
+    `expected_version` is what the writer believes the last version is; None takes any, where order
+    does not matter. Where there is none, 0 begins at version 1, BEFORE_FIRST at version 0.
     """
 
     tenant: UUID
@@ -229,7 +229,7 @@ class Log(Protocol):
         self,
         conversation_id: UUID,
         *,
-        after: int = 0,
+        after: int = BEFORE_FIRST,
         until: int | None = None,
         limit: int | None = None,
     ) -> Iterator[RecordedEvent]:

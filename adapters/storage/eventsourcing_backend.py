@@ -26,7 +26,7 @@ from onrecord.adapters.storage.eventsourcing_appends import (
 )
 from onrecord.adapters.storage.eventsourcing_subscription import NotificationSubscription
 from onrecord.adapters.storage.subscription import Wakeups
-from onrecord.domain.log import Backend, RecordedEvent
+from onrecord.domain.log import BEFORE_FIRST, Backend, RecordedEvent
 
 _HIGHEST: Final = 2**63 - 1
 
@@ -66,7 +66,7 @@ class BackendRecorder(ApplicationRecorder):
     ) -> Sequence[StoredEvent]:
         """Return the events of an aggregate, in order of version or the last first."""
         place = conversation_of(originator_id)
-        found = list(self._backend.read(place, after=0 if gt is None else gt, until=lte))
+        found = list(self._backend.read(place, after=BEFORE_FIRST if gt is None else gt, until=lte))
         stored = [
             StoredEvent(originator_id, event.version, event.type, event.body)
             for event in (reversed(found) if desc else found)

@@ -33,8 +33,8 @@ from onrecord.adapters.storage.eventsourcing_store import Appender, Store, Trans
 from onrecord.adapters.storage.eventsourcing_subscription import NotificationSubscription
 from onrecord.adapters.storage.holds import releasing
 from onrecord.domain.errors import ConversationForgotten, StorageError
+from onrecord.domain.log import BEFORE_FIRST
 
-_BEFORE_ALL: Final = -1
 _HIGHEST: Final = 2**63 - 1
 
 
@@ -223,7 +223,7 @@ def _in_their_words() -> Generator[None]:
 
 def _within(after: int | None, until: int | None, limit: int | None) -> Within:
     return Within(
-        _BEFORE_ALL if after is None else after,
+        BEFORE_FIRST if after is None else after,
         _HIGHEST if until is None else until,
         _HIGHEST if limit is None else limit,
     )

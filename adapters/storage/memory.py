@@ -43,6 +43,7 @@ from onrecord.domain.content import Blob
 from onrecord.domain.errors import ConversationForgotten, CorruptRecord, StorageUnavailable
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
+    BEFORE_FIRST,
     Append,
     BlobMissing,
     Conversation,
@@ -100,7 +101,7 @@ class Memory:
         self,
         conversation_id: UUID,
         *,
-        after: int = 0,
+        after: int = BEFORE_FIRST,
         until: int | None = None,
         limit: int | None = None,
     ) -> Iterator[RecordedEvent]:
@@ -108,7 +109,7 @@ class Memory:
         with self._lock:
             self._ready()
             stream = self._streams.get(conversation_id)
-            found = [] if stream is None else stream.events[after:until][:limit]
+            found = [] if stream is None else stream.events[max(after, 0) : until][:limit]
         yield from found
 
     def tell(

@@ -39,6 +39,7 @@ from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
+    BEFORE_FIRST,
     Append,
     Conversation,
     Cursor,
@@ -161,7 +162,7 @@ class Postgres:
         self,
         conversation_id: UUID,
         *,
-        after: int = 0,
+        after: int = BEFORE_FIRST,
         until: int | None = None,
         limit: int | None = None,
     ) -> Iterator[RecordedEvent]:
@@ -180,7 +181,7 @@ class Postgres:
         self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
     ) -> Iterator[Told]:
         """Yield what a fold takes of a conversation's events, from an exchange on."""
-        after, last = -1, _LAST if until is None else until
+        after, last = BEFORE_FIRST, _LAST if until is None else until
         while True:
             place = (conversation_id, Int8(exchange), Int8(after), Int8(last), Int8(_PAGE))
             rows = self.connections.ask("tell", place)

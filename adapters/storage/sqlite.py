@@ -39,6 +39,7 @@ from onrecord.adapters.storage.subscription import (
 from onrecord.domain.content import Blob
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
+    BEFORE_FIRST,
     Append,
     Conversation,
     Cursor,
@@ -91,7 +92,7 @@ class Sqlite:
         self,
         conversation_id: UUID,
         *,
-        after: int = 0,
+        after: int = BEFORE_FIRST,
         until: int | None = None,
         limit: int | None = None,
     ) -> Iterator[RecordedEvent]:
@@ -111,7 +112,7 @@ class Sqlite:
     ) -> Iterator[Told]:
         """Yield what a fold takes of a conversation's events, from an exchange on."""
         place, last = conversation_id.bytes, HIGHEST if until is None else until
-        after = -1
+        after = BEFORE_FIRST
         while True:
             with self.file.connections.borrowed() as session:
                 rows = session.all("select_told", place, exchange, after, last, _PAGE)
