@@ -26,6 +26,7 @@ from onrecord.adapters.storage.postgres_address import Address
 from onrecord.adapters.storage.postgres_batch import Requests, RequestsDumper, parameters_of
 from onrecord.adapters.storage.postgres_connections import queries_of
 from onrecord.adapters.storage.postgres_errors import is_lost, translated, translated_again
+from onrecord.adapters.storage.postgres_forks import leave_to_parent
 from onrecord.domain.errors import OnrecordError, StorageUnavailable
 
 _Connection: TypeAlias = AsyncConnection[TupleRow]
@@ -125,6 +126,7 @@ class _Connecting:
             cursor_factory=AsyncRawCursor,
             prepare_threshold=self.threshold,
         )
+        leave_to_parent(connection)
         try:
             connection.adapters.register_dumper(Requests, RequestsDumper)
             # It finds out whether the log has moved to another server meanwhile.

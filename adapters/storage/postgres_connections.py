@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import psycopg
@@ -18,6 +18,7 @@ from onrecord.adapters.storage.keyed_digest import Proof, proof_of, prover_of
 from onrecord.adapters.storage.postgres_address import Address
 from onrecord.adapters.storage.postgres_batch import Requests, RequestsDumper
 from onrecord.adapters.storage.postgres_errors import is_lost, translated, translated_again
+from onrecord.adapters.storage.postgres_forks import leave_to_parent
 from onrecord.adapters.storage.postgres_pool import Pool
 from onrecord.adapters.storage.queries import load_queries
 from onrecord.domain.errors import StorageReadOnly
@@ -55,6 +56,11 @@ class LogConnection(Connection[TupleRow]):
     """A connection to the database of a log, which is the schema named so."""
 
     schema: str
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As the driver does, and leave it to this process."""
+        super().__init__(*args, **kwargs)
+        leave_to_parent(self)
 
     @property
     def queries(self) -> Mapping[str, bytes]:
@@ -117,7 +123,7 @@ class Connections:
         """
         try:
             with (
-                self._pool.lent() as connection,
+                self._pool.loan() as connection,
                 connection.pipeline() if is_piped else nullcontext(),
                 connection.transaction(),
             ):
@@ -141,7 +147,7 @@ class Connections:
 
     def _ask(self, name: str, parameters: Sequence[object]) -> list[TupleRow]:
         # There is no transaction to end, and looking for one takes time.
-        with self._pool.lent() as connection:
+        with self._pool.loan() as connection:
             return fetched(connection, name, parameters)
 
     def _new_pool(self) -> ConnectionPool[LogConnection]:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
+from onrecord.adapters.storage.postgres_pool import AllLent
 from onrecord.adapters.storage.recording import KEPT_FOR_OPERATORS
 from onrecord.domain.errors import (
     ConversationForgotten,
@@ -33,6 +34,11 @@ class _Meaning(NamedTuple):
 _UNREACHABLE: Final = _Meaning(
     StorageUnavailable,
     "the PostgreSQL server cannot be reached: check host and port in the URL, and that it is up",
+)
+_ALL_LENT: Final = _Meaning(
+    StorageBusy,
+    "all connections that this process may open are in use, and none was given back in time: try "
+    "again, or allow more",
 )
 _CLOSED: Final = _Meaning(StorageUnavailable, "the store is closed: connect again")
 _REFUSED: Final = _Meaning(
@@ -160,6 +166,8 @@ def _is_unreachable(error: psycopg.Error) -> bool:
 def _meaning(error: psycopg.Error) -> _Meaning:
     if isinstance(error, PoolClosed):
         return _CLOSED
+    if isinstance(error, AllLent):
+        return _ALL_LENT
     if isinstance(error, PoolTimeout | TooManyRequests):
         return _UNREACHABLE
     state = error.sqlstate

@@ -4,26 +4,37 @@ psycopg_pool counts its connections, and lends them by many steps. The handler o
 between two of them loses a connection of the pool's, or leaves a lock of its queue locked. Such a pool
 is asked for nothing more: the next who needs a connection opens another pool, and what was lent goes
 back to the old one, which closes it.
+
+A pool of psycopg_pool serves in turn who waits for it. So who waits asks once, and a thread asks
+beside those who wait for what nobody else would do: to try the server again, to take back what was left.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar, cast
+from weakref import WeakSet
 
 import psycopg
 from psycopg import Connection, pq
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from onrecord.adapters.storage.holds import Hold, release_left
+from onrecord.adapters.storage.holds import Hold, held, release_left
 
 C = TypeVar("C", bound=Connection[Any])
 
-_AGAIN_SECONDS: Final = 1.0
-"""After how long who waits for a connection asks for a new one, for the server may be back."""
+_MOMENT: Final = 0.05
+"""How long (seconds) most wait at most: who waits longer is seen to, and stands in the queue anew, once."""
+_PACE: Final = 1.0
+"""How often (seconds) who waits is seen to: the server may be back."""
+
+
+class AllLent(PoolTimeout):
+    """All connections that there may be are lent, and none came back in time."""
 
 
 class Pool(Generic[C]):
@@ -37,8 +48,11 @@ class Pool(Generic[C]):
         self._pool = new_pool()
         self._opened = self._closed = False
         self._begun: ConnectionPool[C] | None = None
+        self._attendant: threading.Thread | None = None
+        self._inherited: list[ConnectionPool[C]] = []
+        _POOLS.add(self)
 
-    def lent(self) -> Loan[C]:
+    def loan(self) -> Loan[C]:
         """Lend a connection for as long as a `with` lasts."""
         return Loan(self)
 
@@ -69,32 +83,68 @@ class Pool(Generic[C]):
         with suppress(RuntimeError):
             threading.Thread(target=pool.close, name="onrecord-retired-pool", daemon=True).start()
 
-    def lend(self, loan: Loan[C]) -> None:
-        """Have a connection for a loan, which notes the pool before.
-
-        A pool that tries to connect by itself waits longer each time, so that a server that is back
-        would be found late. Ours gives up at once, and whoever waits asks it again.
-        """
+    def fill(self, loan: Loan[C]) -> None:
+        """Have a connection for a loan, which notes the pool before."""
         deadline = time.monotonic() + self._wait
+        patience = min(_MOMENT, self._wait)
         while loan.connection is None:
             pool = loan.source = self._open()
-            left = max(deadline - time.monotonic(), 0)
             try:
-                loan.connection = pool.getconn(min(left, _AGAIN_SECONDS))
-            except psycopg.Error as error:
+                loan.connection = pool.getconn(min(patience, deadline - time.monotonic()))
+            except PoolClosed:
                 loan.source = None
-                if not self._may_ask_again(pool, error, left):
+                if self._pool is pool:
                     raise
+                # It was retired meanwhile.
+            except PoolTimeout as error:
+                loan.source = None
+                if time.monotonic() >= deadline:
+                    raise self._meaning(pool, error) from None
                 release_left(everywhere=True)
+                self._attend()
+                patience = self._wait
 
-    def _may_ask_again(self, pool: ConnectionPool[C], error: psycopg.Error, left: float) -> bool:
-        match error:
-            case PoolTimeout():
-                return left > _AGAIN_SECONDS
-            case PoolClosed():
-                return self._pool is not pool  # It was retired meanwhile.
-            case _:
-                return False
+    def begin_anew(self) -> None:
+        """Leave the connections to the process that opened them: what a forked child does first."""
+        self._inherited.append(self._pool)
+        self._lock = threading.RLock()
+        self._attendant = None
+        self._pool, self._opened = self._new_pool(), False
+
+    def _loans(self) -> list[Loan[C]]:
+        """Return the loans of those who have a connection, and of those who wait for one."""
+        return [hold for hold in held() if isinstance(hold, Loan) and hold.pool is self]
+
+    def _meaning(self, pool: ConnectionPool[C], error: PoolTimeout) -> PoolTimeout:
+        lent = any(loan.source is pool and loan.connection is not None for loan in self._loans())
+        is_full = pool.get_stats()["pool_size"] >= pool.max_size
+        return AllLent(str(error)) if lent and is_full else error
+
+    def _attend(self) -> None:
+        """See to it that somebody sees to those who wait."""
+        with self._lock:
+            if self._attendant is None or not self._attendant.is_alive():
+                self._attendant = threading.Thread(
+                    target=self._see_to_waiters, name="onrecord-pool", daemon=True
+                )
+                self._attendant.start()
+
+    def _see_to_waiters(self) -> None:
+        """Try the server again, and take back what was left, as long as anybody waits.
+
+        A pool that tries to connect by itself waits longer each time, so that a server that is back
+        would be found late. Ours gives up at once, and tries again when somebody asks.
+        """
+        while True:
+            time.sleep(_PACE)
+            with self._lock:
+                if all(loan.connection is not None for loan in self._loans()):
+                    self._attendant = None
+                    return
+            release_left(everywhere=True)
+            with suppress(PoolTimeout, PoolClosed):
+                pool = self._pool
+                pool.putconn(pool.getconn(_MOMENT))
 
     def _open(self) -> ConnectionPool[C]:
         if self._opened or self._closed:
@@ -119,11 +169,11 @@ class Pool(Generic[C]):
 class Loan(Hold, Generic[C]):
     """A connection for as long as a `with` lasts."""
 
-    __slots__ = ("_is_clean", "_pool", "connection", "source")
+    __slots__ = ("_is_clean", "connection", "pool", "source")
 
     def __init__(self, pool: Pool[C]) -> None:
         """Borrow nothing yet: `source` is the pool that `connection` comes from, or is to come from."""
-        self._pool = pool
+        self.pool = pool
         self.source: ConnectionPool[C] | None = None
         self.connection: C | None = None
         self._is_clean = False
@@ -132,7 +182,7 @@ class Loan(Hold, Generic[C]):
         """Borrow a connection."""
         self.note()
         try:
-            self._pool.lend(self)
+            self.pool.fill(self)
         except BaseException:
             self.give_back()
             raise
@@ -149,7 +199,7 @@ class Loan(Hold, Generic[C]):
             connection = self.connection
             if connection is None:
                 # An exception came as it was lent or given back: the pool may have lost it.
-                self._pool.retire(source)
+                self.pool.retire(source)
             else:
                 if not (self._is_clean and _is_idle(connection)):
                     # Its own `close` does nothing if it was cut short once.
@@ -159,6 +209,11 @@ class Loan(Hold, Generic[C]):
             self.source = None
         self.drop()
 
+    def forfeit(self) -> None:
+        """Leave the connection to the process that opened it: what a forked child does."""
+        self.source = self.connection = None
+        self.drop()
+
 
 def _is_idle(connection: Connection[Any]) -> bool:
     state = connection.pgconn
@@ -166,3 +221,18 @@ def _is_idle(connection: Connection[Any]) -> bool:
         state.transaction_status == pq.TransactionStatus.IDLE
         and state.pipeline_status == pq.PipelineStatus.OFF
     )
+
+
+_POOLS: Final[WeakSet[Pool[Any]]] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for hold in held():
+        if isinstance(hold, Loan):
+            hold.forfeit()
+    for pool in _POOLS:
+        pool.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -26,7 +26,7 @@ from onrecord.domain.errors import (
     WrongNode,
 )
 
-FUNCTIONS_REVISION: Final = 3
+FUNCTIONS_REVISION: Final = 4
 """Of the files that are replaced as a whole: a release that changes one of them raises it."""
 
 _NONE: Final = 0
@@ -57,8 +57,9 @@ class _Release(NamedTuple):
 def migrate(connection: LogConnection) -> int:
     """Bring the schema to this release's and return how many steps that took; it only adds.
 
-    Many processes may do so at once: one works, the others wait for it; so do writers, for moments.
-    StorageBusy, and nothing was done, where another session holds what it needs for two seconds.
+    Many processes may do so at once: one works, the others wait for it, half a minute each; so do
+    writers, for moments. StorageBusy, and nothing was done, where that was not enough, or where another
+    session holds what it needs for two seconds.
     """
     try:
         try:
@@ -109,6 +110,7 @@ def _migrate(connection: LogConnection) -> int:
         release = _release(connection)
         installed = _installed(connection, release)
         if installed.version > 0 and _to_do(installed, release):
+            fetched(connection, "migration_turn")
             fetched(connection, "migration_lock")
             fetched(connection, "migration_patience")
             installed = _installed(connection, release)

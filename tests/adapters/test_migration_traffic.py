@@ -16,19 +16,30 @@ import onrecord
 from onrecord.adapters.storage import postgres_schema, sqlite_file
 from onrecord.adapters.storage.postgres import DEFAULT_LIMITS, Postgres, migrate, open_postgres
 from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import connected
-from onrecord.adapters.storage.queries import Migration, load_functions, load_migrations, statements
+from onrecord.adapters.storage.postgres_connections import connected, queries_of
+from onrecord.adapters.storage.queries import (
+    DEFAULT_SCHEMA,
+    Migration,
+    load_functions,
+    load_migrations,
+    statements,
+)
 from onrecord.adapters.storage.sqlite import Sqlite, migrate_sqlite, open_sqlite
 from onrecord.domain.errors import SchemaOlder, StorageBusy
 from onrecord.domain.log import Recorded
 from tests.factories import appending, prompt
 from tests.faults.load import under_load
 from tests.ledger import verified_log
-from tests.patience import join_process
+from tests.patience import PATIENCE, join_process, until
 from tests.postgres_server import VERSIONS, Server, server
+from tests.postgres_sessions import counted
 
 BEFORE = 1
 """The schema of PostgreSQL before there were views."""
+
+WAITED_FOR_LONG = """
+SELECT count(*) FROM pg_locks WHERE NOT granted AND waitstart < clock_timestamp() - interval '1 second'
+"""
 
 SQLITE_BEFORE = 1
 
@@ -131,6 +142,21 @@ def test_who_reads_the_whole_log_makes_the_migration_wait_and_nobody_else(
         assert migrate(url) == len(known) + 1 - BEFORE
         load.go_on()
     log.close()
+
+
+def test_who_holds_the_lock_of_migrations_for_long_is_not_waited_for_without_end(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = queries_of(DEFAULT_SCHEMA)["migration_turn"].replace(b"30s", b"50ms")
+    monkeypatch.setitem(queries_of(DEFAULT_SCHEMA), "migration_turn", turn)
+    with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("LOCK TABLE onrecord.migration IN EXCLUSIVE MODE")
+        migrating = pool.submit(migrate, url)
+        until(lambda: migrating.done() or counted(url, WAITED_FOR_LONG), "the end of patience")
+        other.rollback()
+        with pytest.raises(StorageBusy, match="try again"):
+            migrating.result(PATIENCE)
+    assert migrate(url) > 0
 
 
 # SQLite

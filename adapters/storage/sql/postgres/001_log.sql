@@ -116,7 +116,7 @@ CREATE INDEX event_pointer ON {log}.event (shard, conversation_id, pointer, vers
 -- Where each conversation stands (domain/head.py), written with the events and folded from them;
 -- only `forgotten` is not. Who stores a blob holds its row FOR KEY SHARE, which no append waits for.
 -- No index holds a column that an append changes, but for `closed`, which changes once: its UPDATE stays
--- within the page.
+-- within the page. An id is one conversation's in the whole log, whatever the shards of its tenants.
 CREATE TABLE {log}.conversation_head (
     conversation_id uuid NOT NULL,
     tenant uuid NOT NULL,
@@ -139,7 +139,7 @@ CREATE TABLE {log}.conversation_head (
     forgotten boolean NOT NULL DEFAULT false, -- it was erased, and takes nothing any more
     PRIMARY KEY (shard, conversation_id)
 ) WITH (fillfactor = 70);
-CREATE INDEX conversation_head_id ON {log}.conversation_head (conversation_id) INCLUDE (shard);
+CREATE UNIQUE INDEX conversation_head_id ON {log}.conversation_head (conversation_id) INCLUDE (shard);
 CREATE INDEX conversation_head_tenant ON {log}.conversation_head (tenant, closed);
 
 CREATE TABLE {log}.conversation_key (

@@ -149,6 +149,14 @@ BEGIN
     END IF;
 END $$;
 
+-- Raise, for what is one tenant's another one has begun. Their ids are there so that Citus asks at the row
+-- in question; a count of rows that were not moved on would be wrong there.
+CREATE OR REPLACE FUNCTION {log}.refuse_tenants(known uuid, newcomer uuid) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RAISE SQLSTATE 'ZH001' USING MESSAGE = 'the conversation is another tenant''s';
+END $$;
+
 -- Record what can be recorded; a row for each request, with its place among them. What it says:
 --   recorded   first and last version, position of the last event
 --   duplicate  first and last version that the events have
@@ -415,13 +423,15 @@ BEGIN
         CROSS JOIN LATERAL (SELECT (facts[n]).*) AS f
         -- OFFSET keeps it from being computed twice.
         CROSS JOIN LATERAL (SELECT sha256(f.salt || f.body) AS digest OFFSET 0) AS b;
-        INSERT INTO {log}.conversation_head SELECT * FROM unnest(heads)
-        ON CONFLICT (shard, conversation_id) DO UPDATE SET
+        -- By the id, for the lock of a shard keeps nobody from beginning the same one in another shard.
+        INSERT INTO {log}.conversation_head AS h SELECT * FROM unnest(heads)
+        ON CONFLICT (conversation_id) DO UPDATE SET
             version = excluded.version, exchange = excluded.exchange, closed = excluded.closed,
             instructions = excluded.instructions, tools = excluded.tools,
             request = excluded.request, adopted = excluded.adopted, amended = excluded.amended,
             input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
             open_calls = excluded.open_calls, open_since = excluded.open_since,
-            position = excluded.position, recorded_at = excluded.recorded_at;
+            position = excluded.position, recorded_at = excluded.recorded_at
+        WHERE h.tenant = excluded.tenant OR {log}.refuse_tenants(h.tenant, excluded.tenant);
     END LOOP;
 END $$;

@@ -58,7 +58,8 @@ END $$;
 -- Catalogue
 ---------------------------------------------------------------------------------------------------
 
--- The id of the conversation of a key: the one it has, else the one proposed.
+-- The id of the conversation of a key: the one it has, else the one proposed. The one it had may be
+-- forgotten before it is looked up: then the key is free again.
 CREATE OR REPLACE FUNCTION {log}.open_conversation(of_tenant uuid, of_key bytea, proposed uuid) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -66,11 +67,13 @@ DECLARE
     found_id uuid;
 BEGIN
     PERFORM {log}.must_take(of_tenant, proposed);
-    INSERT INTO {log}.conversation_key (shard, tenant, key, conversation_id)
-    VALUES (of_shard, of_tenant, of_key, proposed)
-    ON CONFLICT DO NOTHING;
-    SELECT k.conversation_id INTO found_id FROM {log}.conversation_key AS k
-    WHERE k.shard = of_shard AND k.tenant = of_tenant AND k.key = of_key;
+    WHILE found_id IS NULL LOOP
+        INSERT INTO {log}.conversation_key (shard, tenant, key, conversation_id)
+        VALUES (of_shard, of_tenant, of_key, proposed)
+        ON CONFLICT DO NOTHING;
+        SELECT k.conversation_id INTO found_id FROM {log}.conversation_key AS k
+        WHERE k.shard = of_shard AND k.tenant = of_tenant AND k.key = of_key;
+    END LOOP;
     RETURN found_id;
 END $$;
 
@@ -104,29 +107,36 @@ BEGIN
     ON CONFLICT DO NOTHING;
 END $$;
 
--- Close a blob with its digest. If the conversation has those bytes already, its grace begins anew
--- and the copy goes.
+-- Close a blob with its digest. If the conversation has those bytes already, their grace begins anew
+-- and the copy goes; but a sweep may take them in this moment, and then the copy stays.
 CREATE OR REPLACE FUNCTION {log}.seal_blob(
     of_tenant uuid, of_conversation uuid, of_blob uuid, of_digest bytea, of_size bigint
 ) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     of_shard smallint := {log}.shard_of(of_tenant);
+    is_here boolean;            -- our copy, beside another one
 BEGIN
     PERFORM {log}.must_take(of_tenant, of_conversation);
-    UPDATE {log}.blob AS b SET digest = of_digest, size = of_size, stored_at = {log}.moment()
-    WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.blob_id = of_blob
-        AND b.tenant = of_tenant;
-    -- Asked again after a lost reply, the copy may have gone already.
-    IF NOT FOUND AND NOT EXISTS (
-        SELECT FROM {log}.blob AS b
-        WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.digest = of_digest
-    ) THEN
-        RAISE no_data_found USING MESSAGE = 'the blob was swept while it came in';
-    END IF;
-EXCEPTION WHEN unique_violation THEN
-    UPDATE {log}.blob AS b SET stored_at = {log}.moment()
-    WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.digest = of_digest;
+    LOOP
+        BEGIN
+            UPDATE {log}.blob AS b SET digest = of_digest, size = of_size, stored_at = {log}.moment()
+            WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.blob_id = of_blob
+                AND b.tenant = of_tenant;
+            IF FOUND THEN
+                RETURN;
+            END IF;
+            is_here := false; -- Asked again after a lost reply, the copy may have gone already.
+        EXCEPTION WHEN unique_violation THEN
+            is_here := true;
+        END;
+        UPDATE {log}.blob AS b SET stored_at = {log}.moment()
+        WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.digest = of_digest;
+        EXIT WHEN FOUND;
+        IF NOT is_here THEN
+            RAISE no_data_found USING MESSAGE = 'the blob was swept while it came in';
+        END IF;
+    END LOOP;
     DELETE FROM {log}.blob_chunk AS c WHERE c.shard = of_shard AND c.blob_id = of_blob;
     DELETE FROM {log}.blob AS b
     WHERE b.shard = of_shard AND b.conversation_id = of_conversation AND b.blob_id = of_blob;
@@ -201,16 +211,17 @@ BEGIN
     IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
+    -- The events are where the head is: another tenant may have a key for the id, or a blob, elsewhere.
     SELECT known.shard INTO at_shard FROM (
-        SELECT h.shard FROM {log}.conversation_head AS h
+        SELECT 1 AS rank, h.shard FROM {log}.conversation_head AS h
         WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
         UNION ALL
-        SELECT k.shard FROM {log}.conversation_key AS k
+        SELECT 2, k.shard FROM {log}.conversation_key AS k
         WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
         UNION ALL
-        SELECT b.shard FROM {log}.blob AS b
+        SELECT 3, b.shard FROM {log}.blob AS b
         WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
-    ) AS known LIMIT 1;
+    ) AS known ORDER BY known.rank LIMIT 1;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;

@@ -50,16 +50,17 @@ DECLARE
     of_tenant uuid;
     erased bigint;
 BEGIN
+    -- It is whose the head is: another tenant may have a key for the id, or a blob.
     SELECT known.tenant INTO of_tenant FROM (
-        SELECT h.tenant FROM {log}.conversation_head AS h
+        SELECT 1 AS rank, h.tenant FROM {log}.conversation_head AS h
         WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
         UNION ALL
-        SELECT k.tenant FROM {log}.conversation_key AS k
+        SELECT 2, k.tenant FROM {log}.conversation_key AS k
         WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
         UNION ALL
-        SELECT b.tenant FROM {log}.blob AS b
+        SELECT 3, b.tenant FROM {log}.blob AS b
         WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
-    ) AS known LIMIT 1;
+    ) AS known ORDER BY known.rank LIMIT 1;
     -- What views have of a conversation is whose that is: a key that a bound role opened for its id before
     -- it began is no reason to take it out.
     IF NOT FOUND OR bound IS NOT NULL AND EXISTS (

@@ -75,6 +75,10 @@ SELECT quote_ident('{log}') <> '{log}'
 -- CREATE SCHEMA IF NOT EXISTS asks for the right to create one even where it exists.
 SELECT to_regnamespace('{log}') IS NOT NULL
 
+-- name: migration_turn
+-- How long one waits for another that migrates, or for a `sweep` that writes this table anew.
+SELECT set_config('lock_timeout', '30s', true)
+
 -- name: migration_lock
 -- Of a log that is there. One migrates at a time; the others wait and find it done. Only the owner may.
 LOCK TABLE {log}.migration IN EXCLUSIVE MODE

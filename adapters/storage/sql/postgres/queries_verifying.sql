@@ -22,10 +22,11 @@ FROM {log}.event AS e WHERE e.shard = $1 AND e.conversation_id = $2 AND e.versio
 ORDER BY e.version LIMIT $4
 
 -- name: inventory_heads
--- By the index of ids, page by page.
+-- By the index of ids, page by page. No page ends between heads of one id, should there be two.
 SELECT conversation_id, tenant, shard, position, started_at, recorded_at, forgotten, version, exchange,
     open_calls, open_since, instructions, tools, request, adopted, amended, closed, input_tokens, output_tokens
-FROM {log}.conversation_head WHERE $1::uuid IS NULL OR conversation_id > $1 ORDER BY conversation_id, shard LIMIT $2
+FROM {log}.conversation_head WHERE $1::uuid IS NULL OR conversation_id > $1
+ORDER BY conversation_id FETCH FIRST $2 ROWS WITH TIES
 
 -- name: inventory_head
 -- The same of one conversation.
@@ -67,6 +68,9 @@ FROM {log}.tenant AS t WHERE t.operators <> {log}.operators_of(t.tenant)
 UNION ALL
 SELECT h.conversation_id, 'its head is not in the shard of its tenant' FROM {log}.conversation_head AS h
 WHERE NOT EXISTS (SELECT FROM {log}.tenant AS t WHERE t.tenant = h.tenant AND t.shard = h.shard)
+UNION ALL
+SELECT h.conversation_id, 'it has more than one head' FROM {log}.conversation_head AS h
+GROUP BY h.conversation_id HAVING count(*) > 1
 UNION ALL
 SELECT k.conversation_id, 'its key is not in the shard of its tenant' FROM {log}.conversation_key AS k
 WHERE NOT EXISTS (SELECT FROM {log}.tenant AS t WHERE t.tenant = k.tenant AND t.shard = k.shard)
