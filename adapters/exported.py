@@ -57,7 +57,9 @@ _FOREIGN: Final = "this is no file of `onrecord export`"
 
 
 def read_export(file: IO[bytes]) -> Iterator[Line]:
-    """Yield what a file holds, each line verified before it is yielded; memory stays constant.
+    """Yield what a file holds, each line verified before it is yielded.
+
+    Of the lines before, the ids of their events and digests of their blobs stay in memory.
 
     InvalidExport where a line is malformed, a digest or a leaf is another than its bytes have, a
     blob is missing, or the file does not end with the digest of all its lines: take nothing of a
@@ -87,6 +89,7 @@ class _Reading:
         self._standing = Standing()
         self._blob: _OpenBlob | None = None
         self._blobs: set[str] = set()
+        self._ids: set[bytes] = set()
 
     def take(self, data: bytes) -> Line | None:
         """Return what a line says; None for the last one."""
@@ -125,6 +128,9 @@ class _Reading:
             raise InvalidExport(f"version {self._version} is missing")
         if event.version == 1:
             _must_begin(event, beginning.key)
+        if event.event_id.bytes in self._ids:
+            raise InvalidExport(f"version {event.version} has the id of an event before it")
+        self._ids.add(event.event_id.bytes)
         self._follow(event)
         if is_operators(event.type):
             raise InvalidExport("the event is of the operators' stream: no conversation holds one")

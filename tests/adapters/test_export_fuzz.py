@@ -191,6 +191,22 @@ def test_a_file_whose_first_line_names_another_key_than_its_first_event_is_refus
             check(path)
 
 
+def test_a_file_in_which_two_events_have_one_id_keeps_no_key(tmp_path: Path) -> None:
+    lines = [dict(line) for line in whole()]
+    of_events = [line for line in lines if "header" in line]
+    event_id = json.loads(of_events[1]["header"])["event"]
+    for line in of_events[2:]:
+        line["header"] = line["header"].replace(json.loads(line["header"])["event"], event_id)
+    bad, good = tmp_path / "bad.jsonl", tmp_path / "good.jsonl"
+    bad.write_bytes(b"".join(sealed(lines, resealed=True)))
+    good.write_bytes(b"".join(sealed(list(whole()), resealed=True)))
+    with onrecord.connect("memory://") as store:
+        with pytest.raises(InvalidExport, match="version 3 has the id of an event before it"):
+            taken_in(store, bad)
+        assert store.backend.find(store.tenant, KEY) is None
+        assert taken_in(store, good).recorded
+
+
 def test_a_format_that_is_not_known_is_shown_only_where_it_is_a_number(tmp_path: Path) -> None:
     for number, shown in (
         (2, "format 2"),

@@ -37,6 +37,28 @@ def url() -> Iterator[str]:
     server(VERSIONS[-1]).drop(created)
 
 
+KINDS = ("admit", "admit_eraser", "admit_worker", "admit_operator", "admit_auditor", "admit_sealer")
+
+
+def test_roles_that_were_let_in_are_no_fault(url: str) -> None:
+    running = server(VERSIONS[-1])
+    roles = {kind: f"onrecord_verifying_{kind}" for kind in KINDS}
+    for kind, role in roles.items():
+        running.execute("CREATE ROLE {} LOGIN", role)
+        run(url, f"SELECT onrecord.{kind}('{role}')")
+    log = open_postgres(url, Limits(connections=1, wait=2.0), NoHints)
+    try:
+        assert verify_log(log).faults == ()
+        running.execute("ALTER ROLE {} BYPASSRLS", roles["admit"])
+        [fault] = verify_log(log).faults
+        assert fault.why.endswith("sees the rows of all tenants: it may bypass row-level security")
+    finally:
+        log.close()
+        for role in roles.values():
+            run(url, f"DROP OWNED BY {role}")
+            running.execute("DROP ROLE {}", role)
+
+
 EVENT = "onrecord.event"
 FUNCTION = "LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'"
 TRIGGER = f"CREATE TRIGGER event_is_immutable BEFORE UPDATE OR DELETE ON {EVENT} FOR EACH ROW"
@@ -81,6 +103,50 @@ CHANGES = {
     "one more policy": (
         f"CREATE POLICY all_of_it ON {EVENT} USING (true)",
         "the table event has the policy all_of_it, which no release made",
+    ),
+    "another guard everywhere": (
+        (
+            "DO $$ DECLARE t name; BEGIN FOR t IN SELECT c.relname FROM pg_policy AS p "
+            "JOIN pg_class AS c ON c.oid = p.polrelid LOOP EXECUTE format("
+            "'ALTER POLICY own ON onrecord.%I USING (true OR tenant = onrecord.bound_tenant())', t); "
+            "END LOOP; END $$"
+        ),
+        "the rows of the table event are not guarded as they were made",
+    ),
+    "an unlogged table": (
+        "ALTER TABLE onrecord.tracking SET UNLOGGED",
+        "the table tracking is not durable: it is unlogged",
+    ),
+    "rows elsewhere": (
+        f"CREATE TABLE public.more () INHERITS ({EVENT})",
+        "the table event has rows in another table, which inherits it",
+    ),
+    "another owner": (
+        f"ALTER TABLE {EVENT} OWNER TO pg_monitor",
+        "the table event has another owner than the others",
+    ),
+    "a verb of the owner's": (
+        "GRANT EXECUTE ON FUNCTION onrecord.admit_worker TO pg_monitor",
+        "pg_monitor may call admit_worker",
+    ),
+    "a verb of all": (
+        "GRANT EXECUTE ON FUNCTION onrecord.open_conversation TO PUBLIC",
+        "everybody may call open_conversation",
+    ),
+    "two kinds in one": (
+        (
+            "GRANT EXECUTE ON FUNCTION onrecord.open_conversation TO pg_monitor; "
+            "GRANT EXECUTE ON FUNCTION onrecord.forget TO pg_monitor"
+        ),
+        "pg_monitor may call forget",
+    ),
+    "a schema for all": (
+        "GRANT CREATE ON SCHEMA onrecord TO PUBLIC",
+        "everybody may CREATE in the schema",
+    ),
+    "a right to another table": (
+        "GRANT SELECT ON onrecord.meta TO PUBLIC",
+        "everybody may SELECT in the table meta",
     ),
     "a right of all": (
         f"GRANT INSERT ON {EVENT} TO PUBLIC",

@@ -179,35 +179,78 @@ FROM pg_rewrite AS r JOIN pg_class AS c ON c.oid = r.ev_class
 WHERE c.relnamespace = '{log}'::regnamespace
 
 -- name: oddity_policies
--- One policy shows each tenant its own rows; its text is the same for every table.
+-- One policy shows each tenant its own rows (rights.sql). Its text is compared without blanks, brackets and
+-- the log's own name, which a search path may leave out; on Citus it asks without a SELECT.
 WITH guarded AS (
     SELECT c.oid, c.relname, c.relrowsecurity FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
     WHERE c.relnamespace = '{log}'::regnamespace AND c.relkind = 'r'
         AND a.attname = 'tenant' AND NOT a.attisdropped AND c.relname <> 'caller'
 ), policy AS (
-    SELECT p.polrelid, p.polname, pg_get_expr(p.polqual, p.polrelid) AS rule,
-        p.polcmd = '*' AND p.polpermissive AND p.polroles = '{0}' AND p.polwithcheck IS NULL AS is_plain
+    SELECT p.polrelid, p.polname, p.polcmd = '*' AND p.polpermissive AND p.polroles = '{0}'
+        AND p.polwithcheck IS NULL AND lower(regexp_replace(
+            pg_get_expr(p.polqual, p.polrelid), ' AS bound_\w+|[\s()]|{log}\.', '', 'g')) IN (
+            'tenant=coalesceselectbound_tenant,tenantortenant=selectbound_operators',
+            'tenant=coalescebound_tenant,tenantortenant=bound_operators') AS is_ours
     FROM pg_policy AS p
-), usual AS (SELECT mode() WITHIN GROUP (ORDER BY rule) AS rule FROM policy WHERE polname = 'own')
+)
 SELECT NULL::uuid, format('the rows of the table %s are not guarded as they were made', g.relname)
 FROM guarded AS g WHERE NOT g.relrowsecurity OR NOT EXISTS (
-    SELECT FROM policy AS p JOIN usual AS u USING (rule)
-    WHERE p.polrelid = g.oid AND p.polname = 'own' AND p.is_plain AND p.rule LIKE '%bound_tenant%')
+    SELECT FROM policy AS p WHERE p.polrelid = g.oid AND p.polname = 'own' AND p.is_ours)
 UNION ALL
 SELECT NULL, format('the table %s has the policy %s, which no release made', c.relname, p.polname)
 FROM policy AS p JOIN pg_class AS c ON c.oid = p.polrelid
 WHERE c.relnamespace = '{log}'::regnamespace AND (p.polname <> 'own' OR c.oid NOT IN (SELECT oid FROM guarded))
 
+-- name: oddity_tables
+-- Each is the same owner's, is written to the write-ahead log, and has no rows in another table.
+SELECT NULL::uuid, format('the table %s %s', c.relname, w.why)
+FROM pg_class AS c CROSS JOIN LATERAL (
+    SELECT 'has another owner than the others' AS why WHERE c.relowner <> (
+        SELECT m.relowner FROM pg_class AS m WHERE m.oid = '{log}.meta'::regclass)
+    UNION ALL SELECT 'is not durable: it is unlogged' WHERE c.relpersistence <> 'p'
+    UNION ALL SELECT 'has rows in another table, which inherits it' WHERE EXISTS (
+        SELECT FROM pg_inherits AS i WHERE i.inhparent = c.oid)) AS w
+WHERE c.relnamespace = '{log}'::regnamespace AND c.relkind = 'r'
+
 -- name: oddity_rights
--- Events are recorded and erased by functions of the owner: no other role may change their table.
-SELECT NULL::uuid, format('%s may %s in the table event', coalesce(r.rolname, 'everybody'), a.privilege_type)
+-- Events are recorded and erased by functions of the owner, and no right is everybody's.
+SELECT NULL::uuid, format('%s may %s in the table %s', coalesce(r.rolname, 'everybody'), a.privilege_type, c.relname)
 FROM pg_class AS c
 CROSS JOIN LATERAL (
     SELECT x.grantee, x.privilege_type FROM aclexplode(c.relacl) AS x
     UNION SELECT x.grantee, x.privilege_type FROM pg_attribute AS t, aclexplode(t.attacl) AS x
     WHERE t.attrelid = c.oid) AS a
 LEFT JOIN pg_roles AS r ON r.oid = a.grantee
-WHERE c.oid = '{log}.event'::regclass AND a.grantee <> c.relowner AND a.privilege_type <> 'SELECT'
+WHERE c.relnamespace = '{log}'::regnamespace AND a.grantee <> c.relowner
+    AND (a.grantee = 0 OR c.oid = '{log}.event'::regclass AND a.privilege_type <> 'SELECT')
+UNION ALL
+SELECT NULL, format('%s may CREATE in the schema', coalesce(r.rolname, 'everybody'))
+FROM pg_namespace AS n CROSS JOIN LATERAL aclexplode(n.nspacl) AS a
+LEFT JOIN pg_roles AS r ON r.oid = a.grantee
+WHERE n.oid = '{log}'::regnamespace AND a.grantee <> n.nspowner AND a.privilege_type = 'CREATE'
+
+-- name: oddity_verbs
+-- A role that may both erase and begin conversations is of two kinds; what admits roles is the owner's.
+WITH granted AS (
+    SELECT p.proname, a.grantee, coalesce(r.rolname, 'everybody') AS rolname
+    FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
+    LEFT JOIN pg_roles AS r ON r.oid = a.grantee
+    WHERE p.pronamespace = '{log}'::regnamespace AND a.grantee <> p.proowner
+)
+SELECT NULL::uuid, format('%s may call %s', g.rolname, g.proname) FROM granted AS g
+WHERE g.grantee = 0 OR g.proname LIKE 'admit%' OR g.proname LIKE 'let_in%' OR (
+    g.proname IN ('forget', 'sweep_blobs') AND EXISTS (
+        SELECT FROM granted AS o WHERE o.grantee = g.grantee AND o.proname = 'open_conversation'))
+
+-- name: oddity_roles
+-- The guard of rows is not for those: who may use the schema is let in, and bound, by its own name.
+SELECT NULL::uuid, format('the role %s sees the rows of all tenants: it %s', r.rolname, w.why)
+FROM pg_namespace AS n CROSS JOIN LATERAL aclexplode(n.nspacl) AS a JOIN pg_roles AS r ON r.oid = a.grantee
+CROSS JOIN LATERAL (
+    SELECT 'is a superuser' AS why WHERE r.rolsuper
+    UNION ALL SELECT 'may bypass row-level security' WHERE r.rolbypassrls AND NOT r.rolsuper
+    UNION ALL SELECT 'is a member of the owner' WHERE NOT r.rolsuper AND pg_has_role(r.oid, n.nspowner, 'MEMBER')) AS w
+WHERE n.oid = '{log}'::regnamespace AND a.privilege_type = 'USAGE' AND a.grantee <> n.nspowner
 
 -- name: unbegun
 -- Names that somebody asked for, and documents that no event came after yet.
