@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from onrecord.adapters.batch_answers import (
     BatchAnswers,
@@ -41,9 +41,12 @@ from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.journals import Journals
 from onrecord.domain.errors import MalformedJson, OnrecordError
 
+Kept = TypeVar("Kept")
+
 logger = logging.getLogger("onrecord")
 
 _FILES_AT_MOST: Final = 1024
+_BATCHES_AT_MOST: Final = 16
 
 
 class Results:
@@ -53,6 +56,7 @@ class Results:
         """Begin with none."""
         self._lock = threading.Lock()
         self._files: OrderedDict[str, BatchName] = OrderedDict()
+        self._answered: OrderedDict[BatchName, frozenset[str]] = OrderedDict()
 
     def asking(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder:
         """Return what reads the status of a batch that is made of a file.
@@ -118,18 +122,38 @@ class Results:
         name = BatchName(status.batch_id, status.requests_id)
         for file in status.files:
             self._keep(bound.journals, file, name)
-        answers = answers_of(bound.journals, bound.known(), name) if status.results else None
+        named = frozenset(result.name for result, _ in status.results)
+        if named <= self._recorded(name):
+            return  # A status has all results each time; looking them up reads a conversation.
+        answers = answers_of(bound.journals, bound.known(), name)
         if answers is not None:
             _recording(answers, sending, api)(status.results)
+        if answers is not None and answers.is_known:
+            self._note(name, named)
+
+    def _recorded(self, name: BatchName) -> frozenset[str]:
+        """Return which results of a batch were recorded from its statuses here."""
+        with self._lock:
+            return self._answered.get(name, frozenset())
+
+    def _note(self, name: BatchName, named: frozenset[str]) -> None:
+        with self._lock:
+            self._answered[name] = self._answered.get(name, frozenset()) | named
+            _keep_newest(self._answered, name, _BATCHES_AT_MOST)
 
     def _keep(self, journals: Journals, file: str, name: BatchName) -> None:
         with self._lock:
             is_known = self._files.get(file) == name
             self._files[file] = name
-            while len(self._files) > _FILES_AT_MOST:
-                self._files.popitem(last=False)
+            _keep_newest(self._files, file, _FILES_AT_MOST)
         if not is_known:
             keep_file(journals, file, name)
+
+
+def _keep_newest(kept: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
+    kept.move_to_end(newest)
+    while len(kept) > most:
+        kept.popitem(last=False)
 
 
 def _is_recorded(journals: Journals, body: bytes) -> bool:

@@ -126,6 +126,29 @@ def test_results_are_recorded_as_the_answers_of_their_requests(
     assert [outcome.is_whole for outcome in replays(recorded.talk)] == [True, True]
 
 
+def test_results_that_are_shown_again_are_not_looked_up_again(
+    recorded: Recorded, server: InlineBatches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[object] = []
+    read = type(recorded.counting).read
+
+    def counted(own: Any, conversation_id: Any, **more: Any) -> Any:
+        looked_up.append(conversation_id)
+        return read(own, conversation_id, **more)
+
+    with client(recorded, server) as own:
+        own.batches.create(model=MODEL, src=asking("a", "b"))
+        server.results = ANSWERED[:1]
+        own.batches.get(name=BATCH)
+        monkeypatch.setattr(type(recorded.counting), "read", counted)
+        own.batches.get(name=BATCH)
+        assert looked_up == []
+        server.results = ANSWERED
+        own.batches.get(name=BATCH)
+        assert looked_up != []
+    assert texts(recorded.events()) == ALL
+
+
 def test_a_batch_that_is_not_over_says_nothing(recorded: Recorded) -> None:
     with serving(InlineBatches([])) as server, client(recorded, server) as own:
         own.batches.create(model=MODEL, src=asking("a", "b"))
