@@ -2,8 +2,9 @@
 
 First the log, shard by shard, in the order of positions: leaves, headers, and the root of each
 shard. Then each conversation, as it is at one moment: its head, its derived columns, its key, its
-documents, whether it was forgotten. Last what belongs to no conversation. Whoever records or
-forgets meanwhile does not wait for it, and what they do is no fault.
+documents, whether it was forgotten. Last what belongs to no conversation. Nobody who records waits
+for it; on SQLite, whoever forgets waits for the conversation that is being read. What they do
+meanwhile is no fault.
 """
 
 from __future__ import annotations

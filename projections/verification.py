@@ -130,24 +130,25 @@ class Fold:
         self._digest = digest
         self._calls_known = self._counts_known = True
 
-    def take(self, stored: StoredEvent, happened: Happened | None) -> Iterator[Fault]:
-        """Take the next event, and yield what does not hold of it and of the columns beside it."""
+    def take(self, stored: StoredEvent, happened: Happened | None) -> list[Fault]:
+        """Take the next event; return what does not hold of it and of the columns beside it."""
         event, header = stored.event, header_of(stored.event)
-        yield from self._begin(stored, header)
+        faults = list(self._begin(stored, header))
         if event.body is not None and event.salt is not None and happened is None:
-            yield _fault(event, "its body does not have the shape of its type")
+            faults.append(_fault(event, "its body does not have the shape of its type"))
         effect = _effect(happened, header)
         if isinstance(happened, events.ConversationStarted) and not self.events:
             self.key = happened.key
         self.is_fork = self.is_fork or event.type == "conversation.forked"
         self.is_operators = self.is_operators or is_operators(event.type)
-        yield from self._follow(event, happened)
-        yield from self._advance(stored, effect)
-        yield from self._once(stored, happened, effect)
+        faults += self._follow(event, happened)
+        faults += self._advance(stored, effect)
+        faults += self._once(stored, happened, effect)
         self.events += 1
         self.erased += event.body is None
         self.newer += effect is None and event.body is not None
         self.recorded_at, self.position = event.recorded_at, event.position
+        return faults
 
     def head_faults(self, stored: StoredHead) -> Iterator[Fault]:
         """Yield where the row of the head is not what the events come to."""

@@ -58,7 +58,7 @@ class Results:
         self._files: OrderedDict[str, BatchName] = OrderedDict()
         self._answered: OrderedDict[BatchName, frozenset[str]] = OrderedDict()
 
-    def asking(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder:
+    def file_status(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder:
         """Return what reads the status of a batch that is made of a file.
 
         One whose requests are not recorded is said.
@@ -68,9 +68,9 @@ class Results:
                 unrecorded.say(sending.method, sending.path)
         except OnrecordError:
             logger.exception("whether the requests of a batch are recorded could not be found out")
-        return self.looking(bound, sending)
+        return self.status(bound, sending)
 
-    def looking(self, bound: Bound, sending: Sending) -> AnswerRecorder:
+    def status(self, bound: Bound, sending: Sending) -> AnswerRecorder:
         """Return what reads how batches stand: the results in that, or which files have them."""
         sent = dict(sending.headers)  # Copied: they are set anew for the next attempt.
 
@@ -85,7 +85,7 @@ class Results:
 
         return WholeBody(told)
 
-    def reading(self, bound: Bound, sending: Sending) -> AnswerRecorder | None:
+    def lines(self, bound: Bound, sending: Sending) -> AnswerRecorder | None:
         """Return what records the results that a request reads.
 
         None where they were forgotten. A file of which no status told that it has any is left

@@ -51,7 +51,7 @@ class Batches:
         self._lock = threading.Lock()
         self._failed: deque[_Created] = deque(maxlen=_FAILED_AT_MOST)
 
-    def creating(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder | None:
+    def creation(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder | None:
         """Record the requests of a batch that is about to be sent; return what records its answer.
 
         None where no request of it is a turn, or where they lie elsewhere. Raises the refusal where

@@ -27,7 +27,7 @@ class FirstLine:
 
     @property
     def endings(self) -> int:
-        """None: nothing is held back."""
+        """Zero: nothing is held back."""
         return 0
 
     @property

@@ -30,23 +30,23 @@ class AsyncBody(Protocol):
 class AsyncRecordedBody:
     """A body that is recorded while it is read; what writes is done off the event loop."""
 
-    def __init__(self, inner: AsyncBody, attempt: AnswerRecorder) -> None:
+    def __init__(self, inner: AsyncBody, recorder: AnswerRecorder) -> None:
         """Read a body for its caller and for the record."""
-        keep_open(attempt)
+        keep_open(recorder)
         self._inner = inner
-        self._attempt = attempt
+        self._recorder = recorder
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the chunks of the body, unchanged."""
-        attempt = self._attempt
+        recorder = self._recorder
         held = HeldBack()
         try:
             async for chunk in self._inner:
-                if attempt.feed(chunk):
-                    await loop_threads.done(attempt.finish)
-                if attempt.must_write:
-                    await loop_threads.done(attempt.write_out)
-                for ready in held.take(chunk, attempt.endings):
+                if recorder.feed(chunk):
+                    await loop_threads.done(recorder.finish)
+                if recorder.must_write:
+                    await loop_threads.done(recorder.write_out)
+                for ready in held.take(chunk, recorder.endings):
                     yield ready
             await self._finish()
             for ready in held.rest():
@@ -66,9 +66,9 @@ class AsyncRecordedBody:
         await self._inner.aclose()
 
     async def _finish(self) -> None:
-        if not self._attempt.is_closed:
-            await loop_threads.done(self._attempt.finish)
+        if not self._recorder.is_closed:
+            await loop_threads.done(self._recorder.finish)
 
     async def _lose(self, loss: Loss) -> None:
-        if not self._attempt.is_closed:
-            await loop_threads.done(partial(self._attempt.lose, loss))
+        if not self._recorder.is_closed:
+            await loop_threads.done(partial(self._recorder.lose, loss))

@@ -18,7 +18,7 @@ from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 
 _PATIENCE: Final = 5.0
 _OPEN: Final[WeakKeyDictionary[AnswerRecorder, int]] = WeakKeyDictionary()
-"""The attempts whose bodies somebody may still read, each with the process that made it."""
+"""The recorders whose bodies somebody may still read, each with the process that made it."""
 
 
 class Body(Protocol):
@@ -36,35 +36,35 @@ class Body(Protocol):
 class RecordedBody:
     """A body that is recorded while it is read."""
 
-    def __init__(self, inner: Body, attempt: AnswerRecorder) -> None:
+    def __init__(self, inner: Body, recorder: AnswerRecorder) -> None:
         """Read a body for its caller and for the record."""
-        keep_open(attempt)
+        keep_open(recorder)
         self._inner = inner
-        self._attempt = attempt
+        self._recorder = recorder
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the chunks of the body, unchanged."""
-        attempt = self._attempt
+        recorder = self._recorder
         held = HeldBack()
         try:
             for chunk in self._inner:
-                if attempt.feed(chunk):
-                    attempt.finish()
-                attempt.write_out()
-                yield from held.take(chunk, attempt.endings)
-            attempt.finish()
+                if recorder.feed(chunk):
+                    recorder.finish()
+                recorder.write_out()
+                yield from held.take(chunk, recorder.endings)
+            recorder.finish()
             yield from held.rest()
         except Exception:
-            attempt.lose("cut")
+            recorder.lose("cut")
             yield from held.rest()
             raise
         except BaseException:
-            abandon(attempt)
+            abandon(recorder)
             raise
 
     def close(self) -> None:
         """Release the connection; what was not read is recorded as abandoned."""
-        abandon(self._attempt)
+        abandon(self._recorder)
         self._inner.close()
 
 
@@ -97,23 +97,23 @@ class HeldBack:
         return held
 
 
-def keep_open(attempt: AnswerRecorder) -> None:
-    """Take note that somebody reads what comes back for an attempt."""
-    _OPEN[attempt] = os.getpid()
+def keep_open(recorder: AnswerRecorder) -> None:
+    """Take note of a recorder whose body somebody reads."""
+    _OPEN[recorder] = os.getpid()
 
 
-def abandon(attempt: AnswerRecorder) -> None:
+def abandon(recorder: AnswerRecorder) -> None:
     """Record what was not read of a response as abandoned, if it has not ended.
 
     On a thread of its own: the garbage collector may be calling, amid an append.
     """
-    if attempt.is_closed or sys.is_finalizing():
+    if recorder.is_closed or sys.is_finalizing():
         return  # A thread that is started at the end of the interpreter may never run.
-    worker = threading.Thread(target=attempt.lose, args=("abandoned",))
+    worker = threading.Thread(target=recorder.lose, args=("abandoned",))
     try:
         worker.start()
     except RuntimeError:  # There is no thread to be had.
-        attempt.lose("abandoned")
+        recorder.lose("abandoned")
     else:
         worker.join(_PATIENCE)
 
@@ -122,6 +122,6 @@ def abandon(attempt: AnswerRecorder) -> None:
 def _abandon_all() -> None:
     """Record what is still open as abandoned, while the interpreter can: nobody will read on."""
     while _OPEN:
-        attempt, process = _OPEN.popitem()
+        recorder, process = _OPEN.popitem()
         if process == os.getpid():  # What was open before a fork is the parent's.
-            attempt.lose("abandoned")
+            recorder.lose("abandoned")

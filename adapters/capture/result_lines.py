@@ -47,7 +47,7 @@ class ResultLines:
 
     @property
     def endings(self) -> int:
-        """None: each line is recorded before it goes on, so none is held back."""
+        """Zero: each line is recorded before it goes on, so none is held back."""
         return 0
 
     @property

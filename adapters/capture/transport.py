@@ -66,21 +66,21 @@ class _Recorded:
             return self.inner.handle_request(request)
         given = request.read()
         body = self.turns.spliced(bound, sending, given)
-        attempt = self.turns.attempt(bound, sending, body)
+        recorder = self.turns.attempt(bound, sending, body)
         request = request if body is given else _with_body(request, body)
-        if attempt is None:
+        if recorder is None:
             return self.inner.handle_request(request)
         try:
             response = self.inner.handle_request(request)
         except BaseException as exc:
-            attempt.fail(exc)
+            recorder.fail(exc)
             raise
         loaded = _loaded(response)
         if loaded is not None:
-            _read_whole(attempt, response, loaded)
+            _read_whole(recorder, response, loaded)
         else:
-            attempt.answered(response.status_code, response.headers)
-            response.stream = self.body(cast("Body", response.stream), attempt)
+            recorder.answered(response.status_code, response.headers)
+            response.stream = self.body(cast("Body", response.stream), recorder)
         return response
 
     def close(self) -> None:
@@ -115,21 +115,21 @@ class _AsyncRecorded:
         body = given
         if self.turns.binding.splice:
             body = await loop_threads.told(partial(self.turns.spliced, bound, sending, given))
-        attempt = await loop_threads.opened(partial(self.turns.attempt, bound, sending, body))
+        recorder = await loop_threads.opened(partial(self.turns.attempt, bound, sending, body))
         request = request if body is given else _with_body(request, body)
-        if attempt is None:
+        if recorder is None:
             return await self.inner.handle_async_request(request)
         try:
             response = await self.inner.handle_async_request(request)
         except BaseException as exc:
-            await loop_threads.done(partial(attempt.fail, exc))
+            await loop_threads.done(partial(recorder.fail, exc))
             raise
         loaded = _loaded(response)
         if loaded is not None:
-            await loop_threads.done(partial(_read_whole, attempt, response, loaded))
+            await loop_threads.done(partial(_read_whole, recorder, response, loaded))
         else:
-            attempt.answered(response.status_code, response.headers)
-            response.stream = self.body(cast("AsyncBody", response.stream), attempt)
+            recorder.answered(response.status_code, response.headers)
+            response.stream = self.body(cast("AsyncBody", response.stream), recorder)
         return response
 
     async def aclose(self) -> None:
@@ -178,12 +178,12 @@ def _loaded(response: httpx2.Response) -> bytes | None:
         return None
 
 
-def _read_whole(attempt: AnswerRecorder, response: httpx2.Response, body: bytes) -> None:
+def _read_whole(recorder: AnswerRecorder, response: httpx2.Response, body: bytes) -> None:
     """Read a body that is unpacked already."""
     headers = {name: value for name, value in response.headers.items() if name != _PACKED}
-    attempt.answered(response.status_code, headers)
-    attempt.feed(body)
-    attempt.finish()
+    recorder.answered(response.status_code, headers)
+    recorder.feed(body)
+    recorder.finish()
 
 
 def _must_be_open(client: httpx2.Client | httpx2.AsyncClient) -> None:

@@ -55,7 +55,7 @@ and which retry it is."""
 
 
 class Turns:
-    """Opens an attempt for each request that is a turn; knows which failed ones a retry repeats."""
+    """Opens what records the answer to each request; knows which failed turns a retry repeats."""
 
     def __init__(self, binding: Binding) -> None:
         """Record what is bound so; a call that cannot be recorded is refused."""
@@ -80,13 +80,13 @@ class Turns:
             case "answer":
                 return self._reading(bound, sending)
             case "batch" | "upload":
-                return self._batches.creating(bound, sending, body)
+                return self._batches.creation(bound, sending, body)
             case "later":
-                return self._results.asking(bound, sending, body)
+                return self._results.file_status(bound, sending, body)
             case "status":
-                return self._results.looking(bound, sending)
+                return self._results.status(bound, sending)
             case "results":
-                return self._results.reading(bound, sending)
+                return self._results.lines(bound, sending)
             case "none":
                 return None
             case _:

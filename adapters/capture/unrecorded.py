@@ -66,12 +66,12 @@ _SAID_FILE: Final = (
 
 def say(method: str, path: str) -> None:
     """Warn, once a process, where a request that is no turn asks a model something."""
-    what = unrecorded(method, path)
+    what = kind_of(method, path)
     if what is not None:
         _say_once(what, f"{what} is not recorded: it is no turn of a conversation ({path})")
 
 
-def unrecorded(method: str, path: str) -> str | None:
+def kind_of(method: str, path: str) -> str | None:
     """Return what a request is that asks a model something and is no turn; None for any other."""
     if method != "POST":
         return None

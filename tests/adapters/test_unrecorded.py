@@ -34,7 +34,7 @@ KINDS = [
     ("POST", "/v1/realtime/client_secrets", "a live session"),
     ("POST", "/v1/sessions/sess_1/events", "a session of an agent that the provider runs"),
     ("POST", "/v1beta/interactions", "a session of an agent that the provider runs"),
-    ("POST", "/v1/conversations/c1/items", unrecorded.unrecorded("POST", "/v1/cachedContents")),
+    ("POST", "/v1/conversations/c1/items", unrecorded.kind_of("POST", "/v1/cachedContents")),
     ("POST", "/model/meta.llama/invoke", "a model in its own words on Bedrock"),
     ("POST", "/v1/moderations", "a moderation"),
     ("GET", "/v1/batches", None),
@@ -63,7 +63,7 @@ def server() -> Generator[Replaying]:
 
 @pytest.mark.parametrize(("method", "path", "what"), KINDS)
 def test_what_asks_a_model_something_is_known(method: str, path: str, what: str | None) -> None:
-    assert unrecorded.unrecorded(method, path) == what
+    assert unrecorded.kind_of(method, path) == what
 
 
 def embedded(recorded: Recorded, url: str) -> Callable[[], object]:
