@@ -13,8 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
-from uuid import UUID
+from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.answers import record_answer
 from onrecord.adapters.awaited_answers import AwaitedAnswers, find_among
@@ -26,7 +25,7 @@ from onrecord.adapters.capture.spool import RecordingWarning, Spool, say_dropped
 from onrecord.adapters.capture.unstored import Unstored
 from onrecord.adapters.compared import Compared
 from onrecord.adapters.held_elsewhere import HeldElsewhere
-from onrecord.adapters.lineage import Lineages, Stretch
+from onrecord.adapters.journal_conversation import Conversation
 from onrecord.adapters.paths import Paths
 from onrecord.adapters.recording import (
     UNRELATED,
@@ -57,9 +56,9 @@ from onrecord.domain.errors import (
     OnrecordError,
     VersionConflict,
 )
-from onrecord.domain.events import Event, RequestSent, ToolResultRecorded
+from onrecord.domain.events import RequestSent, ToolResultRecorded
 from onrecord.domain.head import Head
-from onrecord.domain.log import Append, Backend, NewEvent
+from onrecord.domain.log import Append, NewEvent
 from onrecord.projections.sources import Source
 from onrecord.projections.template import split
 
@@ -70,43 +69,6 @@ logger = logging.getLogger("onrecord")
 
 _TRIES: Final = 8
 _REMEMBERED: Final = 8
-
-
-class Conversation(Protocol):
-    """What a journal needs of the conversation that it writes; a `Stream` has it."""
-
-    backend: Backend
-    tenant: UUID
-    key: str
-
-    @property
-    def conversation_id(self) -> UUID:
-        """The conversation's id."""
-        ...
-
-    def head(self) -> Head:
-        """Return where the conversation stands."""
-        ...
-
-    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
-        """Return what the conversation is made of at a version."""
-        ...
-
-    def lineages(self) -> Lineages:
-        """Return what tells what the conversation is made of."""
-        ...
-
-    def draft(
-        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
-    ) -> NewEvent:
-        """Return an event of this conversation ready for the log."""
-        ...
-
-    def append_drafted(
-        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
-    ) -> Done:
-        """Record drafted events; VersionConflict or IdempotencyMismatch where it cannot be."""
-        ...
 
 
 class Journal:

@@ -19,7 +19,8 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from onrecord.adapters.journal import Conversation, Journal
+    from onrecord.adapters.journal import Journal
+    from onrecord.adapters.journal_conversation import Conversation
 
 logger = logging.getLogger("onrecord")
 

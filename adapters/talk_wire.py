@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 if TYPE_CHECKING:
     from onrecord.adapters.asking import Asked
     from onrecord.adapters.capture.scope import Scope
-    from onrecord.adapters.journal import Conversation, Journal
+    from onrecord.adapters.journal import Journal
+    from onrecord.adapters.journal_conversation import Conversation
     from onrecord.adapters.journals import Journals
 
 ClientT = TypeVar("ClientT")

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
 from onrecord.adapters.capture import requirement, scope
-from onrecord.adapters.journal import Conversation, Journal
+from onrecord.adapters.journal import Journal
+from onrecord.adapters.journal_conversation import Conversation
 from onrecord.adapters.journals import HEADER, Journals
 from onrecord.domain.errors import InvalidInput
 

@@ -18,7 +18,7 @@ from onrecord.adapters.storage.sqlite_connection import Session
 from onrecord.adapters.verifying import Progress, Verified, VerifiedView, no_progress
 from onrecord.adapters.views.kept import KeptMoment, KeptViews
 from onrecord.adapters.views.scratch import PAGE, Folding, Scratch, paged, scratch
-from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.errors import StorageError
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.verification import Fault
@@ -78,7 +78,8 @@ def verify_views(
             else:
                 check.one(which)
             return check.done()
-    except CorruptRecord as error:
+    except StorageError as error:
+        # Whatever became of the views, what the log holds was verified, and is told.
         return VerifiedViews(faults=(Fault(None, 0, f"views: they cannot be read: {error}"),))
 
 

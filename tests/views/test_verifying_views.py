@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,6 +151,18 @@ def test_an_index_of_views_that_was_emptied_is_found(tmp_path: Path) -> None:
     assert any(why.startswith("views: their file is damaged: ") for why in found)
     assert any("view_audit_position" in why for why in found)
     store.close()
+
+
+def test_a_file_of_views_that_is_none_is_a_fault_and_the_log_is_verified(tmp_path: Path) -> None:
+    file = tmp_path / "log.db"
+    with onrecord.connect(f"sqlite:///{file}") as store:
+        store.conversation("support/4711").user("Hello")
+        store.views.conversations()
+    shutil.copy(file, tmp_path / "log.db-views")
+    with onrecord.connect(f"sqlite:///{file}") as store:
+        found = store.verify(views=True)
+    assert [fault.why.partition(": ")[0] for fault in found.faults] == ["views"]
+    assert found.events == 2
 
 
 def test_what_is_still_to_be_taken_out_is_said(tmp_path: Path) -> None:
