@@ -1,20 +1,21 @@
 """Batches in the log: which requests one sent, and what each was answered, once.
 
 A batch is many requests that are answered later, one by one. Its id is known once it is made: from
-then on each of its requests has a response that is deferred and says so. A conversation of its own,
-named by the id, tells where the requests are, so that any process finds them.
+then on each of its requests has a response that is deferred and says so.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from onrecord.adapters.batch_places import BatchName, keep_place, key_of, place_in
 from onrecord.adapters.capture.answer import Answer
 from onrecord.adapters.capture.answer_events import events_of
 from onrecord.adapters.capture.place import Conclusion
@@ -28,7 +29,6 @@ from onrecord.adapters.standing import Begun
 from onrecord.adapters.writing import append_first
 from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch
 from onrecord.domain.events import (
-    AnnotationAdded,
     AttemptFailed,
     Event,
     ResponseCompleted,
@@ -44,17 +44,6 @@ _BATCH: Final = "onrecord:batch"
 
 It is not the provider's: a message does not say it.
 """
-
-_IN: Final = "conversation"
-_OF: Final = "batch"
-_FROM: Final = "requests"
-
-
-class BatchName(NamedTuple):
-    """What a batch is known by, and what its requests are: its id too, or that of their file."""
-
-    batch_id: str
-    requests_id: str
 
 
 class Entry(NamedTuple):
@@ -83,40 +72,7 @@ def conclude_creation(
     _store(journal, tuple(journal.talk.draft(event) for event in told), blobs)
     created = events[-1] if events else None
     if isinstance(created, ResponseInterrupted) and created.reason == "deferred":
-        _keep_place(journals, journal, created.provider_id or "")
-
-
-def has_requests(journals: Journals, requests_id: str) -> bool:
-    """Whether the requests of a batch are recorded, or were."""
-    return journals.find(_key(requests_id)) is not None
-
-
-def keep_file(journals: Journals, file: str, name: BatchName) -> None:
-    """Say in the conversation that is named by a file of results whose they are; raises nothing.
-
-    Only of a batch whose requests are recorded, and once.
-    """
-    try:
-        named = journals.find(_key(name.requests_id))
-        place = None if named is None else _labels_in(named).get(_IN)
-        if place is not None and journals.find(_key(file)) is None:
-            labels = {_IN: place, _OF: name.batch_id, _FROM: name.requests_id}
-            _label(journals, file, labels)
-    except Exception:
-        logger.critical(
-            "which batch a file of results is of could not be noted: they are recorded through a "
-            "client alone that is asked for the batch before",
-            exc_info=True,
-        )
-
-
-def batch_of(journals: Journals, file: str) -> BatchName | None:
-    """Return the batch that a file has the results of; None where nobody said so."""
-    named = journals.find(_key(file))
-    labels: Mapping[str, str] = {} if named is None else _labels_in(named)
-    if _OF not in labels or _FROM not in labels:
-        return None
-    return BatchName(labels[_OF], labels[_FROM])
+        keep_place(journals, journal, created.provider_id or "")
 
 
 def answers_of(journals: Journals, bound: Journal | None, name: BatchName) -> BatchAnswers | None:
@@ -125,14 +81,14 @@ def answers_of(journals: Journals, bound: Journal | None, name: BatchName) -> Ba
     They belong to their requests, wherever these are. Those of a batch that nobody recorded go
     where the reading is bound, else into the conversation that is named by the batch.
     """
-    named = journals.find(_key(name.requests_id)) or journals.find(_key(name.batch_id))
-    place = None if named is None else _labels_in(named).get(_IN)
+    named = journals.find(key_of(name.requests_id)) or journals.find(key_of(name.batch_id))
+    place = None if named is None else place_in(named)
     if place is not None:
-        journal = journals.numbered(UUID(place))
+        journal = journals.numbered(place)
         return None if journal is None else BatchAnswers(journal, name)
     if named is not None and next(iter(_answers(named, name)), None) is None:
         return None  # What it said was forgotten.
-    return BatchAnswers(bound or journals.keyed(_key(name.batch_id)), name)
+    return BatchAnswers(bound or journals.keyed(key_of(name.batch_id)), name)
 
 
 class BatchAnswers:
@@ -157,9 +113,19 @@ class BatchAnswers:
         """Whether the requests of the batch are recorded."""
         return bool(self._awaiting)
 
+    def has(self, name: str) -> bool:
+        """Whether the answer to a request is recorded."""
+        return name in self._answered
+
     def record(self, answers: Iterable[EntryAnswer]) -> None:
-        """Make answers durable in one commit; spool them where the store cannot take them."""
-        new = {answer.name: answer for answer in answers if answer.name not in self._answered}
+        """Make answers durable in one commit; spool them where the store cannot take them.
+
+        Of two to one request the first is kept.
+        """
+        new: dict[str, EntryAnswer] = {}
+        for answer in answers:
+            if answer.name not in self._answered:
+                new.setdefault(answer.name, answer)
         if not new:
             return
         drafted = [self._drafted(answer) for answer in new.values()]
@@ -198,7 +164,7 @@ class BatchAnswers:
             raw=said.raw,
         )
         closing = _of_batch(events[-1], self._batch, said.name)
-        once = uuid5(talk.conversation_id, f"batch {self._batch} {said.name}")
+        once = _id_in(talk.conversation_id, f"batch {self._batch} {said.name}")
         causation = None if begun is None else begun.request
         drafted = [talk.draft(event, causation) for event in events[:-1]]
         return (*drafted, talk.draft(closing, causation, event_id=once)), blobs
@@ -252,7 +218,7 @@ def _answers(
     What is deferred is known by what its requests are, what was answered by the batch: the same
     requests may be sent in two.
     """
-    talk, sought = journal.talk, {part.encode() for part in batch}
+    talk, sought = journal.talk, {part.encode("utf-8", "surrogatepass") for part in batch}
     for recorded in talk.backend.read(talk.conversation_id):
         body = recorded.body or b""
         closing = closing_of(recorded) if any(part in body for part in sought) else None
@@ -267,31 +233,8 @@ def _answers(
                 continue
 
 
-def _keep_place(journals: Journals, journal: Journal, requests_id: str) -> None:
-    """Say in the conversation that is named by a batch where its requests are; raises nothing."""
-    try:
-        _label(journals, requests_id, {_IN: str(journal.talk.conversation_id)})
-    except Exception:
-        logger.critical(
-            "where a batch is recorded could not be noted: its results are found through a client "
-            "alone that is recorded for the same conversation",
-            exc_info=True,
-        )
-
-
-def _label(journals: Journals, name: str, labels: dict[str, str]) -> None:
-    talk = journals.keyed(_key(name)).talk
-    append_first(talk, (talk.draft(AnnotationAdded(labels=labels)),), None)
-
-
-def _labels_in(named: Journal) -> Mapping[str, str]:
-    """Return what the conversation that is named by a batch, or a file, says of it."""
-    for recorded in named.talk.backend.read(named.talk.conversation_id):
-        event = recorded.event()
-        if isinstance(event, AnnotationAdded) and _IN in event.labels:
-            return event.labels
-    return {}
-
-
-def _key(name: str) -> str:
-    return f"batch/{name}"
+def _id_in(conversation_id: UUID, name: str) -> UUID:
+    """Return the id that a name has in a conversation, as `uuid5`, half a character in it or not."""
+    spelled = name.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha1(conversation_id.bytes + spelled, usedforsecurity=False).digest()
+    return UUID(bytes=digest[:16], version=5)

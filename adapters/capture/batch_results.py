@@ -8,21 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from onrecord.adapters.batch_answers import (
-    BatchAnswers,
-    BatchName,
-    EntryAnswer,
-    answers_of,
-    batch_of,
-    has_requests,
-    keep_file,
-)
+from onrecord.adapters.batch_answers import BatchAnswers, EntryAnswer, answers_of
+from onrecord.adapters.batch_places import BatchName, batch_of, has_requests, keep_file
 from onrecord.adapters.capture import unrecorded
 from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.attempt import without_secrets
@@ -39,7 +32,7 @@ from onrecord.adapters.capture.whole_body import WholeBody
 from onrecord.adapters.capture.wire import BatchResult, BatchStatus, ResultsWire
 from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.journals import Journals
-from onrecord.domain.errors import MalformedJson, OnrecordError
+from onrecord.domain.errors import MalformedJson
 
 Kept = TypeVar("Kept")
 
@@ -47,6 +40,14 @@ logger = logging.getLogger("onrecord")
 
 _FILES_AT_MOST: Final = 1024
 _BATCHES_AT_MOST: Final = 16
+
+_NOTED_AT_MOST: Final = 64
+"""How many files of results are noted in the store for one file of requests, by a process.
+
+Each is a conversation. A file is sent in a few batches; a list may name thousands.
+"""
+
+_Recording: TypeAlias = Callable[[Sequence[tuple[BatchResult, bytes]]], None]
 
 
 class Results:
@@ -57,17 +58,15 @@ class Results:
         self._lock = threading.Lock()
         self._files: OrderedDict[str, BatchName] = OrderedDict()
         self._answered: OrderedDict[BatchName, frozenset[str]] = OrderedDict()
+        self._noted: Counter[str] = Counter()
 
     def file_status(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder:
         """Return what reads the status of a batch that is made of a file.
 
         One whose requests are not recorded is said.
         """
-        try:
-            if not _is_recorded(bound.journals, body):
-                unrecorded.say(sending.method, sending.path)
-        except OnrecordError:
-            logger.exception("whether the requests of a batch are recorded could not be found out")
+        if not _is_recorded(bound.journals, body):
+            unrecorded.say(sending.method, sending.path)
         return self.status(bound, sending)
 
     def status(self, bound: Bound, sending: Sending) -> AnswerRecorder:
@@ -102,7 +101,7 @@ class Results:
             if name is None:
                 return FirstLine(partial(_say_unknown, wire))
             answers = answers_of(bound.journals, bound.known(), name)
-        except OnrecordError:
+        except Exception:
             logger.exception("results of a batch are read that cannot be recorded now")
             return None
         if answers is None:
@@ -129,7 +128,7 @@ class Results:
         if answers is not None:
             _recording(answers, sending, api)(status.results)
         if answers is not None and answers.is_known:
-            self._note(name, named)
+            self._note(name, frozenset(filter(answers.has, named)))
 
     def _recorded(self, name: BatchName) -> frozenset[str]:
         """Return which results of a batch were recorded from its statuses here."""
@@ -146,8 +145,10 @@ class Results:
             is_known = self._files.get(file) == name
             self._files[file] = name
             _keep_newest(self._files, file, _FILES_AT_MOST)
-        if not is_known:
-            keep_file(journals, file, name)
+            is_full = self._noted[name.requests_id] >= _NOTED_AT_MOST
+        if not is_known and not is_full and keep_file(journals, file, name):
+            with self._lock:
+                self._noted[name.requests_id] += 1
 
 
 def _keep_newest(kept: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
@@ -157,11 +158,15 @@ def _keep_newest(kept: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
 
 
 def _is_recorded(journals: Journals, body: bytes) -> bool:
-    """Whether the requests are recorded of a batch that is made of a file."""
-    with suppress(MalformedJson):
+    """Whether the requests are recorded of a batch that is made of a file; raises nothing."""
+    try:
         file = read_object(body).get("input_file_id")
         return isinstance(file, str) and has_requests(journals, file)
-    return False
+    except MalformedJson:
+        return False
+    except Exception:
+        logger.exception("whether the requests of a batch are recorded could not be found out")
+        return False
 
 
 def _say_unknown(wire: ResultsWire, line: bytes) -> None:
@@ -170,26 +175,47 @@ def _say_unknown(wire: ResultsWire, line: bytes) -> None:
         unrecorded.say_unknown_file()
 
 
-def _recording(
-    answers: BatchAnswers, sending: Sending, api: str
-) -> Callable[[Sequence[tuple[BatchResult, bytes]]], None]:
+def _recording(answers: BatchAnswers, sending: Sending, api: str) -> _Recording:
     """Return what records results, without the secrets of the request that reads them."""
     if not answers.is_known:
         unrecorded.say_unknown_batch()
     digest = answers.journal.digest
     secret = credentials_of(dict(sending.headers), sending.target, b"", api, digest)
 
+    def take(results: Sequence[tuple[BatchResult, bytes]]) -> None:
+        new = [it for it in results if not answers.has(it[0].name)]
+        answers.record([_told(result, line, secret) for result, line in new])
+
     def record(results: Sequence[tuple[BatchResult, bytes]]) -> None:
-        answers.record(_told(result, line, secret) for result, line in results)
+        try:
+            take(results)
+        except Exception:  # noqa: BLE001 - it is raised again for the one that it is about
+            _record_each(take, results)
 
     return record
 
 
+def _record_each(take: _Recording, results: Sequence[tuple[BatchResult, bytes]]) -> None:
+    """Record results one by one, for one of them cannot be; say how many could not."""
+    failed: list[Exception] = []
+    for result in results:
+        try:
+            take([result])
+        except Exception as exc:  # noqa: BLE001 - said for all of them
+            failed.append(exc)
+    if failed:
+        what = "result" if len(failed) == 1 else "results"
+        said = "%d %s of a batch could not be recorded: read them again"
+        logger.error(said, len(failed), what, exc_info=failed[0])
+
+
 def _told(result: BatchResult, line: bytes, secret: Credentials) -> EntryAnswer:
     """Return what a line says without secrets; the line too where it says more than was read."""
-    answer, raw = shortened(result.answer), None
+    answer, raw, request_id = shortened(result.answer), None, result.request_id
     if answer.needs_raw or secrets_of(answer.envelope, answer.api):
         if answer.needs_raw and line:
             raw = secret.out_of_answer(line, streamed=False)
         answer = without_secrets(secret, answer)
-    return EntryAnswer(result.name, answer, result.request_id, raw)
+    if request_id is not None:
+        request_id = secret.out_of_text(request_id)
+    return EntryAnswer(result.name, answer, request_id, raw)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from onrecord.adapters.capture.answer import Answer, Loss
@@ -18,12 +20,22 @@ _ANSWERED: Final = range(200, 300)
 _HEAD: Final = 64 * 1024
 _MIB: Final = 1024**2
 
+_LINE: Final = re.compile(rb"\S[^\n]*")
+"""A line from its first word on: one that is blank is none, and costs nothing."""
+
+_AT_ONCE: Final = 1024
+"""How many lines are recorded at once: a few bytes that came may unpack to millions."""
+
+_BAD_AT_MOST: Final = 1000
+"""After how many lines that are no results a body is taken for none, if fewer were results."""
+
 
 class ResultLines:
     """Reads the lines of a batch's results, and has those that came whole recorded.
 
     At most one line is held, and those of the last chunk. What was not read is recorded when
-    somebody reads it: the provider still has it.
+    somebody reads it: the provider still has it. A body with many lines that are no results is
+    taken for none; the rest of it passes unread.
     """
 
     def __init__(
@@ -42,7 +54,9 @@ class ResultLines:
         self._unpacking: Unpacking | None = None
         self._line: list[bytes] = []
         self._size = 0
-        self._whole: list[tuple[bytes, int]] = []
+        self._whole: list[tuple[bytes, bool]] = []
+        self._good = self._bad = 0
+        self._is_faulty = False
         self.is_closed = False
 
     @property
@@ -65,31 +79,31 @@ class ResultLines:
         if self._unpacking is None or self.is_closed:
             return False
         for piece in self._unpacking.feed(chunk):
-            *ends, rest = piece.split(b"\n")
-            for end in ends:
-                self._add(end)
+            first, end, more = piece.partition(b"\n")
+            self._add(first)
+            if end:
                 self._end_line()
-            self._add(rest)
+                lines, _, last = more.rpartition(b"\n")
+                self._hold(lines, is_cut=False)
+                self._add(last)
         return False
 
     def write_out(self) -> None:
         """Record the lines that have come whole."""
         with self._lock:
             whole, self._whole = self._whole, []
-            try:
-                results = [self._read(line, size) for line, size in whole]
-                told = [result for result in results if result is not None]
-                if told:
-                    self._record(told)
-            except Exception:
-                # A fault of ours is not the caller's: the provider still has the results.
-                logger.exception("results of a batch could not be recorded: read them again")
+            lines = self._lines(whole)
+            while not self._is_none and (some := tuple(islice(lines, _AT_ONCE))):
+                self._take(some)
+            if self._is_none and not self.is_closed:
+                self.is_closed, self._line = True, []
+                self._say_bad()
 
     def finish(self) -> None:
         """Record the last line, which may have no end, and what is left."""
         if self._is_first():
             self._end_line()
-            self.write_out()
+            self._end()
             if self._unpacking is not None and self._unpacking.failure is not None:
                 logger.warning("results of a batch could not be unpacked: they are not recorded")
 
@@ -97,7 +111,7 @@ class ResultLines:
         """Record what came whole."""
         if self._is_first():
             self._line = []
-            self.write_out()
+            self._end()
 
     def fail(self, error: BaseException) -> None:
         """Record nothing: nothing came."""
@@ -117,19 +131,71 @@ class ResultLines:
             self._line = [b"".join([*self._line, part])[:_HEAD]]
 
     def _end_line(self) -> None:
-        line, size = b"".join(self._line), self._size
+        line, is_cut = b"".join(self._line), self._size > self._limits.read
         self._line, self._size = [], 0
-        if line.strip():
-            self._whole.append((line, size))
+        self._hold(line, is_cut)
 
-    def _read(self, line: bytes, size: int) -> tuple[BatchResult, bytes] | None:
-        if size <= self._limits.read:
-            result = self._wire.read_result(line)
+    def _hold(self, lines: bytes, is_cut: bool) -> None:
+        """Hold lines that came whole, or the beginning of one that is too long."""
+        if lines and not lines.isspace():
+            self._whole.append((lines, is_cut))
+
+    def _lines(self, whole: Sequence[tuple[bytes, bool]]) -> Iterator[tuple[bytes, bool]]:
+        """Yield each line that is held, and whether it is too long to be read."""
+        for lines, is_cut in whole:
+            if is_cut:
+                yield lines, True
+                continue
+            for found in _LINE.finditer(lines):
+                yield found[0], len(found[0]) > self._limits.read
+
+    @property
+    def _is_none(self) -> bool:
+        """Whether this is taken for no results."""
+        return self._bad > max(_BAD_AT_MOST, self._good)
+
+    def _take(self, lines: Sequence[tuple[bytes, bool]]) -> None:
+        """Record lines, and count those that are no results."""
+        try:
+            results = [self._read(line, is_long) for line, is_long in lines]
+            told = [result for result in results if result is not None]
+            self._good, self._bad = self._good + len(told), self._bad + len(lines) - len(told)
+            if told:
+                self._record(told)
+        except Exception:
+            # A fault of ours is not the caller's: the provider still has the results.
+            logger.exception("results of a batch could not be recorded: read them again")
+
+    def _end(self) -> None:
+        self.write_out()
+        if self._bad:
+            self._say_bad()
+
+    def _say_bad(self) -> None:
+        left = "they are not recorded"
+        if self._is_none:
+            left = "the file is taken for none, and the rest of it is not recorded"
+        lines = "line" if self._bad == 1 else "lines"
+        said = "%d %s of a batch's results could not be read: %s"
+        logger.warning(said, self._bad, lines, left)
+
+    def _read_result(self, line: bytes) -> BatchResult | None:
+        try:
+            return self._wire.read_result(line)
+        except Exception:
+            # A fault of ours costs no other line; it is said once a body.
+            if not self._is_faulty:
+                logger.exception("a line of a batch's results made its reader fail")
+            self._is_faulty = True
+            return None
+
+    def _read(self, line: bytes, is_long: bool) -> tuple[BatchResult, bytes] | None:
+        """Return what a line says, None where it is no result; raises nothing."""
+        if not is_long:
+            result = self._read_result(line)
         else:
-            name = self._wire.name_of(line)
+            name = self._wire.name_of(line[:_HEAD])
             why = f"longer than {self._limits.read / _MIB:g} MiB; its bytes are not kept"
             unread = Answer(self._api, interruption="oversized", detail=why)
             result, line = None if name is None else BatchResult(name, unread), b""
-        if result is None:
-            logger.warning("a line of a batch's results could not be read: it is not recorded")
         return None if result is None else (result, line)

@@ -158,6 +158,8 @@ def _sending(request: httpx2.Request) -> Sending:
 def _is_recorded(sending: Sending, request: httpx2.Request) -> bool:
     """Whether something is recorded of a request; of uploads it has to be looked at, unread."""
     if sending.kind == "upload":
+        if uploads.is_passing(request.headers, request.stream):
+            unrecorded.say_passing_upload()
         return uploads.is_of_batch(request.headers, request.stream)
     return sending.is_recorded
 

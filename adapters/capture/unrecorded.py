@@ -63,6 +63,11 @@ _SAID_FILE: Final = (
     "recorded; ask for the batch first (`client.batches.retrieve`), through a recorded client"
 )
 
+_SAID_UPLOAD: Final = (
+    "a file is uploaded from what can be read but once: whether it has the requests of a batch is "
+    "not known, and it is not recorded; give the file to `client.files.create`, or bytes"
+)
+
 
 def say(method: str, path: str) -> None:
     """Warn, once a process, where a request that is no turn asks a model something."""
@@ -92,6 +97,11 @@ def say_unknown_batch() -> None:
 def say_unknown_file() -> None:
     """Warn, once a process, of a file of results of which no status told whose they are."""
     _say_once("file", _SAID_FILE)
+
+
+def say_passing_upload() -> None:
+    """Warn, once a process, of an upload that nobody can look at before it is sent."""
+    _say_once("upload", _SAID_UPLOAD)
 
 
 def _say_once(key: str, said: str) -> None:

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from io import BytesIO
 from typing import Final, cast
 
 from onrecord.domain.errors import InvalidContent
 
 _FORM: Final = "multipart/form-data"
 _HEAD: Final = 64 * 1024
+_LINE: Final = re.compile(rb"\S[^\n]*\n?")
 _LONGEST: Final = 256 * 1024**2
 """What is read of a file before it is sent; OpenAI takes 200 MB at most for a batch."""
 
 _OF_A_BATCH: Final = re.compile(rb'name="purpose"\r\n(?:[^\r\n]+\r\n)*\r\nbatch\r\n')
 _END: Final = b"\r\n"
 
+_LASTING: Final = {
+    (package, kind) for package in ("httpx", "httpx2") for kind in ("ByteStream", "MultipartStream")
+}
+"""The streams that give the same each time: what the HTTP client makes of bytes, and of a form."""
+
+
+def is_passing(headers: Mapping[str, str], stream: object) -> bool:
+    """Whether this is a form that can be read but once: whoever looks at it takes it from the wire."""
+    kind = type(stream)
+    return _is_form(headers) and (kind.__module__.split(".")[0], kind.__name__) not in _LASTING
+
 
 def is_of_batch(headers: Mapping[str, str], stream: object) -> bool:
-    """Whether a form that is about to be sent holds the requests of a batch.
+    """Whether a form that is about to be sent holds the requests of a batch; False if it passes.
 
     Of its stream no more is read than the fields before the file: that may be anything, of any
     length, and can be read but once. SDKs put fields first.
     """
     length = headers.get("content-length", "")
-    if not headers.get("content-type", "").lower().startswith(_FORM):
+    if not _is_form(headers) or is_passing(headers, stream):
         return False
     if not length.isdecimal() or int(length) > _LONGEST or not isinstance(stream, Iterable):
         return False
@@ -33,14 +44,15 @@ def is_of_batch(headers: Mapping[str, str], stream: object) -> bool:
 
 
 def lines_of(form: bytes) -> Iterator[bytes]:
-    """Yield the lines of the file in a form; InvalidContent where it has none."""
-    start, end = _file_in(form)
-    reading = BytesIO(form)
-    reading.seek(start)
-    while reading.tell() < end:
-        line = reading.readline(end - reading.tell())
-        if line.strip():
-            yield line
+    """Yield the lines of the file in a form, from their first word on; none that is blank.
+
+    InvalidContent where it has no file.
+    """
+    return (found[0] for found in _LINE.finditer(form, *_file_in(form)))
+
+
+def _is_form(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-type", "").lower().startswith(_FORM)
 
 
 def _head(stream: Iterable[bytes]) -> bytes:

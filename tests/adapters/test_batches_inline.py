@@ -15,7 +15,9 @@ import pytest
 from google import genai
 
 import onrecord
+from onrecord.adapters import batch_answers
 from onrecord.adapters.capture import unrecorded
+from onrecord.adapters.capture.answer_events import events_of
 from onrecord.adapters.capture.tee import record
 from onrecord.adapters.demo.connection import Received, Reply
 from onrecord.adapters.demo.scenes import Cut, Fault
@@ -147,6 +149,24 @@ def test_results_that_are_shown_again_are_not_looked_up_again(
         own.batches.get(name=BATCH)
         assert looked_up != []
     assert texts(recorded.events()) == ALL
+
+
+def test_a_result_that_could_not_be_recorded_is_taken_at_the_next_look(
+    recorded: Recorded, server: InlineBatches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(answer: Any, **more: Any) -> object:
+        if answer.provider_id == "r1":
+            raise ValueError("a fault of the recorder")
+        return events_of(answer, **more)
+
+    with client(recorded, server) as own:
+        own.batches.create(model=MODEL, src=asking("a", "b"))
+        with monkeypatch.context() as faulty:
+            faulty.setattr(batch_answers, "events_of", failing)
+            own.batches.get(name=BATCH)
+        assert answers(recorded.events()) == [("1", "said")]
+        own.batches.get(name=BATCH)
+    assert answers(recorded.events()) == [("1", "said"), ("0", "said")]
 
 
 def test_a_batch_that_is_not_over_says_nothing(recorded: Recorded) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import httpx2
 import pytest
 
 from onrecord.adapters.capture.openai_batches import BATCHES
-from onrecord.adapters.capture.uploads import is_of_batch, lines_of
+from onrecord.adapters.capture.uploads import is_of_batch, is_passing, lines_of
 from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.openai_batch_server import ANSWERED, lines
@@ -40,13 +41,24 @@ def test_a_file_that_is_too_long_or_of_unknown_length_is_not_read() -> None:
 
 
 def test_a_file_is_not_touched_to_know_what_it_is() -> None:
+    class Unread(BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise AssertionError("the file was read")
+
+    assert is_batch(form(Unread(b"{}")))
+
+
+def test_a_body_that_gives_its_bytes_but_once_is_not_read() -> None:
     def pieces() -> Iterator[bytes]:
-        yield b'--x\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
-        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
-        raise AssertionError("the file was read")
+        raise AssertionError("the body was read")
+        yield b""
 
     headers = {"content-type": "multipart/form-data; boundary=x", "content-length": "9"}
-    assert is_of_batch(headers, pieces())
+    request = httpx2.Request("POST", URL, content=pieces(), headers=headers)
+    assert not is_batch(request)
+    assert is_passing(request.headers, request.stream)
+    assert not is_passing(form(b"{}").headers, form(b"{}").stream)
+    assert not is_passing({}, request.stream)
 
 
 @pytest.mark.parametrize("content", [b"a\nb\r\n\n c", b"a\r\nb\n\n c\r\n\r\n"])
