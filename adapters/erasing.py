@@ -98,26 +98,54 @@ class Erasing:
         return Operators(self._backend, self._tenant)
 
 
+def _told(stream: UUID, error: CorruptRecord) -> None:
+    logger.warning("the erasure %s cannot be read: %s", stream, error)
+
+
 def erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
-    """Yield the erasures of a tenant's conversations, the one that moved last first."""
-    for stream in backend.conversations(operators_of(tenant)):
-        entry = erasure_entry(backend.read(stream.conversation_id))
-        if entry is not None:
-            yield entry
+    """Yield the erasures of a tenant's conversations, the one that moved last first.
+
+    One that cannot be read is left out, with a warning; `verify` names it too.
+    """
+    operators = operators_of(tenant)
+    for listed in backend.conversations(operators):
+        stream = listed.conversation_id
+        yield from _readable(stream, backend.read(stream), operators, _told)
+
+
+def _readable(
+    stream: UUID,
+    events: Iterable[RecordedEvent],
+    operators: UUID,
+    unreadable: Callable[[UUID, CorruptRecord], None],
+) -> Iterator[ErasureEntry]:
+    """Yield the erasure of a stream, if it can be read."""
+    try:
+        entry = erasure_entry(events, operators)
+    except CorruptRecord as error:
+        unreadable(stream, error)
+        return
+    if entry is not None:
+        yield entry
 
 
 def erasures_of(
-    read: Callable[[UUID], Iterable[RecordedEvent]], tenant: UUID, conversation_id: UUID
+    read: Callable[[UUID], Iterable[RecordedEvent]],
+    tenant: UUID,
+    conversation_id: UUID,
+    unreadable: Callable[[UUID, CorruptRecord], None] = _told,
 ) -> Iterator[ErasureEntry]:
     """Yield the erasures of a tenant's conversation, the first one first: there is seldom more than one.
 
-    `read` gives the events of a stream.
+    `read` gives the events of a stream. `unreadable` is told which ones cannot be read.
     """
+    operators = operators_of(tenant)
     for number in itertools.count():
-        entry = erasure_entry(read(erasure_id(tenant, conversation_id, number)))
-        if entry is None:
+        stream = erasure_id(tenant, conversation_id, number)
+        events = list(read(stream))
+        if not events:
             return
-        yield entry
+        yield from _readable(stream, events, operators, unreadable)
 
 
 def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
@@ -125,14 +153,11 @@ def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry
 
     One that cannot be read is left out, with a warning: it keeps nobody from the store.
     """
-    for stream in backend.open_conversations(operators_of(tenant)):
-        try:
-            entry = erasure_entry(backend.read(stream))
-        except CorruptRecord as error:
-            logger.warning("the erasure %s cannot be read: %s", stream, error)
-            continue
-        if entry is not None and entry.outcome is None:
-            yield entry
+    operators = operators_of(tenant)
+    for stream in backend.open_conversations(operators):
+        for entry in _readable(stream, backend.read(stream), operators, _told):
+            if entry.outcome is None:
+                yield entry
 
 
 def _says_nothing(backend: Backend, conversation_id: UUID) -> bool:

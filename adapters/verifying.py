@@ -284,19 +284,20 @@ class _Check:
 
         Later ones are not of the head that was read then.
         """
+
+        def unreadable(stream: UUID, error: CorruptRecord) -> None:
+            why = f"its erasure {stream} cannot be read: {error}"
+            self.add([Fault(head.conversation_id, 0, why)])
+
         read = partial(_recorded, moment)
-        try:
-            return list(erasures_of(read, head.tenant, head.conversation_id))
-        except CorruptRecord as error:
-            self.add([Fault(head.conversation_id, 0, f"its erasure cannot be read: {error}")])
-            return []
+        return list(erasures_of(read, head.tenant, head.conversation_id, unreadable))
 
     def _targets(self, head: StoredHead, fold: Fold) -> None:
         """Where a stream is an erasure that was completed, its conversation must be forgotten."""
         if not fold.is_operators:
             return
         try:
-            entry = erasure_entry(self._backend.read(head.conversation_id))
+            entry = erasure_entry(self._backend.read(head.conversation_id), head.tenant)
         except CorruptRecord as error:
             self.add([Fault(head.conversation_id, 0, f"this erasure cannot be read: {error}")])
             return

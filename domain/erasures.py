@@ -12,14 +12,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Annotated, Final
 from uuid import UUID
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.errors import CorruptRecord
+
+_LAST_MOMENT: Final = 253_402_300_799_999_999
+"""In microseconds since 1970-01-01 UTC: of the year 9999, beyond which Python knows no time."""
+
+Moment = Annotated[int, Field(ge=0, le=_LAST_MOMENT)]
+Ordinal = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class ErasureIntended(Value):
@@ -31,10 +37,10 @@ class ErasureIntended(Value):
 
     tenant: UUID
     conversation_id: UUID
-    number: int = 0
+    number: Ordinal = 0
     actor: str
     reason: str
-    at: int
+    at: Moment
 
 
 class ErasureCompleted(Value):
@@ -47,7 +53,7 @@ class ErasureCompleted(Value):
     conversation_id: UUID
     events: int
     forks: tuple[UUID, ...] | None = ()
-    at: int
+    at: Moment
 
 
 ErasureFact = ErasureIntended | ErasureCompleted

@@ -10,7 +10,8 @@ from onrecord.domain.erasures import (
     ErasureCompleted,
     ErasureIntended,
     decode_fact,
-    is_operators,
+    erasure_id,
+    operators_of,
 )
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import RecordedEvent
@@ -33,20 +34,34 @@ class ErasureEntry:
         return self.intention.conversation_id
 
 
-def erasure_entry(events: Iterable[RecordedEvent]) -> ErasureEntry | None:
-    """Return the erasure that a stream tells of; None for a stream of something else.
+def erasure_entry(events: Iterable[RecordedEvent], operators: UUID) -> ErasureEntry | None:
+    """Return the erasure that a stream of an operators' stream tells of; None where it has no events.
 
-    CorruptRecord where its events cannot be read, or do not make an erasure.
+    CorruptRecord where its events cannot be read, or do not make the erasure that the stream is of.
+    An eraser writes them with what program it likes: what they say of another tenant, conversation or
+    number is no erasure of those.
     """
     entry: ErasureEntry | None = None
     for event in events:
-        if not is_operators(event.type) or event.body is None:
-            return None
-        match decode_fact(event.type, event.schema_version, event.body):
+        match decode_fact(event.type, event.schema_version, event.body or b""):
             case ErasureIntended() as intention if entry is None:
                 entry = ErasureEntry(event.conversation_id, intention)
-            case ErasureCompleted() as outcome if entry is not None and entry.outcome is None:
+                _must_be_of_its_stream(entry, operators)
+            case ErasureCompleted() as outcome if entry is not None and _ends(entry, outcome):
                 entry = replace(entry, outcome=outcome)
             case _:
                 raise CorruptRecord("the events of an erasure are not in their order")
     return entry
+
+
+def _must_be_of_its_stream(entry: ErasureEntry, operators: UUID) -> None:
+    told = entry.intention
+    stream = erasure_id(told.tenant, told.conversation_id, told.number)
+    if stream != entry.erasure_id or operators_of(told.tenant) != operators:
+        raise CorruptRecord("an erasure tells of another conversation than its stream is of")
+
+
+def _ends(entry: ErasureEntry, outcome: ErasureCompleted) -> bool:
+    told = entry.intention
+    is_of_it = (outcome.tenant, outcome.conversation_id) == (told.tenant, told.conversation_id)
+    return entry.outcome is None and is_of_it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -27,6 +28,9 @@ from onrecord.domain.erasures import (
 )
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend
+from onrecord.projections.erasures import erasure_entry
+
+logger = logging.getLogger("onrecord")
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -95,7 +99,13 @@ class Operators(Application[UUID]):
         return BackendRecorder(self._backend, operators_of(self._tenant))
 
     def erasure(self, id_: UUID) -> Erasure | None:
-        """Return an erasure; None if there is none of that id."""
+        """Return an erasure; None if there is none of that id, CorruptRecord if it cannot be read.
+
+        So it is where it takes no more and was not completed: nobody can complete it.
+        """
+        entry = erasure_entry(self._backend.read(id_), operators_of(self._tenant))
+        if entry is not None and entry.outcome is None and self._backend.head(id_).closed:
+            raise CorruptRecord("an erasure is closed, and was not completed")
         try:
             found: Erasure = self.repository.get(id_)
         except AggregateNotFoundError:
@@ -103,19 +113,49 @@ class Operators(Application[UUID]):
         return found
 
     def last_erasure(self, conversation_id: UUID) -> Erasure | None:
-        """Return the last erasure of a conversation; None if none was ever intended.
+        """Return the last erasure of a conversation that can be read; None if there is none."""
+        return self._standing(conversation_id)[0]
+
+    def _standing(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+        """Return the last erasure of a conversation that can be read, and the number of the next one."""
+        try:
+            return self._sought(conversation_id)
+        except CorruptRecord:
+            return self._walked(conversation_id)
+
+    def _sought(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+        """Return the same where all can be read.
 
         Their numbers have no gap: nobody else has ids such as theirs. So the first one that is not there is looked for in steps that
         double, then by halves: a conversation that never begins may be erased many times.
         """
-        last, missing = None, 0
+        last: Erasure | None = None
+        missing = 0
         while (found := self._numbered(conversation_id, missing)) is not None:
             last, missing = found, 2 * missing + 1
         while last is not None and missing - last.number > 1:
             middle = (last.number + missing) // 2
             found = self._numbered(conversation_id, middle)
             last, missing = (last, middle) if found is None else (found, missing)
-        return last
+        return last, missing
+
+    def _walked(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+        """Return the same one by one: what cannot be read is passed over, and may leave gaps.
+
+        Whoever may erase could put it there, and no conversation is kept from being erased by that.
+        """
+        last: Erasure | None = None
+        number = 0
+        while True:
+            try:
+                found = self._numbered(conversation_id, number)
+            except CorruptRecord as error:
+                logger.warning("an erasure is passed over, for it cannot be read: %s", error)
+            else:
+                if found is None:
+                    return last, number
+                last = found
+            number += 1
 
     def _numbered(self, conversation_id: UUID, number: int) -> Erasure | None:
         return self.erasure(erasure_id(self._tenant, conversation_id, number))
@@ -125,10 +165,9 @@ class Operators(Application[UUID]):
 
         It is durable. Two that intend one at once get the same.
         """
-        last = self.last_erasure(conversation_id)
+        last, number = self._standing(conversation_id)
         if last is not None and not last.is_completed:
             return last
-        number = 0 if last is None else last.number + 1
         erasure = Erasure(self._tenant, conversation_id, number, actor, reason)
         try:
             self._save(erasure, actor)

@@ -85,7 +85,6 @@ class _PostgresStore:
 
     def keep_snapshot(self, transaction: _Connection, tenant: UUID, snapshot: StoredEvent) -> bool:
         place = (tenant, conversation_of(snapshot.originator_id))
-        fetched(transaction, "must_take", place)
         kept = (Int8(snapshot.originator_version), snapshot.topic, snapshot.state)
         return bool(fetched(transaction, "insert_snapshot", (*place, *kept)))
 

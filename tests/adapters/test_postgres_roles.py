@@ -286,6 +286,42 @@ def test_a_bound_role_moves_no_position_of_another_tenant(url: str, owner: Postg
         assert found.fetchall() == [(TENANT, 99), (OTHER_TENANT, 7)]
 
 
+@pytest.mark.parametrize("bound", [TENANT, None])
+def test_an_application_keeps_snapshots_of_what_its_tenant_recorded_only(
+    url: str, owner: Postgres, bound: object
+) -> None:
+    ours, theirs = uuid4(), uuid4()
+    owner.append(
+        [appending(ours, raw_event()), appending(theirs, raw_event(), tenant=OTHER_TENANT)]
+    )
+    with onrecord.connect(url, tenant=TENANT) as store:
+        store.conversation("gone").user("Hello")
+        store.forget("gone", **BECAUSE)
+        (erased,) = store.erasures()
+    keep = "SELECT * FROM onrecord.keep_snapshot(%s, %s, %s, 'topic', '')"
+    with psycopg.connect(admit(url, bound), autocommit=True) as role:
+        assert role.execute(keep, (TENANT, ours, 1)).fetchall() == [(1,)]
+        assert role.execute(keep, (TENANT, ours, 1)).fetchall() == []
+        for place in (
+            (TENANT, ours, 2),
+            (TENANT, ours, -1),
+            (TENANT, uuid4(), 1),
+            (TENANT, theirs, 1),
+            (TENANT, erased.conversation_id, 1),
+            (TENANT, erased.erasure_id, 1),
+            (operators_of(TENANT), erased.erasure_id, 1),
+        ):
+            with pytest.raises(psycopg.Error) as raised:
+                role.execute(keep, place)
+            assert raised.value.sqlstate in {"42501", "ZH001", "ZH002", "ZH005"}, place
+        with pytest.raises(errors.InsufficientPrivilege):
+            role.execute(
+                "INSERT INTO onrecord.snapshot VALUES (%s, %s, 1, '', '')", (TENANT, theirs)
+            )
+    with onrecord.connect(url, tenant=TENANT) as store:
+        assert [fault for fault in store.verify().faults if "snapshot" in fault.why] == []
+
+
 def test_a_bound_role_holds_up_no_erasure_of_another_tenant(url: str, owner: Postgres) -> None:
     theirs, blob = uuid4(), uuid4()
     owner.append([appending(theirs, raw_event(), tenant=OTHER_TENANT)])

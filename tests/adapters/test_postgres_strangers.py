@@ -1,10 +1,11 @@
-"""Advisory locks are anybody's who may connect: nothing of the log waits for one."""
+"""What a stranger or another tenant can hold: advisory locks, rows of its own; who waits for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -52,21 +53,37 @@ def url(running: Server) -> Iterator[str]:
         running.execute("DROP ROLE {}", role)
 
 
+TAKE: Final = "SELECT onrecord.must_take(%s, %s)"
+STORE: Final = "SELECT onrecord.put_chunk(%s, %s, gen_random_uuid(), 0, 'report')"
+FORGETS: Final = """
+SELECT count(*) FROM pg_stat_activity
+WHERE wait_event_type = 'Lock' AND query LIKE '%onrecord.forget(%' AND pid <> pg_backend_pid()
+"""
+QUEUES: Final = """
+SELECT count(*) FROM pg_locks WHERE relation = 'onrecord.erasure'::regclass AND NOT granted
+"""
+
+
 def impatient(url: str, patience: str = "5s") -> str:
     """The same log, where a wait for a lock is an error."""
     return f"{url}{'&' if '?' in url else '?'}options=-c%20lock_timeout%3D{patience}"
 
 
 def day(url: str) -> None:
-    """What goes on in a log: appends, documents, an erasure, views, a migration."""
+    """What goes on in a log: what tenants do, and a migration."""
+    hour(url)
+    with psycopg.connect(owner_s(url), autocommit=True) as owner:
+        owner.execute("DELETE FROM onrecord.migration WHERE part = 'functions'")
+    assert migrate(owner_s(url)) == 1
+
+
+def hour(url: str) -> None:
+    """What tenants do: appends, documents, an erasure, views."""
     with onrecord.connect(url, tenant=TENANT) as store:
         store.conversation("kept").user("Hello")
         store.conversation("gone").user("Hello")
         assert store.forget("gone", **BECAUSE).events == 2
     caught_up(url, VIEWS)
-    with psycopg.connect(owner_s(url), autocommit=True) as owner:
-        owner.execute("DELETE FROM onrecord.migration WHERE part = 'functions'")
-    assert migrate(owner_s(url)) == 1
     log = open_postgres(url)
     log.append([appending(uuid4(), raw_event()) for _ in range(3)])
     log.close()
@@ -140,3 +157,65 @@ def test_an_append_without_the_row_of_its_shard_s_lock_is_refused(url: str) -> N
     with pytest.raises(StorageError, match="damaged"):
         log.append([appending(uuid4(), raw_event())])
     log.close()
+
+
+@pytest.fixture
+def elsewhere(url: str) -> tuple[UUID, UUID]:
+    """A tenant of another shard than ours, to which a role is bound, and a conversation of it."""
+    shard = "SELECT shard FROM onrecord.tenant WHERE tenant = %s"
+    with psycopg.connect(owner_s(url), autocommit=True) as owner:
+        for tenant in (TENANT, *(uuid4() for _ in range(50))):
+            with onrecord.connect(url, tenant=tenant) as store:
+                talk = store.conversation("held")
+                talk.user("Hello")
+            found = [owner.execute(shard, (one,)).fetchone() for one in (TENANT, tenant)]
+            if found[0] != found[1]:
+                owner.execute("SELECT onrecord.admit(%s, %s::uuid)", (NEIGHBOUR, tenant))
+                return tenant, talk.conversation_id
+    raise AssertionError("all of them are of one shard")
+
+
+def forgetting(url: str, pool: ThreadPoolExecutor, conversation: UUID) -> Future[int]:
+    def forget() -> int:
+        log = open_postgres(url)
+        try:
+            return log.forget(conversation)
+        finally:
+            log.close()
+
+    return pool.submit(forget)
+
+
+@pytest.mark.parametrize("hold", [TAKE, STORE, APPEND])
+def test_an_erasure_that_waits_for_its_own_tenant_holds_up_no_other(
+    url: str, elsewhere: tuple[UUID, UUID], hold: str
+) -> None:
+    conversation = elsewhere[1]
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(as_role(url, NEIGHBOUR)) as holder:
+        holder.execute(hold.encode(), elsewhere[: hold.count("%s")])
+        erased = forgetting(url, pool, conversation)
+        until(lambda: counted(url, FORGETS) == 1, "the erasure")
+        hour(impatient(url))
+        assert not erased.done()
+        holder.rollback()
+        assert erased.result(timeout=PATIENCE) == 2
+
+
+def test_who_comes_in_while_an_erasure_waits_for_a_batch_holds_up_no_other(
+    url: str, elsewhere: tuple[UUID, UUID]
+) -> None:
+    tenant, conversation = elsewhere
+    with (
+        ThreadPoolExecutor(1) as pool,
+        psycopg.connect(owner_s(url)) as batch,
+        psycopg.connect(as_role(url, NEIGHBOUR)) as holder,
+    ):
+        batch.execute("SELECT onrecord.hold_off_erasures()")
+        erased = forgetting(url, pool, conversation)
+        until(lambda: counted(url, QUEUES) == 1, "the erasure")
+        holder.execute(TAKE, (tenant, conversation))
+        batch.rollback()
+        hour(impatient(url))
+        assert not erased.done()
+        holder.rollback()
+        assert erased.result(timeout=PATIENCE) == 2

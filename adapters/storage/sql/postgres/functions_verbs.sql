@@ -189,6 +189,32 @@ BEGIN
     RETURNING t.position;
 END $$;
 
+-- Keep a snapshot of an aggregate; its version, or nothing where there is one of that version. A function, for
+-- a right to INSERT would let a role keep one of what is another tenant's, or of nothing. The owner may
+-- keep one of what has not begun, as the library's own tests do.
+CREATE OR REPLACE FUNCTION {log}.keep_snapshot(
+    of_tenant uuid, of_conversation uuid, of_version bigint, of_type text, state bytea
+) RETURNS SETOF bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    caller CONSTANT name := session_user;
+BEGIN
+    PERFORM {log}.must_take(of_tenant, of_conversation);
+    IF EXISTS (SELECT FROM {log}.caller AS c WHERE c.role = caller) AND (
+        {log}.is_marked(of_tenant) OR of_version < 0 OR NOT EXISTS (
+            SELECT FROM {log}.conversation_head AS h
+            WHERE h.conversation_id = of_conversation AND h.tenant = of_tenant
+                AND h.version >= of_version))
+    THEN
+        RAISE insufficient_privilege
+            USING MESSAGE = 'this role keeps snapshots of what its tenant recorded only';
+    END IF;
+    RETURN QUERY INSERT INTO {log}.snapshot AS s (tenant, conversation_id, version, type, body)
+    VALUES (of_tenant, of_conversation, of_version, of_type, state)
+    ON CONFLICT DO NOTHING
+    RETURNING s.version;
+END $$;
+
 ---------------------------------------------------------------------------------------------------
 -- Erasure
 ---------------------------------------------------------------------------------------------------
@@ -211,25 +237,10 @@ BEGIN
     IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
-    -- The events are where the head is: another tenant may have a key for the id, or a blob, elsewhere.
-    SELECT known.shard INTO at_shard FROM (
-        SELECT 1 AS rank, h.shard FROM {log}.conversation_head AS h
-        WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
-        UNION ALL
-        SELECT 2, k.shard FROM {log}.conversation_key AS k
-        WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
-        UNION ALL
-        SELECT 3, b.shard FROM {log}.blob AS b
-        WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
-    ) AS known ORDER BY known.rank LIMIT 1;
-    IF NOT FOUND THEN
+    at_shard := {log}.hold_conversation(of_conversation);
+    IF at_shard IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM FROM {log}.shard_lock AS l WHERE l.shard = at_shard FOR NO KEY UPDATE;
-    PERFORM FROM {log}.conversation_head AS h
-    WHERE h.shard = at_shard AND h.conversation_id = of_conversation
-        AND h.tenant = coalesce(bound, h.tenant)
-    FOR UPDATE;
     UPDATE {log}.conversation_head AS h
     SET forgotten = true, open_calls = '{}', open_since = '{}'
     WHERE h.shard = at_shard AND h.conversation_id = of_conversation

@@ -40,9 +40,62 @@ BEGIN
     LOCK TABLE {log}.erasure IN ROW SHARE MODE;
 END $$;
 
+-- Hold what an erasure changes and a role may hold too, until its transaction ends: the shard, as who
+-- appends does; the head, as who stores documents does; blobs, which who stores them before the conversation
+-- begins holds alone. The shard of it; null where nothing is known of the conversation. An append takes
+-- them in this order, who stores documents the last two, and a sweep takes blobs alone and waits for none.
+CREATE OR REPLACE FUNCTION {log}.hold_conversation(of_conversation uuid) RETURNS smallint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+AS $$
+DECLARE
+    bound uuid := {log}.bound_tenant();
+    at_shard smallint;
+BEGIN
+    -- The events are where the head is: another tenant may have a key for the id, or a blob, elsewhere.
+    SELECT known.shard INTO at_shard FROM (
+        SELECT 1 AS rank, h.shard FROM {log}.conversation_head AS h
+        WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
+        UNION ALL
+        SELECT 2, k.shard FROM {log}.conversation_key AS k
+        WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
+        UNION ALL
+        SELECT 3, b.shard FROM {log}.blob AS b
+        WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
+    ) AS known ORDER BY known.rank LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    PERFORM FROM {log}.shard_lock AS l WHERE l.shard = at_shard FOR NO KEY UPDATE;
+    PERFORM FROM {log}.conversation_head AS h
+    WHERE h.shard = at_shard AND h.conversation_id = of_conversation
+        AND h.tenant = coalesce(bound, h.tenant)
+    FOR UPDATE;
+    PERFORM FROM {log}.blob AS b
+    WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
+    ORDER BY b.blob_id FOR UPDATE;
+    RETURN at_shard;
+END $$;
+
+-- The same for who is waited for: whether it was held, after a wait of a second at most for each. Appends
+-- hold a shard for milliseconds, one after the other. Who did not get all holds nothing of it.
+CREATE OR REPLACE FUNCTION {log}.hold_conversation_soon(of_conversation uuid) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
+BEGIN
+    PERFORM {log}.hold_conversation(of_conversation);
+    RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
+END $$;
+
 -- Erase what a conversation says, for good: in the log, then in every view; return how many events
--- were erased. Erasures come one at a time, and what they lock comes before the shard's lock, so that no writer of the shard waits while
--- workers finish what they have read.
+-- were erased. Erasures come one at a time, and each waits until workers have finished what they read.
+--
+-- All tenants wait for the lock of that, so nobody waits for a role of one tenant while holding it: that role
+-- may leave its transaction open. And a shard's writers do not wait for workers. So an erasure first waits
+-- until nobody holds the conversation, and lets go; then it takes the lock of all, and the conversation where
+-- it has it soon, else it begins anew. Where it waits for the lock of all it holds nothing, and a batch of a
+-- worker holds that lock alone and reads without locks; so neither waits for the other in a circle. Under the
+-- lock of all it waits for writers, of whom none waits for that lock.
 CREATE OR REPLACE FUNCTION {log}.forget(of_conversation uuid) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -74,7 +127,22 @@ BEGIN
     ) THEN
         RAISE SQLSTATE 'ZH003' USING MESSAGE = 'what operators did is kept';
     END IF;
-    LOCK TABLE {log}.erasure IN EXCLUSIVE MODE;
+    LOOP
+        -- An error undoes the block that it is raised in, which alone lets go of locks.
+        BEGIN
+            PERFORM {log}.hold_conversation(of_conversation);
+            RAISE SQLSTATE 'ZH006';
+        EXCEPTION WHEN SQLSTATE 'ZH006' THEN
+            NULL;
+        END;
+        BEGIN
+            LOCK TABLE {log}.erasure IN EXCLUSIVE MODE;
+            EXIT WHEN {log}.hold_conversation_soon(of_conversation);
+            RAISE SQLSTATE 'ZH006';
+        EXCEPTION WHEN SQLSTATE 'ZH006' THEN
+            NULL;
+        END;
+    END LOOP;
     erased := {log}.forget_in_log(of_conversation);
     PERFORM {log}.forget_in_views(of_conversation, of_tenant);
     RETURN erased;

@@ -287,16 +287,9 @@ SELECT t FROM {log}.track($1, $2, $3, $4) AS t
 SELECT position FROM {log}.tracking
 WHERE tenant = $1 AND recorder = $2 AND application = $3
 
--- name: must_take
--- Before what no function of ours stores.
-SELECT {log}.must_take($1, $2)
-
 -- name: insert_snapshot
 -- No row comes back where there is one of that version.
-INSERT INTO {log}.snapshot (tenant, conversation_id, version, type, body)
-VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT DO NOTHING
-RETURNING version
+SELECT k FROM {log}.keep_snapshot($1, $2, $3, $4, $5) AS k
 
 -- name: snapshots
 -- In order of version.

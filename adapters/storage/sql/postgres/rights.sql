@@ -29,8 +29,8 @@ CREATE OR REPLACE FUNCTION {log}.verbs_of(as_what text) RETURNS name[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY['bound_operators', 'bound_tenant', 'clock', 'erasures', 'has_residue', 'identity',
         'moment', 'operators_of', 'parts', 'shards']::name[] || CASE as_what
-        WHEN 'runtime' THEN ARRAY['append', 'must_take', 'open_conversation', 'put_chunk', 'seal_blob',
-            'search_rows', 'track']::name[]
+        WHEN 'runtime' THEN ARRAY['append', 'keep_snapshot', 'must_take', 'open_conversation', 'put_chunk',
+            'seal_blob', 'search_rows', 'track']::name[]
         WHEN 'eraser' THEN ARRAY['append', 'forget', 'search_rows', 'sweep_blobs']::name[]
         WHEN 'sealer' THEN '{}'::name[]
         WHEN 'auditor' THEN ARRAY['search_rows']::name[]
@@ -52,7 +52,6 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
             WHEN 'erasure' THEN 'SELECT' END
         WHEN of_table = 'meta' THEN NULL
         WHEN of_table = 'caller' THEN CASE WHEN as_what = 'auditor' AND NOT is_bound THEN 'SELECT' END
-        WHEN as_what = 'runtime' AND of_table = 'snapshot' THEN 'SELECT, INSERT'
         WHEN as_what = 'worker' AND of_table = 'view' THEN 'SELECT, INSERT, UPDATE (stopped, build_stopped)'
         WHEN as_what = 'operator' AND of_table = 'view' THEN 'SELECT, INSERT, UPDATE'
         WHEN as_what = 'worker' AND of_table IN ('part', 'worker') THEN 'SELECT, INSERT, UPDATE, DELETE'
