@@ -250,7 +250,7 @@ def test_a_body_that_can_be_read_but_once_passes_untouched(
                 "iterator": iter(pieces),
                 "file": file,
             }
-            made._client.post("http://x.test/v1/files", content=contents[kind], headers=headers)
+            made._client.post("http://x.test/v1/files", content=contents[kind], headers=headers)  # pyright: ignore[reportPrivateUsage] - the SDK sends no form of ours
 
     post(plain(said))
     own = record(plain(said), recorded.binding)
