@@ -1,6 +1,6 @@
 """Whatever a backend recorded, its heads are what the events come to, and every leaf holds."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -136,7 +136,7 @@ def test_what_began_after_an_erasure_and_is_forgotten_behind_a_moment_holds(
     lent = inventory.moment
 
     @contextmanager
-    def lending(own: Any) -> Iterator[Moment]:
+    def lending(own: Any) -> Generator[Moment]:
         with lent(own) as log:
             yield log
         if next(ends) == moment:

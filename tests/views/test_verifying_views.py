@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def test_a_moment_lasts_for_one_long_conversation_or_for_a_few_short_ones(
     lent, paged = type(kept).moment, SqliteMoment.events
 
     @contextmanager
-    def lending(own: Any) -> Iterator[KeptMoment]:
+    def lending(own: Any) -> Generator[KeptMoment]:
         moments.append([])
         with lent(own) as moment:
             yield moment
