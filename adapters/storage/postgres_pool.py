@@ -113,7 +113,8 @@ class Pool(Generic[C]):
 
     def _loans(self) -> list[Loan[C]]:
         """Return the loans of those who have a connection, and of those who wait for one."""
-        return [hold for hold in held() if isinstance(hold, Loan) and hold.pool is self]
+        loans = (cast("Loan[C]", hold) for hold in held() if isinstance(hold, Loan))
+        return [loan for loan in loans if loan.pool is self]
 
     def _meaning(self, pool: ConnectionPool[C], error: PoolTimeout) -> PoolTimeout:
         lent = any(loan.source is pool and loan.connection is not None for loan in self._loans())
