@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live test drills soak citus freeze floors check format bench lock clean
+.PHONY: help demo live test drills corpus soak citus freeze floors check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -38,10 +38,13 @@ live: .venv/.ready ## Talk to the real services whose keys are set, and check wh
 	$(BIN)/onrecord demo --live
 
 test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own (PYTEST_ARGS="-k window")
-	$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore=,$(DRILLS)) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore=,$(DRILLS) tests/corpus) $(PYTEST_ARGS)
 
 drills: .venv/.ready ## Run the tests of faults: kills, cut lines, full disks, tampering, memory
 	$(BIN)/python -m pytest -n $(WORKERS) $(DRILLS) $(PYTEST_ARGS)
+
+corpus: .venv/.ready ## Capture and render recorded provider traffic (ONRECORD_WIRE_CORPUS)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/corpus $(PYTEST_ARGS)
 
 soak: .venv/.ready ## Run the long versions of the tests
 	$(BIN)/python -m pytest -m soak --timeout 0 -o faulthandler_timeout=0 $(PYTEST_ARGS)

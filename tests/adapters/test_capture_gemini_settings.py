@@ -115,7 +115,7 @@ class TestEndpoints:
         "path",
         [
             *("/v1beta/models/a:countTokens", "/v1beta/models/a:embedContent"),
-            *("/v1beta/models/a:batchEmbedContents", "/v1beta/interactions", "/v1beta/files"),
+            *("/v1beta/models/a:batchEmbedContents", "/v1beta/interactions"),
         ],
     )
     def test_what_does_not_is_none(self, path: str) -> None:

@@ -205,7 +205,9 @@ def test_no_reference_keeps_a_read_from_its_end(said: list[Event]) -> None:
         talk = store.conversation("a")
         talk.user("first")
         for event in said:
-            put(talk, event)
+            # Whoever writes to the log by hand cannot make a fork of what has begun either.
+            with suppress(InvalidContent):
+                put(talk, event)
             talk.user("next")
         with suppress(OnrecordError):
             everything(talk)

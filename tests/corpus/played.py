@@ -98,7 +98,8 @@ def _steps(calls: Iterable[Call], talk: Talk, turns: Turns) -> Iterator[Step]:
 def _asked(call: Call, turns: Turns) -> AnswerRecorder | None:
     """What reads the answer; None where it is none of a turn."""
     sending = Sending(call.method, call.target, {})
-    if not sending.is_recorded:
+    # An upload goes to the recorder only if its form has the requests of a batch; none here does.
+    if not sending.is_recorded or sending.kind == "upload":
         return None
     return turns.attempt(turns.binding.of({}), sending, call.request)
 
