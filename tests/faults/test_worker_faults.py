@@ -151,6 +151,8 @@ CREATE SEQUENCE onrecord.looks;
 CREATE OR REPLACE FUNCTION onrecord.clock() RETURNS bigint LANGUAGE sql VOLATILE
 RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
     + hashint8extended(nextval('onrecord.looks'), {seed}) % 20000000;
+CREATE OR REPLACE FUNCTION onrecord.moment() RETURNS bigint LANGUAGE sql VOLATILE
+RETURN onrecord.clock();
 """
 STEADY = """
 CREATE OR REPLACE FUNCTION onrecord.clock() RETURNS bigint LANGUAGE sql VOLATILE
