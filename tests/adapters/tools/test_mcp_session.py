@@ -51,6 +51,7 @@ def over_http(sent: Sent) -> Generator[str]:
     """The URL of a server that speaks streamable HTTP."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # Who comes before the server is up waits for it.
         port: int = listening.getsockname()[1]
         app = sent.server().streamable_http_app()
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
