@@ -98,7 +98,7 @@ class Erasing:
         return Operators(self._backend, self._tenant)
 
 
-def _told(stream: UUID, error: CorruptRecord) -> None:
+def _warn_unreadable(stream: UUID, error: CorruptRecord) -> None:
     logger.warning("the erasure %s cannot be read: %s", stream, error)
 
 
@@ -110,7 +110,7 @@ def erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
     operators = operators_of(tenant)
     for listed in backend.conversations(operators):
         stream = listed.conversation_id
-        yield from _readable(stream, backend.read(stream), operators, _told)
+        yield from _readable(stream, backend.read(stream), operators, _warn_unreadable)
 
 
 def _readable(
@@ -133,7 +133,7 @@ def erasures_of(
     read: Callable[[UUID], Iterable[RecordedEvent]],
     tenant: UUID,
     conversation_id: UUID,
-    unreadable: Callable[[UUID, CorruptRecord], None] = _told,
+    unreadable: Callable[[UUID, CorruptRecord], None] = _warn_unreadable,
 ) -> Iterator[ErasureEntry]:
     """Yield the erasures of a tenant's conversation, the first one first: there is seldom more than one.
 
@@ -155,7 +155,7 @@ def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry
     """
     operators = operators_of(tenant)
     for stream in backend.open_conversations(operators):
-        for entry in _readable(stream, backend.read(stream), operators, _told):
+        for entry in _readable(stream, backend.read(stream), operators, _warn_unreadable):
             if entry.outcome is None:
                 yield entry
 

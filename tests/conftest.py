@@ -1,5 +1,8 @@
 """What holds for every test."""
 
+import signal
+import threading
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -12,6 +15,14 @@ settings.register_profile(
 )
 settings.register_profile(WHOLE, settings.get_profile("alike"), derandomize=False)
 settings.load_profile("alike")
+
+# A shell lets its jobs in the background ignore Ctrl-C, and children inherit that: those that a test
+# interrupts would go on.
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

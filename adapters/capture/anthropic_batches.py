@@ -5,15 +5,14 @@ Shapes: platform.claude.com, "Message Batches"; anthropic 2.11.0, resources/mess
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import Any, Final, cast
-from urllib.parse import unquote
 
 from onrecord.adapters.capture.answer import Answer, Loss
 from onrecord.adapters.capture.anthropic_body import answer_of, read_body
 from onrecord.adapters.capture.anthropic_envelope import API
+from onrecord.adapters.capture.batch_members import as_object, deferred
 from onrecord.adapters.capture.nesting import read_object
 from onrecord.adapters.capture.wire import BatchEntry, BatchResult, BatchWire, ResultsWire
 from onrecord.domain import jsontext
@@ -38,14 +37,8 @@ def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = Non
     except MalformedJson:
         return read_body(body, loss, detail)
     batch_id = batch.get("id")
-    if not isinstance(batch_id, str) or batch.get("type") != "message_batch":
-        return Answer(API, envelope=batch, interruption="malformed", detail="this is no batch")
-    return Answer(API, envelope=batch, provider_id=batch_id, interruption="deferred")
-
-
-def results_id(path: str) -> str:
-    """Return the id of the batch whose results are at a path."""
-    return unquote(path.rstrip("/").split("/")[-2])
+    is_batch = isinstance(batch_id, str) and batch.get("type") == "message_batch"
+    return deferred(API, batch, batch_id if is_batch else None, "batch")
 
 
 def read_result(line: bytes) -> BatchResult | None:
@@ -55,21 +48,12 @@ def read_result(line: bytes) -> BatchResult | None:
     except MalformedJson:
         return None
     name, result = said.get("custom_id"), said.get("result")
-    known = _object(result)
+    known = as_object(result)
     return _result(name, known) if isinstance(name, str) and known is not None else None
 
 
-def name_of(head: bytes) -> str | None:
-    """Return the name in the beginning of a line."""
-    found = _NAME.match(head)
-    try:
-        return None if found is None else json.loads(found[1])
-    except ValueError:
-        return None
-
-
 def _result(name: str, result: JsonObject) -> BatchResult:
-    message, error = _object(result.get("message")), _object(result.get("error"))
+    message, error = as_object(result.get("message")), as_object(result.get("error"))
     match result.get("type"):
         case "succeeded" if message is not None:
             return BatchResult(name, answer_of(message))
@@ -86,17 +70,11 @@ def _result(name: str, result: JsonObject) -> BatchResult:
 
 
 def _entry(item: Any) -> BatchEntry:
-    entry = _object(item) or {}
-    name, params = entry.get("custom_id"), _object(entry.get("params"))
+    entry = as_object(item) or {}
+    name, params = entry.get("custom_id"), as_object(entry.get("params"))
     if not isinstance(name, str) or params is None:
         raise InvalidContent("an item of `requests` is no request: give it its custom_id, params")
     return BatchEntry(name, jsontext.write(params))
 
 
-def _object(value: object) -> JsonObject | None:
-    return cast("JsonObject", value) if isinstance(value, dict) else None
-
-
-BATCHES: Final = BatchWire(
-    entries, read_created, lines=ResultsWire(results_id, read_result, name_of)
-)
+BATCHES: Final = BatchWire(entries, read_created, lines=ResultsWire(read_result, _NAME))

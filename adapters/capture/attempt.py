@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from onrecord.adapters.capture.answer_events import events_of
 from onrecord.adapters.capture.credentials import Credentials
 from onrecord.adapters.capture.failures import attempt_failed
 from onrecord.adapters.capture.freed_memory import give_back
+from onrecord.adapters.capture.latch import Latch
 from onrecord.adapters.capture.long_parts import shortened
 from onrecord.adapters.capture.place import Conclusion
 from onrecord.adapters.capture.raw_bytes import LIMITS, Content, Limits, beginning
@@ -64,7 +64,7 @@ class Attempt:
         self._line = line
         self._credentials = credentials
         self._close = close
-        self._lock = threading.Lock()
+        self._latch = Latch()
         self._status = 0
         self._request_id: str | None = None
         self._folder = folder
@@ -72,7 +72,11 @@ class Attempt:
         self._body = AnswerBody(folder, limits)
         self._stream: AnswerStream | None = None
         self._is_stream = self._may_be_stream = False
-        self.is_closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is taken in."""
+        return self._latch.is_closed
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """Take the head of a response in; its body follows."""
@@ -154,11 +158,11 @@ class Attempt:
         """Record that there was no response at all."""
         reason = type(error).__name__
         failed = AttemptFailed(request=self._request, reason=reason, line=self._line)
-        if self._is_first():
+        if self._latch.close():
             self._close(((failed,), {}), True)
 
     def _end(self, loss: Loss) -> None:
-        if not self._is_first():
+        if not self._latch.close():
             return
         try:
             recording, failed = self._ending(loss)
@@ -180,12 +184,6 @@ class Attempt:
         """Let go of what came: a response may be held long after it was read."""
         self._stream, self._may_be_stream = None, False
         self._body = AnswerBody(self._folder, self._limits)
-
-    def _is_first(self) -> bool:
-        """Tell one caller, of all that want to end the attempt, that it is its turn."""
-        with self._lock:
-            first, self.is_closed = not self.is_closed, True
-        return first
 
     def _error(self) -> AttemptFailed:
         body = beginning(self._body.unpacked(), _ERROR_AT_MOST)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import unquote
 
 from onrecord.adapters.batch_answers import BatchAnswers, EntryAnswer, answers_of
 from onrecord.adapters.batch_places import BatchName, batch_of, has_requests, keep_file
@@ -97,7 +98,7 @@ class Results:
         if wire is None:
             return None
         try:
-            name = self._named(bound.journals, wire, wire.results_id(sending.path))
+            name = self._named(bound.journals, wire, _id_in(sending.path))
             if name is None:
                 return FirstLine(partial(_say_unknown, wire))
             answers = answers_of(bound.journals, bound.known(), name)
@@ -167,6 +168,11 @@ def _is_recorded(journals: Journals, body: bytes) -> bool:
     except Exception:
         logger.exception("whether the requests of a batch are recorded could not be found out")
         return False
+
+
+def _id_in(path: str) -> str:
+    """Return the id of the batch, or of the file, whose results are at a path: `.../ID/results`."""
+    return unquote(path.rstrip("/").split("/")[-2])
 
 
 def _say_unknown(wire: ResultsWire, line: bytes) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.batch_members import as_object, deferred
 from onrecord.adapters.capture.failures import error_kind
 from onrecord.adapters.capture.gemini_body import read_body
 from onrecord.adapters.capture.gemini_parts import API
@@ -29,8 +30,8 @@ def entries(body: bytes) -> tuple[BatchEntry, ...]:
     given = _at(read_object(body), ("batch", "inputConfig", "requests"))
     if given is None:
         return ()
-    listed = _listed(_object(given) or {}, ("requests",))
-    requests = [_object(it.get("request")) for it in listed]
+    listed = _listed(as_object(given) or {}, ("requests",))
+    requests = [as_object(it.get("request")) for it in listed]
     known = [request for request in requests if request is not None]
     if not known or len(known) != len(requests):
         raise InvalidContent("the batch has no list of requests: give each its `request`")
@@ -44,9 +45,8 @@ def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = Non
     except MalformedJson:
         return read_body(body, loss, detail)
     name = batch.get("name")
-    if not isinstance(name, str) or not name.startswith(_NAMED):
-        return Answer(API, envelope=batch, interruption="malformed", detail="this is no batch")
-    return Answer(API, envelope=batch, provider_id=name, interruption="deferred")
+    is_batch = isinstance(name, str) and name.startswith(_NAMED)
+    return deferred(API, batch, name if is_batch else None, "batch")
 
 
 def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
@@ -61,7 +61,7 @@ def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
 
 
 def _result(name: str, said: JsonObject) -> BatchResult:
-    response, error = _object(said.get("response")), said.get("error")
+    response, error = as_object(said.get("response")), said.get("error")
     if response is not None:
         return BatchResult(name, read_body(jsontext.write(response)))
     if error is not None:
@@ -75,18 +75,14 @@ def _listed(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
     """Return the objects in the list at a path; one that is no object is empty."""
     found = _at(value, path)
     items = cast("list[Any]", found) if isinstance(found, list) else []
-    return [_object(item) or {} for item in items]
+    return [as_object(item) or {} for item in items]
 
 
 def _at(value: JsonObject, path: tuple[str, ...]) -> object:
     found: object = value
     for member in path:
-        found = (_object(found) or {}).get(member)
+        found = (as_object(found) or {}).get(member)
     return found
-
-
-def _object(value: object) -> JsonObject | None:
-    return cast("JsonObject", value) if isinstance(value, dict) else None
 
 
 BATCHES: Final = BatchWire(entries, read_created, read_status)

@@ -6,13 +6,12 @@ members in another order.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final, cast
-from urllib.parse import unquote
 
 from onrecord.adapters.capture import openai_chat_body, openai_responses_body
 from onrecord.adapters.capture.answer import Answer, Loss
+from onrecord.adapters.capture.batch_members import as_object, deferred
 from onrecord.adapters.capture.nesting import read_object
 from onrecord.adapters.capture.openai_chat_choices import API
 from onrecord.adapters.capture.openai_responses_envelope import error_code
@@ -47,14 +46,7 @@ def read_uploaded(body: bytes, loss: Loss = "malformed", detail: str | None = No
     except MalformedJson:
         return openai_chat_body.read_body(body, loss, detail)
     file_id = file.get("id")
-    if not isinstance(file_id, str) or not file_id:
-        return Answer(API, envelope=file, interruption="malformed", detail="this is no file")
-    return Answer(API, envelope=file, provider_id=file_id, interruption="deferred")
-
-
-def results_id(path: str) -> str:
-    """Return the id of the file whose content is at a path."""
-    return unquote(path.rstrip("/").split("/")[-2])
+    return deferred(API, file, file_id if isinstance(file_id, str) and file_id else None, "file")
 
 
 def read_result(line: bytes) -> BatchResult | None:
@@ -63,7 +55,7 @@ def read_result(line: bytes) -> BatchResult | None:
         said = read_object(line)
     except MalformedJson:
         return None
-    name, response = said.get("custom_id"), _object(said.get("response"))
+    name, response = said.get("custom_id"), as_object(said.get("response"))
     if not isinstance(name, str) or (response is None and said.get("error") is None):
         return None
     request_id = None if response is None else response.get("request_id")
@@ -71,19 +63,10 @@ def read_result(line: bytes) -> BatchResult | None:
     return BatchResult(name, answer, request_id if isinstance(request_id, str) else None)
 
 
-def name_of(head: bytes) -> str | None:
-    """Return the name in the beginning of a line."""
-    found = _NAME.match(head)
-    try:
-        return None if found is None else json.loads(found[1])
-    except ValueError:
-        return None
-
-
 def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
     """Return where a batch, or each of a list, has its results; none of one that has none yet."""
     listed = said.get("data") if said.get("object") == "list" else [said]
-    batches = map(_object, cast("list[Any]", listed) if isinstance(listed, list) else [])
+    batches = map(as_object, cast("list[Any]", listed) if isinstance(listed, list) else [])
     read = (_status(batch) for batch in batches if batch and batch.get("object") == "batch")
     return tuple(status for status in read if status is not None)
 
@@ -93,7 +76,7 @@ def _entry(place: int, line: bytes) -> BatchEntry:
         said = read_object(line.removeprefix(_BOM))
     except MalformedJson as exc:
         raise MalformedJson(f"request {place} of the batch: {exc}") from exc
-    name, url, body = said.get("custom_id"), said.get("url"), _object(said.get("body"))
+    name, url, body = said.get("custom_id"), said.get("url"), as_object(said.get("body"))
     if not isinstance(name, str) or not isinstance(url, str) or body is None:
         raise InvalidContent(
             f"request {place} of the batch is none: give it its custom_id, url and body"
@@ -115,7 +98,7 @@ def _status(batch: JsonObject) -> BatchStatus | None:
 
 
 def _answer(response: JsonObject) -> Answer:
-    status, body = response.get("status_code"), _object(response.get("body"))
+    status, body = response.get("status_code"), as_object(response.get("body"))
     if body is None or (isinstance(status, int) and status not in _ANSWERED):
         return _failed((body or {}).get("error") or response)
     is_response = body.get("object") == "response"
@@ -127,13 +110,9 @@ def _failed(error: object) -> Answer:
     return Answer(API, interruption="error", error=error, detail=error_code(error))
 
 
-def _object(value: object) -> JsonObject | None:
-    return cast("JsonObject", value) if isinstance(value, dict) else None
-
-
 BATCHES: Final = BatchWire(
     entries,
     read_uploaded,
     read_status,
-    ResultsWire(results_id, read_result, name_of, in_files=True),
+    ResultsWire(read_result, _NAME, in_files=True),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
@@ -11,6 +12,7 @@ from typing import Final
 
 from onrecord.adapters.capture.answer import Answer, Loss
 from onrecord.adapters.capture.compression import Unpacking
+from onrecord.adapters.capture.latch import Latch
 from onrecord.adapters.capture.raw_bytes import LIMITS, Limits
 from onrecord.adapters.capture.wire import BatchResult, ResultsWire
 
@@ -57,7 +59,12 @@ class ResultLines:
         self._whole: list[tuple[bytes, bool]] = []
         self._good = self._bad = 0
         self._is_faulty = False
-        self.is_closed = False
+        self._latch = Latch()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is taken in."""
+        return self._latch.is_closed
 
     @property
     def endings(self) -> int:
@@ -95,13 +102,13 @@ class ResultLines:
             lines = self._lines(whole)
             while not self._is_none and (some := tuple(islice(lines, _AT_ONCE))):
                 self._take(some)
-            if self._is_none and not self.is_closed:
-                self.is_closed, self._line = True, []
+            if self._is_none and self._latch.close():
+                self._line = []
                 self._say_bad()
 
     def finish(self) -> None:
         """Record the last line, which may have no end, and what is left."""
-        if self._is_first():
+        if self._latch.close():
             self._end_line()
             self._end()
             if self._unpacking is not None and self._unpacking.failure is not None:
@@ -109,18 +116,13 @@ class ResultLines:
 
     def lose(self, loss: Loss) -> None:
         """Record what came whole."""
-        if self._is_first():
+        if self._latch.close():
             self._line = []
             self._end()
 
     def fail(self, error: BaseException) -> None:
         """Record nothing: nothing came."""
-        self._is_first()
-
-    def _is_first(self) -> bool:
-        with self._lock:
-            first, self.is_closed = not self.is_closed, True
-        return first
+        self._latch.close()
 
     def _add(self, part: bytes) -> None:
         """Take a part of a line in; of one that is too long its beginning stays."""
@@ -194,8 +196,16 @@ class ResultLines:
         if not is_long:
             result = self._read_result(line)
         else:
-            name = self._wire.name_of(line[:_HEAD])
+            name = self._name_in(line[:_HEAD])
             why = f"longer than {self._limits.read / _MIB:g} MiB; its bytes are not kept"
             unread = Answer(self._api, interruption="oversized", detail=why)
             result, line = None if name is None else BatchResult(name, unread), b""
         return None if result is None else (result, line)
+
+    def _name_in(self, head: bytes) -> str | None:
+        """Return the name in the beginning of a line, if it stands there whole."""
+        found = self._wire.name.match(head)
+        try:
+            return None if found is None else json.loads(found[1])
+        except ValueError:
+            return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from onrecord.adapters.capture.answer import Loss
 from onrecord.adapters.capture.compression import Unpacking
+from onrecord.adapters.capture.latch import Latch
 from onrecord.adapters.capture.raw_bytes import LIMITS, Limits
 
 logger = logging.getLogger("onrecord")
@@ -23,12 +23,16 @@ class WholeBody:
         """Begin to wait for a body; `record` takes one that came whole."""
         self._record = record
         self._limits = limits
-        self._lock = threading.Lock()
+        self._latch = Latch()
         self._unpacking: Unpacking | None = None
         self._held: list[bytes] = []
         self._size = 0
         self.endings = 0
-        self.is_closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is taken in."""
+        return self._latch.is_closed
 
     @property
     def must_write(self) -> bool:
@@ -59,7 +63,7 @@ class WholeBody:
     def finish(self) -> None:
         """Have the body recorded."""
         unpacking = self._unpacking
-        if not self._is_first() or unpacking is None:
+        if not self._latch.close() or unpacking is None:
             return
         body, self._held = b"".join(self._held), []
         try:
@@ -73,14 +77,9 @@ class WholeBody:
 
     def lose(self, loss: Loss) -> None:
         """Record nothing: it can be asked for again."""
-        if self._is_first():
+        if self._latch.close():
             self._held = []
 
     def fail(self, error: BaseException) -> None:
         """Record nothing: nothing came."""
-        self._is_first()
-
-    def _is_first(self) -> bool:
-        with self._lock:
-            first, self.is_closed = not self.is_closed, True
-        return first
+        self._latch.close()

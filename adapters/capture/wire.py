@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from re import Pattern
 from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
@@ -112,15 +113,14 @@ def no_status(said: JsonObject) -> tuple[BatchStatus, ...]:
 class ResultsWire:
     """How the results of batches are read that come as lines.
 
-    `results_id` gives the id in a path that they are read at: the batch's, or where they are
-    `in_files` that of a file, of which a status alone tells whose it is. `read_result` reads a
-    line; None where it is none. `name_of` gives the name in the beginning of a line that is too
-    long to be read.
+    `read_result` reads a line; None where it is none. `name` finds the name in the beginning of a
+    line that is too long to be read, as JSON, for its first group. Results are read at a path that
+    ends with an id and one word: the id of the batch, or where they are `in_files` that of a file,
+    of which a status alone tells whose it is.
     """
 
-    results_id: Callable[[str], str]
     read_result: Callable[[bytes], BatchResult | None]
-    name_of: Callable[[bytes], str | None]
+    name: Pattern[bytes]
     in_files: bool = False
 
 
@@ -129,9 +129,9 @@ class BatchWire:
     """How an API's batches are read, which send many requests and have their answers read later.
 
     `entries` gives the requests that the body of one sends, none where they lie elsewhere:
-    InvalidContent or MalformedJson where one cannot be read. `read_created` reads what the provider says to it, as `read_body` does: an
-    answer that is deferred, whose `provider_id` is what the requests are known by: the batch's id,
-    or that of the file which has them. `read_status` reads how batches stand; what is no status of
+    InvalidContent or MalformedJson where one cannot be read. `read_created` reads what the provider
+    says to it, as `read_body` does: an answer that is deferred, whose `provider_id` is what the
+    requests are known by: the batch's id, or that of the file which has them. `read_status` reads how batches stand; what is no status of
     this API's says nothing. `lines` reads results that come so.
     """
 
@@ -150,9 +150,8 @@ def no_family() -> type[Exception] | None:
 class Wire:
     """How an API's wire is read.
 
-    `streams` gives for a content type what reads a streamed answer, the usual one first;
-    `read_body` reads a whole one (`loss` and a detail say why it may
-    not be whole; neither raises). `event_of` tells which event records a block. `read_request` raises MalformedJson for what is
+    `streams` gives for a content type what reads a streamed answer, the usual one first; `read_body`
+    reads a whole one (`loss` and a detail say why it may not be whole; neither raises). `event_of` tells which event records a block. `read_request` raises MalformedJson for what is
     no JSON, InvalidContent for what is no request of this API. `said` gives the events of pieces
     of a request that are new: an assistant's message takes the next of the responses' ids;
     `instructions` and `tools` the events that put those of a request in force. The UUID or None at

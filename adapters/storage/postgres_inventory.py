@@ -12,8 +12,8 @@ from psycopg.types.numeric import Int8
 
 from onrecord.adapters.storage.postgres_batch import call_id
 from onrecord.adapters.storage.postgres_connections import Connections, LogConnection, fetched
+from onrecord.adapters.storage.postgres_rows import head_of
 from onrecord.adapters.storage.queries import load_queries
-from onrecord.domain.head import Head
 from onrecord.domain.inventory import (
     Oddity,
     StoredBlob,
@@ -134,23 +134,10 @@ def _event(row: TupleRow) -> StoredEvent:
 
 def _head(row: TupleRow) -> StoredHead:
     conversation_id, tenant, shard, position, started_at, recorded_at, forgotten, *head = row
-    version, exchange, calls, since, *pointers, closed, taken, given = head
-    instructions, tools, request, adopted, amended = pointers
-    folded = Head(
-        version=version,
-        exchange=exchange,
-        open_calls=_open_calls(calls, since),
-        instructions=instructions,
-        tools=tools,
-        request=request,
-        adopted=adopted,
-        amended=amended,
-        closed=closed,
-        input_tokens=taken,
-        output_tokens=given,
-    )
     place = (conversation_id, tenant, shard)
-    return StoredHead(*place, folded, position, started_at, recorded_at, forgotten)
+    return StoredHead(
+        *place, head_of(tuple(head), _open_calls), position, started_at, recorded_at, forgotten
+    )
 
 
 def _open_calls(calls: list[bytes | None], since: list[int | None]) -> dict[str, int]:
