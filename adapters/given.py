@@ -24,17 +24,18 @@ _Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 
 
 def attachments(documents: object) -> tuple[Document | Unstored, ...]:
-    """Return documents with their types and names, none of them stored; `prompt` takes them too."""
+    """Return documents with their types and names, none of them stored."""
     return tuple(described(given) for given in several("documents", documents))
 
 
-def prompt(text: object, documents: object, shelf: Shelf) -> tuple[Text | Document, ...]:
+def prompt(
+    text: object, attached: Sequence[Document | Unstored], shelf: Shelf
+) -> tuple[Text | Document, ...]:
     """Return what a user says, documents first; InvalidContent where no record can hold it.
 
     Nothing is stored of what is refused. Blank text alone is: no provider takes it.
     """
     said = text_if_given("a prompt's text", text)
-    attached = attachments(documents)
     if said is not None and not said.strip() and not attached:
         raise InvalidContent("the prompt is blank: give it text or a document")
     must_hold(shelf, attached)

@@ -70,6 +70,7 @@ SCHEMA_VERSION: Final = 1
 
 
 _MARK: Final = b"ONRC"
+_MARK_NUMBER: Final = int.from_bytes(_MARK)
 _MARKED_VERSION: Final = 8
 """Of UUIDs whose bits mean what their maker says (RFC 9562, 5.8)."""
 
@@ -87,7 +88,8 @@ def erasure_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
 
 def is_marked(id_: UUID) -> bool:
     """Return whether an id is of the operators' streams: of their tenant, or of one of them."""
-    return id_.bytes[:4] == _MARK and id_.bytes[6] >> 4 == _MARKED_VERSION
+    # Of each request that is appended: its first 32 bits, and the 4 that say its version.
+    return id_.int >> 96 == _MARK_NUMBER and id_.int >> 76 & 0xF == _MARKED_VERSION
 
 
 def _marked(name: bytes) -> UUID:
