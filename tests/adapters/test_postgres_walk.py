@@ -89,7 +89,7 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
 OF_NOBODY: Final = {
     *("admit", "admit_auditor", "admit_eraser", "admit_operator", "admit_sealer", "admit_worker"),
     *("admitted", "cohorts", "forget_in_log", "forget_in_views", "incarnation", "let_in"),
-    *("hold_conversation", "hold_conversation_soon", "refuse_tenants"),
+    *("hold_conversation", "hold_conversation_soon", "place_of", "refuse_tenants"),
     *("let_in_as", "must_be_the_log_s_node", "refuse_change", "renew_admissions", "repetition"),
     *("shard_of", "statements_of", "unstated_columns", "verbs_of", "is_marked"),
 }

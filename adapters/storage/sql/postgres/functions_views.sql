@@ -40,6 +40,27 @@ BEGIN
     LOCK TABLE {log}.erasure IN ROW SHARE MODE;
 END $$;
 
+-- Where a conversation is, and whose: where its head is, else where somebody has a key for its id, or a blob.
+-- Another tenant may have these for an id that is not its own. Nulls where nothing is known of it; a bound
+-- role knows of its own tenant only.
+CREATE OR REPLACE FUNCTION {log}.place_of(
+    of_conversation uuid, OUT at_shard smallint, OUT of_tenant uuid
+) LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    bound uuid := {log}.bound_tenant();
+BEGIN
+    SELECT known.shard, known.tenant INTO at_shard, of_tenant FROM (
+        SELECT 1 AS rank, h.shard, h.tenant FROM {log}.conversation_head AS h
+        WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
+        UNION ALL
+        SELECT 2, k.shard, k.tenant FROM {log}.conversation_key AS k
+        WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
+        UNION ALL
+        SELECT 3, b.shard, b.tenant FROM {log}.blob AS b
+        WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
+    ) AS known ORDER BY known.rank LIMIT 1;
+END $$;
+
 -- Hold what an erasure changes and a role may hold too, until its transaction ends: the shard, as who
 -- appends does; the head, as who stores documents does; blobs, which who stores them before the conversation
 -- begins holds alone. The shard of it; null where nothing is known of the conversation. An append takes
@@ -51,18 +72,8 @@ DECLARE
     bound uuid := {log}.bound_tenant();
     at_shard smallint;
 BEGIN
-    -- The events are where the head is: another tenant may have a key for the id, or a blob, elsewhere.
-    SELECT known.shard INTO at_shard FROM (
-        SELECT 1 AS rank, h.shard FROM {log}.conversation_head AS h
-        WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
-        UNION ALL
-        SELECT 2, k.shard FROM {log}.conversation_key AS k
-        WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
-        UNION ALL
-        SELECT 3, b.shard FROM {log}.blob AS b
-        WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
-    ) AS known ORDER BY known.rank LIMIT 1;
-    IF NOT FOUND THEN
+    SELECT p.at_shard INTO at_shard FROM {log}.place_of(of_conversation) AS p;
+    IF at_shard IS NULL THEN
         RETURN NULL;
     END IF;
     PERFORM FROM {log}.shard_lock AS l WHERE l.shard = at_shard FOR NO KEY UPDATE;
@@ -103,20 +114,10 @@ DECLARE
     of_tenant uuid;
     erased bigint;
 BEGIN
-    -- It is whose the head is: another tenant may have a key for the id, or a blob.
-    SELECT known.tenant INTO of_tenant FROM (
-        SELECT 1 AS rank, h.tenant FROM {log}.conversation_head AS h
-        WHERE h.conversation_id = of_conversation AND h.tenant = coalesce(bound, h.tenant)
-        UNION ALL
-        SELECT 2, k.tenant FROM {log}.conversation_key AS k
-        WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant)
-        UNION ALL
-        SELECT 3, b.tenant FROM {log}.blob AS b
-        WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
-    ) AS known ORDER BY known.rank LIMIT 1;
+    SELECT p.of_tenant INTO of_tenant FROM {log}.place_of(of_conversation) AS p;
     -- What views have of a conversation is whose that is: a key that a bound role opened for its id before
     -- it began is no reason to take it out.
-    IF NOT FOUND OR bound IS NOT NULL AND EXISTS (
+    IF of_tenant IS NULL OR bound IS NOT NULL AND EXISTS (
         SELECT FROM {log}.conversation_head AS h
         WHERE h.conversation_id = of_conversation AND h.tenant <> bound
     ) THEN
