@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import threading
@@ -196,16 +195,8 @@ class ResultLines:
         if not is_long:
             result = self._read_result(line)
         else:
-            name = self._name_in(line[:_HEAD])
+            name = self._wire.name_in(line[:_HEAD])
             why = f"longer than {self._limits.read / _MIB:g} MiB; its bytes are not kept"
             unread = Answer(self._api, interruption="oversized", detail=why)
             result, line = None if name is None else BatchResult(name, unread), b""
         return None if result is None else (result, line)
-
-    def _name_in(self, head: bytes) -> str | None:
-        """Return the name in the beginning of a line, if it stands there whole."""
-        found = self._wire.name.match(head)
-        try:
-            return None if found is None else json.loads(found[1])
-        except ValueError:
-            return None

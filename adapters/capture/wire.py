@@ -6,6 +6,7 @@ written once, against this.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from re import Pattern
@@ -122,6 +123,14 @@ class ResultsWire:
     read_result: Callable[[bytes], BatchResult | None]
     name: Pattern[bytes]
     in_files: bool = False
+
+    def name_in(self, head: bytes) -> str | None:
+        """Return the name in the beginning of a line; None where it does not stand there whole."""
+        found = self.name.match(head)
+        try:
+            return None if found is None else json.loads(found[1])
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,5 +94,5 @@ def test_the_name_in_a_long_line_is_known_in_both_orders() -> None:
     turned: JsonObject = {key: first[key] for key in ("custom_id", "response", "error")}
     assert BATCHES.lines is not None
     for line in (lines(first), lines(turned)):
-        assert BATCHES.lines.name_of(line[:60]) == "a"
-    assert BATCHES.lines.name_of(b'{"response": {}') is None
+        assert BATCHES.lines.name_in(line[:60]) == "a"
+    assert BATCHES.lines.name_in(b'{"response": {}') is None
