@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from tests.patience import PATIENCE
 
 LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 
@@ -54,7 +55,7 @@ def test_writers_of_four_clocks_write_and_sweep_one_file(tmp_path: Path) -> None
         store.conversation("first").user("Hello")
     writers = {name: writer(path, name) for name in CLOCKS}
     for name, process in writers.items():
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=PATIENCE)
         assert out.split() == ["31"], f"{name}: {err}"
     with onrecord.connect(f"sqlite:///{path}") as store:
         assert store.verify().faults == ()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from tests.patience import PATIENCE
 
 ANA, BEN, TEAM = 1001, 1002, 3000
 
@@ -75,7 +76,7 @@ def users_do(folder: Path, *steps: str) -> list[str]:
     warm = folder.parent / f"warm-{len(list(folder.parent.iterdir()))}.db"
     store = folder / "log.db"
     program = [sys.executable, "-c", USERS, str(TEAM), str(warm), str(store), *steps]
-    run = subprocess.run(program, check=False, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(program, check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stderr
     return sorted(run.stdout.splitlines())
 
