@@ -7,7 +7,8 @@ from onrecord.adapters.reading import blob_among, told_whole
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.log import Backend
-from onrecord.projections.server_tools import Activity, activity
+from onrecord.projections.history.server_tools import Activity
+from onrecord.projections.history.server_tools import activity
 
 
 def activities(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[Activity, ...]:

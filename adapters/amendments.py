@@ -16,7 +16,7 @@ from onrecord.adapters.lineage import Stretch, lineage
 from onrecord.domain.events import ContentRedacted, HistoryCompacted
 from onrecord.domain.log import Log, RecordedEvent, Told
 from onrecord.domain.references import refers_back
-from onrecord.projections.responses import Place
+from onrecord.projections.history.responses import Place
 
 
 @dataclass(frozen=True, slots=True)

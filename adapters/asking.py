@@ -19,12 +19,15 @@ from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 from onrecord.domain.request_template import Recipe
-from onrecord.projections.requests.needs import needed_blobs
-from onrecord.projections.requests.rendering import render, renderer_digest
-from onrecord.projections.requests.request import Options, Request
-from onrecord.projections.sources import Source, sources_in
-from onrecord.projections.turns import history
-from onrecord.projections.window import exchanges_of
+from onrecord.projections.apis.routing import needed_blobs
+from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.rendering import renderer_digest
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.matching.sources import Source
+from onrecord.projections.matching.sources import sources_in
+from onrecord.projections.history.turns import history
+from onrecord.projections.history.window import exchanges_of
 
 _TAKEN: Final = MappingProxyType(
     {

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from onrecord.adapters.mismatch import Mismatch, ParameterTypes, Step
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.referee.violation import bracketed
+from onrecord.projections.apis.rules import bracketed
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),

@@ -16,8 +16,8 @@ from onrecord.adapters.recording import Digests, Outgoing, Related, Standing
 from onrecord.adapters.relating import after_last, answers_itself
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.prefix import Prefix
-from onrecord.projections.template import Parent
-from onrecord.projections.text_spans import common_start
+from onrecord.projections.matching.template import Parent
+from onrecord.projections.matching.template import common_start
 
 _DEEPEST: Final = 32
 _BLOCKS_A_REQUEST: Final = 4

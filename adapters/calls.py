@@ -20,9 +20,9 @@ from onrecord.domain.events import ToolCallRecorded, ToolsDeclared
 from onrecord.domain.head import NOTHING, Head, effect_of
 from onrecord.domain.log import Backend, Log, RecordedEvent
 from onrecord.domain.registry import Erased
-from onrecord.projections.called_names import given_names
-from onrecord.projections.neutral import neutral_of
-from onrecord.projections.requests.tool_names import is_spelled_anew
+from onrecord.projections.history.tool_names import given_names
+from onrecord.projections.api import neutral_of
+from onrecord.projections.history.tool_names import is_spelled_anew
 
 
 def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) -> list[ToolCall]:

@@ -11,10 +11,11 @@ from onrecord.adapters.settings import settings
 from onrecord.adapters.toml_files import tables_in
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import MODULES, names
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.api import names
 
 if TYPE_CHECKING:
-    from onrecord.projections.capabilities import Capabilities
+    from onrecord.projections.apis.capabilities import Capabilities
 
 
 def matrix_given(file: str | os.PathLike[str] | None) -> Mapping[str, JsonObject]:
@@ -29,11 +30,11 @@ def matrix_given(file: str | os.PathLike[str] | None) -> Mapping[str, JsonObject
 
 def matrix_in(file: Path) -> Mapping[str, JsonObject]:
     """Return what a file says that models take, by API; InvalidInput as `matrix_given` has it."""
-    from onrecord.projections.capability_entries import check_tables
+    from onrecord.projections.apis.capabilities import check_tables
 
     tables = tables_in(file)
     try:
-        check_tables(tables, tuple(MODULES))
+        check_tables(tables, tuple(FOLDERS))
     except InvalidInput as exc:
         raise InvalidInput(f"{file}: {exc}") from exc
     return tables
@@ -47,10 +48,10 @@ def capabilities(
     `file` lies over what comes with Onrecord; without one, `$ONRECORD_CAPABILITIES`. UnknownApi where
     the API is none of ours, InvalidInput where the file says what it may not.
     """
-    from onrecord.projections.capabilities import capabilities_of
-    from onrecord.projections.requests.request import Options
+    from onrecord.projections.apis.capabilities import capabilities_of
+    from onrecord.projections.apis.request import Options
 
-    if api not in MODULES:
+    if api not in FOLDERS:
         raise UnknownApi(f"{api!r} is no API that Onrecord speaks: choose one of {names()}")
     return capabilities_of(api, model, Options(api=api, matrix=matrix_given(file).get(api)))
 

@@ -12,9 +12,11 @@ from onrecord.adapters.recording import Related, Standing
 from onrecord.adapters.side_lines import SideLine, SideLines, line_of
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.domain.log import Log, RecordedEvent
-from onrecord.projections.alignment import Alignment
-from onrecord.projections.continuation import Piece, digests_of
-from onrecord.projections.units import Unit, unit_of_piece
+from onrecord.projections.matching.align import Alignment
+from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.units import digests_of
+from onrecord.projections.matching.units import Unit
+from onrecord.projections.matching.units import unit_of_piece
 
 
 class Compared:

@@ -12,7 +12,9 @@ from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.log import Backend, Log, RecordedEvent
 from onrecord.domain.registry import Erased, Unrecognised
-from onrecord.projections.declared_tools import Declared, Tool, declared_in
+from onrecord.projections.apis.declared_tools import Declared
+from onrecord.projections.apis.declared_tools import Tool
+from onrecord.projections.apis.declared_tools import declared_in
 
 
 def declared(backend: Backend, stretches: tuple[Stretch, ...]) -> Declared:

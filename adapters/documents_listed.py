@@ -10,8 +10,9 @@ from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend, Blobs
-from onrecord.projections.documents import HeldDocument, documents
-from onrecord.projections.requests.document_bytes import bytes_of
+from onrecord.projections.history.documents import HeldDocument
+from onrecord.projections.history.documents import documents
+from onrecord.projections.history.document_bytes import bytes_of
 
 
 def documents_held(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[HeldDocument, ...]:

@@ -15,7 +15,7 @@ from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
-from onrecord.projections.apis import known_api
+from onrecord.projections.api import known_api
 
 GivenTool: TypeAlias = ToolDefinition | BuiltinTool | Native | Mapping[str, Any]
 """A tool as callers give it: a definition, a mapping of its fields, or one API's own JSON."""
@@ -96,7 +96,7 @@ def _tool(given: object) -> _Tool:
 def _check_builtin(tool: BuiltinTool) -> None:
     """Raise InvalidContent where no API has such a tool, UnknownApi for options of none."""
     # What spells requests takes a while to import, and few callers declare such tools.
-    from onrecord.projections.requests.builtin_tools import SPELLINGS
+    from onrecord.projections.apis.tools import SPELLINGS
 
     known = sorted({name for tools in SPELLINGS.values() for name in tools})
     if tool.name not in known:

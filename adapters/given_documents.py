@@ -22,7 +22,7 @@ from onrecord.domain.documents import (
     name_of,
 )
 from onrecord.domain.errors import InvalidContent
-from onrecord.projections.requests.document_bytes import INLINE
+from onrecord.projections.history.document_bytes import INLINE
 
 logger = logging.getLogger("onrecord")
 

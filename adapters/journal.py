@@ -59,8 +59,8 @@ from onrecord.domain.errors import (
 from onrecord.domain.events import RequestSent, ToolResultRecorded
 from onrecord.domain.head import Head
 from onrecord.domain.log import Append, NewEvent
-from onrecord.projections.sources import Source
-from onrecord.projections.template import split
+from onrecord.projections.matching.sources import Source
+from onrecord.projections.matching.template import split
 
 if TYPE_CHECKING:
     from onrecord.adapters.asking import Asked

@@ -9,8 +9,9 @@ from onrecord.adapters.lineage import Stretch
 from onrecord.adapters.reading import events_for
 from onrecord.adapters.tails import since_prompt, tail_of
 from onrecord.domain.log import Log
-from onrecord.projections.history import Block, Turn
-from onrecord.projections.turns import turns
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.history import Turn
+from onrecord.projections.history.turns import turns
 
 
 def turns_since(log: Log, stretches: tuple[Stretch, ...], since: int) -> tuple[Turn, ...]:

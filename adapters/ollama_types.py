@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
 from onrecord.adapters.mismatch import Mismatch, ParameterTypes
-from onrecord.projections.referee.ollama import json_kind
+from onrecord.projections.apis.ollama.rules import json_kind
 
 _SOURCE: Final = "ollama api/types.go"
 _GO: Final[Mapping[str, str]] = {

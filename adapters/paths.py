@@ -18,10 +18,13 @@ from onrecord.adapters.side_lines import SideLine, SideLines, line_of
 from onrecord.domain.events import Event
 from onrecord.domain.log import Log, RecordedEvent, Told
 from onrecord.domain.registry import Erased, Unrecognised
-from onrecord.projections.omissions import amended, as_compacted
-from onrecord.projections.recorded_units import RecordedUnit, recorded_units
-from onrecord.projections.seen import as_seen
-from onrecord.projections.sources import Source, sources_in
+from onrecord.projections.history.omissions import amended
+from onrecord.projections.history.omissions import as_compacted
+from onrecord.projections.matching.recorded_units import RecordedUnit
+from onrecord.projections.matching.recorded_units import recorded_units
+from onrecord.projections.history.seen import as_seen
+from onrecord.projections.matching.sources import Source
+from onrecord.projections.matching.sources import sources_in
 
 RECENT: Final = 256
 """How many of the last events tell of side lines."""

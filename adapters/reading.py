@@ -23,9 +23,11 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer, advance, effect_of
 from onrecord.domain.log import Blobs, Log, RecordedEvent, Told
 from onrecord.domain.registry import Erased
-from onrecord.projections.responses import Place
-from onrecord.projections.seen import seen_by
-from onrecord.projections.window import EVERYTHING, Window, edge
+from onrecord.projections.history.responses import Place
+from onrecord.projections.history.seen import seen_by
+from onrecord.projections.history.window import EVERYTHING
+from onrecord.projections.history.window import Window
+from onrecord.projections.history.window import edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
 

@@ -36,11 +36,13 @@ from onrecord.domain.events import (
 from onrecord.domain.head import Head
 from onrecord.domain.request_template import Recipe, Template
 from onrecord.domain.tools import tools_digest
-from onrecord.projections.apis import known_api
-from onrecord.projections.continuation import Piece, digest_of
-from onrecord.projections.in_force import same_instructions, same_tools
-from onrecord.projections.recorded_units import RecordedUnit
-from onrecord.projections.sources import Source
+from onrecord.projections.api import known_api
+from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.units import digest_of
+from onrecord.projections.matching.in_force import same_instructions
+from onrecord.projections.matching.in_force import same_tools
+from onrecord.projections.matching.recorded_units import RecordedUnit
+from onrecord.projections.matching.sources import Source
 
 _TOOLS: Final = frozenset({"tools", "toolConfig"})
 _INSTRUCTIONS: Final = frozenset({"system", "instructions", "systemInstruction"})

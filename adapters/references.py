@@ -12,9 +12,10 @@ from onrecord.adapters.paths import Path, known_events
 from onrecord.adapters.recording import Related
 from onrecord.adapters.side_lines import closing_of, line_of
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.alignment import align
-from onrecord.projections.continuation import Piece
-from onrecord.projections.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.matching.align import align
+from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.recorded_units import RecordedUnit
+from onrecord.projections.matching.recorded_units import recorded_units
 
 
 def by_reference(compared: Compared) -> Related:

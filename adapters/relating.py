@@ -22,10 +22,11 @@ from onrecord.adapters.side_lines import SideLine
 from onrecord.adapters.standing import IN_FLIGHT
 from onrecord.domain import jsontext
 from onrecord.domain.events import LineAdopted, Relation
-from onrecord.projections.alignment import Alignment, align
-from onrecord.projections.continuation import Piece
-from onrecord.projections.recorded_units import recorded_units
-from onrecord.projections.units import unit_of_piece
+from onrecord.projections.matching.align import Alignment
+from onrecord.projections.matching.align import align
+from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.recorded_units import recorded_units
+from onrecord.projections.matching.units import unit_of_piece
 
 _MODEL: Final = "assistant"
 _GIVEN_UP: Final = 3

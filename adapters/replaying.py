@@ -13,18 +13,17 @@ from onrecord.adapters.talk import Talk
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.request_template import Recipe
-from onrecord.projections.replay import (
-    Outcome,
-    Sent,
-    compare,
-    held_blobs,
-    last_uses,
-    replay,
-    sent_in,
-)
-from onrecord.projections.requests.rendering import renderer_digest
-from onrecord.projections.requests.request import options_of
-from onrecord.projections.template import Stored, references_of
+from onrecord.projections.matching.replay import Outcome
+from onrecord.projections.matching.replay import Sent
+from onrecord.projections.matching.replay import compare
+from onrecord.projections.matching.replay import held_blobs
+from onrecord.projections.matching.replay import last_uses
+from onrecord.projections.matching.replay import replay
+from onrecord.projections.matching.replay import sent_in
+from onrecord.projections.apis.rendering import renderer_digest
+from onrecord.projections.apis.request import options_of
+from onrecord.projections.matching.template import Stored
+from onrecord.projections.matching.template import references_of
 
 
 def replays(talk: Talk) -> Iterator[Outcome]:

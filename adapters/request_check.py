@@ -10,7 +10,8 @@ from typing import Any, Final, cast
 from onrecord.domain import jsontext
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.referee.violation import Violation, violations
+from onrecord.projections.apis.rules import Violation
+from onrecord.projections.apis.rules import violations
 
 _GEMINI: Final = "gemini"
 
@@ -43,12 +44,12 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     from onrecord.adapters.gemini_types import body_of
     from onrecord.adapters.parameter_types import parameter_types
     from onrecord.adapters.type_violations import type_violations
-    from onrecord.projections.referee.rules import RULES
-    from onrecord.projections.requests.request import Request
+    from onrecord.projections.api import known_rules
+    from onrecord.projections.apis.request import Request
 
-    rules = RULES.get(api)
+    rules = known_rules().get(api)
     if rules is None:
-        raise UnknownApi(f"{api!r} cannot be checked: choose one of {', '.join(RULES)}")
+        raise UnknownApi(f"{api!r} cannot be checked: choose one of {', '.join(known_rules())}")
     # As it would be read from the wire: a tuple is a list there.
     given = dict(request.body if isinstance(request, Request) else request)
     body = jsontext.write(_without_bytes(body_of(given) if api == _GEMINI else given))

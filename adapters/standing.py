@@ -24,9 +24,10 @@ from onrecord.domain.events import (
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import Backend, Told
 from onrecord.domain.registry import Erased, Unrecognised
-from onrecord.projections.recorded_units import recorded_units
-from onrecord.projections.seen import as_seen, says_something
-from onrecord.projections.sources import sources_in
+from onrecord.projections.matching.recorded_units import recorded_units
+from onrecord.projections.history.seen import as_seen
+from onrecord.projections.history.seen import says_something
+from onrecord.projections.matching.sources import sources_in
 
 _LATEST: Final = 64
 """How many of the last events are looked at for what a request of a side line repeats."""

@@ -22,7 +22,7 @@ from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidI
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, Conversation, Cursor, Subscription
-from onrecord.projections.erasures import ErasureEntry
+from onrecord.projections.history.erasures import ErasureEntry
 
 if TYPE_CHECKING:
     from onrecord.adapters.capture.binding import Unbound

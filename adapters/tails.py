@@ -12,7 +12,8 @@ from onrecord.domain.events import Event
 from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.log import Log, Told
 from onrecord.domain.registry import Erased, Unrecognised
-from onrecord.projections.seen import as_seen, seen_by
+from onrecord.projections.history.seen import as_seen
+from onrecord.projections.history.seen import seen_by
 
 
 @dataclass(slots=True)

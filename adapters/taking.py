@@ -32,7 +32,8 @@ from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation
 from onrecord.domain.events import DocumentExtracted, Event, SignalReceived, ToolResultRecorded
 from onrecord.domain.head import Head
-from onrecord.projections.turn_input import NextInput, next_input
+from onrecord.projections.history.history import NextInput
+from onrecord.projections.history.history import next_input
 
 Behaviour: TypeAlias = Literal["wait", "interrupt"]
 """What signals do amid a round: they wait for the results, or the calls are given up for them."""

@@ -30,18 +30,20 @@ from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolSource
-from onrecord.projections.window import MessageWindow, Window
+from onrecord.projections.history.window import MessageWindow
+from onrecord.projections.history.window import Window
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from onrecord.projections.capabilities import Given
-    from onrecord.projections.declared_tools import Declared
-    from onrecord.projections.documents import HeldDocument
-    from onrecord.projections.history import Turn
-    from onrecord.projections.requests.request import Options, Request
-    from onrecord.projections.server_tools import Activity
-    from onrecord.projections.turn_input import NextInput
+    from onrecord.projections.apis.capabilities import Given
+    from onrecord.projections.apis.declared_tools import Declared
+    from onrecord.projections.history.documents import HeldDocument
+    from onrecord.projections.history.history import Turn
+    from onrecord.projections.apis.request import Options
+    from onrecord.projections.apis.request import Request
+    from onrecord.projections.history.server_tools import Activity
+    from onrecord.projections.history.history import NextInput
 
 ClientT = TypeVar("ClientT")
 

@@ -81,7 +81,7 @@ def _called_name(talk: Stream, call_id: str) -> str | None:
     # What reads calls takes a while to import, and most results hold no document.
     from onrecord.adapters.calls import awaited_calls
     from onrecord.adapters.reading import in_force
-    from onrecord.projections.called_names import given_names
+    from onrecord.projections.history.tool_names import given_names
 
     head = talk.head()
     if head.version == 0:

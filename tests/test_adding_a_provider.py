@@ -15,8 +15,9 @@ from tests.test_docs import ROOT, fences
 PAGE = ROOT / "docs" / "adding-a-provider.md"
 LAYERS = ("domain", "projections", "adapters")
 LINE = '    "toy": "toy",\n'
+RENDER = "projections/apis/toy/render.py"
 CAPTURE = "adapters/capture/toy.py"
-REFEREE = "projections/referee/toy.py"
+RULES = "projections/apis/toy/rules.py"
 
 
 def modules() -> dict[str, str]:
@@ -35,10 +36,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / layer, package / layer, ignore=ignored)
     for path, text in modules().items():
+        (package / path).parent.mkdir(exist_ok=True)
         (package / path).write_text(text, encoding="utf-8")
-    table = package / "projections" / "apis.py"
+    table = package / "projections" / "api.py"
     before = table.read_text(encoding="utf-8")
-    after, count = re.subn(r"(?ms)^(MODULES: .*?)^\}$", rf"\g<1>{LINE}}}", before, count=1)
+    after, count = re.subn(r"(?ms)^(FOLDERS: .*?)^\}$", rf"\g<1>{LINE}}}", before, count=1)
     assert count == 1
     table.write_text(after, encoding="utf-8")
     return copy
@@ -61,9 +63,9 @@ def ran(tree: Path, folder: Path, promise: str) -> subprocess.CompletedProcess[s
     )
 
 
-def test_the_page_has_the_line_and_two_modules_and_one_that_may_be_missing() -> None:
+def test_the_page_has_the_line_and_the_modules_and_one_that_may_be_missing() -> None:
     assert LINE in [fence.text for fence in fences(PAGE)]
-    assert list(modules()) == ["projections/requests/toy.py", CAPTURE, REFEREE]
+    assert list(modules()) == ["projections/apis/toy/__init__.py", RENDER, CAPTURE, RULES]
 
 
 @pytest.mark.parametrize("promise", toy_program.PROMISES)
@@ -73,7 +75,7 @@ def test_what_the_page_promises_of_the_toy_holds(tree: Path, tmp_path: Path, pro
 
 
 def test_an_api_without_a_referee_works_and_is_not_checked(own_tree: Path, tmp_path: Path) -> None:
-    (own_tree / "onrecord" / REFEREE).unlink()
+    (own_tree / "onrecord" / RULES).unlink()
     done = ran(own_tree, tmp_path, "without_a_referee_nothing_is_checked")
     assert done.returncode == 0, done.stderr
 

@@ -7,7 +7,7 @@ import pytest
 
 from onrecord.adapters.demo.scenes import Answer, JsonObject
 from onrecord.adapters.demo.server import DemoServer
-from onrecord.projections.capability_entries import Told
+from onrecord.projections.apis.capabilities import Told
 from tests.shown_program import run_commands, run_program
 from tests.test_docs import ROOT, fences
 

@@ -23,7 +23,7 @@ from onrecord.adapters.histories.spoken import hear
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import MODULES
+from onrecord.projections.api import FOLDERS
 
 ASKED: JsonObject = {"by": "me", "text": "What is 1 + 2?"}
 THINKS: JsonObject = {"by": "you", "text": "I add them.", "mood": None}
@@ -162,7 +162,7 @@ def it_crosses_to_every_api_and_back() -> None:
         talk = store.conversation("toy")
         talk.tools([{"name": "add", "description": "Adds.", "input_schema": ADD["takes"]}])
         talked(talk, url, stream=True)
-        for api in MODULES:
+        for api in FOLDERS:
             there = talk.request(api)
             assert onrecord.check_request(api, there).violations == (), api
             body = there.body

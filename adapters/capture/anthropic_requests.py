@@ -29,7 +29,9 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.continuation import Piece, messages_of, pieces
+from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.units import messages_of
+from onrecord.projections.matching.units import pieces
 
 
 def read_request(body: bytes, path: str = "", /) -> Sent:

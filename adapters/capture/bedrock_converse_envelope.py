@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from onrecord.adapters.capture.answer import Answer, token_count
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.server_tools_bedrock import called
+from onrecord.projections.apis.bedrock.read import called
 
 API: Final = "bedrock-converse"
 """The name of this wire format, in events and requests."""

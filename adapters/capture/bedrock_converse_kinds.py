@@ -16,7 +16,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.server_tools_bedrock import called
+from onrecord.projections.apis.bedrock.read import called
 
 _SPOKEN: Final = (
     *("text", "citationsContent", "image", "document", "video", "audio"),

@@ -31,7 +31,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import encoded
-from onrecord.projections.continuation import Piece
+from onrecord.projections.matching.units import Piece
 
 _MARK: Final = "cachePoint"
 _IN_PATH: Final = re.compile(r"(?:.*/)?model/(?P<model>.+)/converse(?P<stream>-stream)?/?")

@@ -17,7 +17,8 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.server_tools_gemini import called, gave
+from onrecord.projections.apis.gemini.server_tools import called
+from onrecord.projections.apis.gemini.server_tools import gave
 
 
 def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:

@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.server_tools_gemini import QUERIES, grounded_by
+from onrecord.projections.apis.gemini.server_tools import QUERIES
+from onrecord.projections.apis.gemini.server_tools import grounded_by
 
 API: Final = "gemini"
 """The name of this wire format, in events and requests."""

@@ -33,7 +33,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import encoded
-from onrecord.projections.continuation import Piece
+from onrecord.projections.matching.units import Piece
 
 _MODEL: Final = "model"
 _DECLARED: Final = "functionDeclarations"

@@ -30,7 +30,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import encoded
-from onrecord.projections.continuation import Piece
+from onrecord.projections.matching.units import Piece
 
 _PLAIN: Final = {"role", "content"}
 """The members of a message that says no more than its content."""

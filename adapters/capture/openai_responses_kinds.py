@@ -22,7 +22,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.server_tools_openai import name_of
+from onrecord.projections.apis.openai_responses.server_tools import name_of
 
 Speaker: TypeAlias = Literal["user", "assistant", "system", "tool"]
 """Who says an item: the caller, the model, the operator, one of the caller's tools."""

@@ -23,7 +23,8 @@ from onrecord.domain.events import (
     ServerToolResultRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral import neutral_of, outcome_of
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import outcome_of
 
 _ENDINGS: Final[Mapping[str, str]] = {
     "image/png": "png",

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import known_api
+from onrecord.projections.api import known_api
 
 APIS: Final = frozenset({"gemini", "ollama", "bedrock-converse"})
 """Those whose SDK spells otherwise; the others send what they are given."""

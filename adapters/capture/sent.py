@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.continuation import Piece
+from onrecord.projections.matching.units import Piece
 
 
 @dataclass(frozen=True, slots=True)

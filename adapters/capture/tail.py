@@ -17,7 +17,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix
-from onrecord.projections.apis import known_api
+from onrecord.projections.api import known_api
 
 _COMMA: Final = ord(",")
 _MODELS: Final = ("assistant", "model")

@@ -17,7 +17,7 @@ from onrecord.adapters.capture.answer import Answer, Loss
 from onrecord.adapters.capture.place import EventOf, Recording
 from onrecord.adapters.capture.sent import Sent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.continuation import Piece
+from onrecord.projections.matching.units import Piece
 
 
 class AnswerStream(Protocol):

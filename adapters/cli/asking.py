@@ -11,10 +11,12 @@ from onrecord.adapters.cli.quantities import counted, size
 from onrecord.adapters.store import Store
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.apis import known_api
-from onrecord.projections.report import Deed, Where
-from onrecord.projections.requests.request import Request
-from onrecord.projections.window import MessageWindow, Window
+from onrecord.projections.api import known_api
+from onrecord.projections.history.report import Deed
+from onrecord.projections.history.report import Where
+from onrecord.projections.apis.request import Request
+from onrecord.projections.history.window import MessageWindow
+from onrecord.projections.history.window import Window
 
 if TYPE_CHECKING:
     from rich.console import Console

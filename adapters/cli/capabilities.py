@@ -10,8 +10,9 @@ from onrecord.adapters.capability_files import capabilities, matrix_given
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.quantities import size
 from onrecord.domain.documents import Modality
-from onrecord.projections.apis import MODULES
-from onrecord.projections.capabilities import Capabilities, rows_of
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.capabilities import Capabilities
+from onrecord.projections.apis.capabilities import rows_of
 
 _MODALITIES: Final[tuple[Modality, ...]] = get_args(Modality)
 _FLAGS: Final = ("reasoning", "signatures", "cache", "parallel_calls")
@@ -23,7 +24,7 @@ def show(api: str | None, model: str | None, file: Path | None, *, as_json: bool
         rows = [capabilities(api, model, file=file)]
     else:
         matrix = matrix_given(file)
-        apis = MODULES if api is None else (api,)
+        apis = FOLDERS if api is None else (api,)
         rows = [row for name in apis for row in rows_of(name, matrix.get(name))]
     if as_json:
         for row in rows:

@@ -16,8 +16,8 @@ from onrecord.adapters.request_check import Verdict, check_request
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.referee.members import member
-from onrecord.projections.referee.violation import Violation
+from onrecord.projections.apis.members import member
+from onrecord.projections.apis.rules import Violation
 
 _STANDARD_INPUT: Final = Path("-")
 

@@ -20,7 +20,7 @@ from onrecord.adapters.store import Store
 from onrecord.adapters.store_files import StoreFiles, files_of
 from onrecord.domain.documents import essence_of, name_of
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.documents import HeldDocument
+from onrecord.projections.history.documents import HeldDocument
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
-from onrecord.projections.apis import MODULES, names
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.api import names
 
 _SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""
@@ -16,12 +17,12 @@ _SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 
 def spoken(name: str) -> str:
     """Return the name of an API; an error with the names that there are for any other."""
-    return _one_of(name, tuple(MODULES))
+    return _one_of(name, tuple(FOLDERS))
 
 
 def kept(name: str | None) -> str | None:
     """Return the name of a form of histories; an error with those that there are for any other."""
-    return None if name is None else _one_of(name, (*MODULES, *_SESSIONS))
+    return None if name is None else _one_of(name, (*FOLDERS, *_SESSIONS))
 
 
 def place(url: str | None) -> str | None:

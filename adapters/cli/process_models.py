@@ -17,7 +17,7 @@ from onrecord.adapters.cli import output
 from onrecord.adapters.cli.quantities import counted
 from onrecord.domain.errors import InvalidModel
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.declared_tools import parameters
+from onrecord.projections.apis.declared_tools import parameters
 
 _STANDARD_INPUT: Final = Path("-")
 

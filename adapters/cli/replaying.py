@@ -12,7 +12,9 @@ from onrecord.adapters.replaying import replays
 from onrecord.adapters.store import Store
 from onrecord.adapters.talk import Talk
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.replay import Outcome, Sent, sent_in
+from onrecord.projections.matching.replay import Outcome
+from onrecord.projections.matching.replay import Sent
+from onrecord.projections.matching.replay import sent_in
 
 if TYPE_CHECKING:
     from rich.table import Table

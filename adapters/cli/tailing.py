@@ -17,7 +17,7 @@ from onrecord.adapters.cli.timeline import columns, document, draw_row
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import Cursor, RecordedEvent, Subscription
-from onrecord.projections.timeline import Timeline
+from onrecord.projections.history.timeline import Timeline
 
 _Arrival: TypeAlias = RecordedEvent | OnrecordError | None
 _KEY_WIDTH: Final = 20

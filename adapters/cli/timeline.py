@@ -21,9 +21,13 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Log, RecordedEvent
-from onrecord.projections.asides import Mark, Speaker
-from onrecord.projections.lines_told import Lost
-from onrecord.projections.timeline import Row, Standing, as_recorded, timeline
+from onrecord.projections.history.timeline_text import Mark
+from onrecord.projections.history.timeline_text import Speaker
+from onrecord.projections.history.timeline_text import Lost
+from onrecord.projections.history.timeline import Row
+from onrecord.projections.history.timeline import Standing
+from onrecord.projections.history.timeline import as_recorded
+from onrecord.projections.history.timeline import timeline
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,14 +15,12 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import timestamp
 from onrecord.domain.tools import ToolSource
-from onrecord.projections.declared_tools import (
-    Declared,
-    Tool,
-    definition_of,
-    parameters,
-    told_to,
-)
-from onrecord.projections.wording import tool_name
+from onrecord.projections.apis.declared_tools import Declared
+from onrecord.projections.apis.declared_tools import Tool
+from onrecord.projections.apis.declared_tools import definition_of
+from onrecord.projections.apis.declared_tools import parameters
+from onrecord.projections.apis.declared_tools import told_to
+from onrecord.projections.history.timeline_text import tool_name
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,7 +13,7 @@ from onrecord.adapters.clock_doubts import clock_doubts
 from onrecord.adapters.store import Store
 from onrecord.adapters.verifying import Verified
 from onrecord.domain.merkle import Root
-from onrecord.projections.verification import Fault
+from onrecord.projections.verification.verification import Fault
 
 
 def verify(

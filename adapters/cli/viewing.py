@@ -15,7 +15,8 @@ from onrecord.adapters.views.reading import Views
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.views.audit import Deed, ErasureDeed
 from onrecord.projections.views.conversations import Overview
-from onrecord.projections.views.prices import Prices, cost_of
+from onrecord.projections.views.usage import Prices
+from onrecord.projections.views.usage import cost_of
 from onrecord.projections.views.search import Hit
 from onrecord.projections.views.tool_ledger import LedgerCall
 from onrecord.projections.views.usage import ModelUsage

@@ -14,8 +14,8 @@ from onrecord.adapters.demo.replies import at_once, streamed, tokens
 from onrecord.adapters.demo.sayings import OtherScript, Said
 from onrecord.adapters.demo.scenes import JsonObject
 from onrecord.adapters.demo.wire import encoded
-from onrecord.projections.referee import bedrock_converse
-from onrecord.projections.referee.violation import violations
+from onrecord.projections.apis.bedrock import rules
+from onrecord.projections.apis.rules import violations
 
 _PATH = re.compile(r"/model/([^/]+)/(converse|converse-stream)")
 _ALLOWED = ("AWS4-HMAC-SHA256 ", "Bearer ")
@@ -45,7 +45,7 @@ class BedrockService:
         found = _PATH.fullmatch(received.path)
         assert found is not None
         named: JsonObject = {**request, "modelId": unquote(found[1])}
-        for broken in violations(bedrock_converse.RULES, named):
+        for broken in violations(rules.RULES, named):
             return _refused(400, "ValidationException", broken.said, headers)
         content = _content(self._script("bedrock-converse", request), own_id)
         stop = "tool_use" if any("toolUse" in block for block in content) else "end_turn"

@@ -22,7 +22,7 @@ from onrecord.adapters.tools.runner import ToolRunner
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.events import ToolResultRecorded
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 
 _QUIET: Final = Screen(quiet=True)
 _REFERENCE: Final = '"document"'

@@ -17,8 +17,8 @@ from onrecord.adapters.demo.replies import SSE, at_once, streamed
 from onrecord.adapters.demo.sayings import OtherScript
 from onrecord.adapters.demo.scenes import JsonObject
 from onrecord.adapters.demo.wire import encoded
-from onrecord.projections.referee import gemini
-from onrecord.projections.referee.violation import violations
+from onrecord.projections.apis.gemini import rules
+from onrecord.projections.apis.rules import violations
 
 UNSIGNED = b"skip_thought_signature_validator"
 """What the service takes in place of a signature (ai.google.dev, "Thought signatures")."""
@@ -63,7 +63,7 @@ class GeminiService:
         return at_once(200, gemini_wire.body(parts, request, model, own_id), {})
 
     def _complaints(self, request: JsonObject) -> Iterator[str]:
-        for found in violations(gemini.RULES, request):
+        for found in violations(rules.RULES, request):
             yield found.said
         for content in objects(request.get("contents")):
             for part in objects(content.get("parts")):

@@ -11,8 +11,8 @@ from onrecord.adapters.demo.replies import at_once, streamed, tokens
 from onrecord.adapters.demo.sayings import OtherScript, Said
 from onrecord.adapters.demo.scenes import JsonObject
 from onrecord.adapters.demo.wire import encoded
-from onrecord.projections.referee import ollama
-from onrecord.projections.referee.violation import violations
+from onrecord.projections.apis.ollama import rules
+from onrecord.projections.apis.rules import violations
 
 _PATH = "/api/chat"
 _LINES = "application/x-ndjson"
@@ -37,7 +37,7 @@ class OllamaService:
             return _refused("invalid character in request body")
         if not request.get("model"):
             return _refused("model is required")
-        for found in violations(ollama.RULES, request):
+        for found in violations(rules.RULES, request):
             return _refused(found.said)
         said = self._script("ollama", request)
         if request.get("stream") is False:

@@ -15,8 +15,9 @@ from onrecord.adapters.demo.openai_reasoning import Complaint, Reasoning
 from onrecord.adapters.demo.replies import SSE, at_once, streamed
 from onrecord.adapters.demo.sayings import OpenAIApi, OpenAIScript, Said
 from onrecord.adapters.demo.scenes import JsonObject
-from onrecord.projections.referee import openai_chat, openai_responses
-from onrecord.projections.referee.violation import violations
+from onrecord.projections.apis.openai_chat import rules as openai_chat
+from onrecord.projections.apis.openai_responses import rules as openai_responses
+from onrecord.projections.apis.rules import violations
 
 PATHS: dict[str, OpenAIApi] = {
     "/v1/chat/completions": "openai-chat",

@@ -25,10 +25,10 @@ from onrecord.adapters.replaying import replays
 from onrecord.adapters.store import Store
 from onrecord.adapters.talk import Talk
 from onrecord.domain.content import Native
-from onrecord.projections.replay import Outcome
-from onrecord.projections.requests.request import Request
-from onrecord.projections.timeline import timeline
-from onrecord.projections.window import Window
+from onrecord.projections.matching.replay import Outcome
+from onrecord.projections.apis.request import Request
+from onrecord.projections.history.timeline import timeline
+from onrecord.projections.history.window import Window
 
 API: Final = "anthropic-messages"
 KEY: Final = "support/4711"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from onrecord.adapters.demo.screen import Screen
 from onrecord.domain import jsontext
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 
 if TYPE_CHECKING:
     import anthropic

@@ -15,7 +15,7 @@ from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Opaque, Text
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Event
-from onrecord.projections.neutral import neutral_of
+from onrecord.projections.api import neutral_of
 
 _CUT: Final = re.compile(r"(?:\[|<|\()?(?:\.{3}|…)?\s*truncated\W*$", re.IGNORECASE)
 _CUT_AT_MOST: Final = 40

@@ -18,9 +18,10 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.events import DocumentExtracted, Event, MessageRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import MODULES, known_api
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.api import known_api
 
-MEMBER: Final = {name: known_api(name).messages for name in MODULES}
+MEMBER: Final = {name: known_api(name).messages for name in FOLDERS}
 """Under which name the requests of an API hold their history."""
 
 _NOBODY: Final = UUID(int=0)

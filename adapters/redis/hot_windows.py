@@ -27,7 +27,8 @@ from onrecord.adapters.storage.keyed_digest import Proof
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.request_template import Recipe
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 
 KEPT_SECONDS: Final = 600
 """How long a conversation's requests stay after the first one was kept, however many follow: the

@@ -28,7 +28,7 @@ from onrecord.domain.erasures import (
 )
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend
-from onrecord.projections.erasures import erasure_entry
+from onrecord.projections.history.erasures import erasure_entry
 
 logger = logging.getLogger("onrecord")
 

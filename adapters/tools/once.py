@@ -16,7 +16,7 @@ from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
-from onrecord.projections.called_names import given_names
+from onrecord.projections.history.tool_names import given_names
 
 
 def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:

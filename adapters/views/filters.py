@@ -7,7 +7,8 @@ from typing import Final
 
 from onrecord.adapters.arguments import kind_of
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.views.view import Row, storable
+from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import storable
 
 MOST_ENTRIES: Final = 1_000
 """How many entries a page may have."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from onrecord.adapters.views.pages import Found
-from onrecord.projections.views.view import Row, View
+from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import View
 
 EntryT = TypeVar("EntryT")
 

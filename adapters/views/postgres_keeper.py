@@ -19,12 +19,15 @@ from onrecord.adapters.views.postgres_advance import (
 from onrecord.adapters.views.postgres_builds import PostgresBuilds
 from onrecord.adapters.views.postgres_parts import LEASE
 from onrecord.domain.errors import InvalidInput, ViewStopped
-from onrecord.projections.views.builds import Build
-from onrecord.projections.views.pace import Room
-from onrecord.projections.views.parking import why_it_stands_still
-from onrecord.projections.views.planning import Batch, Part, foremost
+from onrecord.projections.views.planning import Build
+from onrecord.projections.views.planning import Room
+from onrecord.projections.views.step import why_it_stands_still
+from onrecord.projections.views.planning import Batch
+from onrecord.projections.views.planning import Part
+from onrecord.projections.views.planning import foremost
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.view import Feed, View
+from onrecord.projections.views.view import Feed
+from onrecord.projections.views.view import View
 
 _PAUSE: Final = 0.02
 """Seconds until a rebuild looks again where workers do what is left."""

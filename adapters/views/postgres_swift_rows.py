@@ -15,8 +15,10 @@ from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.postgres_connections import LogConnection
 from onrecord.adapters.storage.postgres_errors import translated
-from onrecord.projections.views.rows_json import rows_json
-from onrecord.projections.views.view import Changes, Feed, Row
+from onrecord.projections.views.view import rows_json
+from onrecord.projections.views.view import Changes
+from onrecord.projections.views.view import Feed
+from onrecord.projections.views.view import Row
 
 
 class SwiftRows:

@@ -20,9 +20,11 @@ from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT, Deed, deed
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
-from onrecord.projections.views.prices import cost_of
-from onrecord.projections.views.search import SEARCH, Hit, hit_of
-from onrecord.projections.views.search_query import parse_query
+from onrecord.projections.views.usage import cost_of
+from onrecord.projections.views.search import SEARCH
+from onrecord.projections.views.search import Hit
+from onrecord.projections.views.search import hit_of
+from onrecord.projections.views.search import parse_query
 from onrecord.projections.views.tool_ledger import (
     TOOL_LEDGER,
     Kind,
@@ -30,7 +32,9 @@ from onrecord.projections.views.tool_ledger import (
     Status,
     ledger_call_of,
 )
-from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
+from onrecord.projections.views.usage import USAGE
+from onrecord.projections.views.usage import ModelUsage
+from onrecord.projections.views.usage import model_usage
 from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW, Exchange, exchange_of
 

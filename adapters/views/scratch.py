@@ -17,10 +17,12 @@ from onrecord.adapters.views.sqlite_kept import kept_rows, kept_sums
 from onrecord.adapters.views.sqlite_rows import SqliteRows
 from onrecord.adapters.views.sqlite_views_file import DIALECT
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.builds import Build
-from onrecord.projections.views.passages import passages
+from onrecord.projections.views.planning import Build
+from onrecord.projections.views.step import passages
 from onrecord.projections.views.step import step
-from onrecord.projections.views.view import Feed, Row, View
+from onrecord.projections.views.view import Feed
+from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import View
 
 PAGE: Final = 500
 """How many rows are compared at once."""

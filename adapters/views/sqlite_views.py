@@ -33,9 +33,10 @@ from onrecord.adapters.views.sqlite_kept import SqliteKept
 from onrecord.adapters.views.sqlite_views_file import ViewsFile
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
 from onrecord.domain.log import Backend
-from onrecord.projections.views.pace import Room
+from onrecord.projections.views.planning import Room
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.view import Row, View
+from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import View
 
 BRIEFLY: Final = 1.0
 """How many seconds a reader waits while another process catches the view up, which takes half of it;

@@ -29,7 +29,10 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.view import Changes, Passage, Row, storable
+from onrecord.projections.views.view import Changes
+from onrecord.projections.views.view import Passage
+from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import storable
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from onrecord.domain.head import MOST_TOKENS
-from onrecord.projections.verification import Fault
+from onrecord.projections.verification.verification import Fault
 from onrecord.projections.views.usage import COUNTS
 from onrecord.projections.views.view import Row
 

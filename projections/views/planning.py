@@ -10,8 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
-
 from onrecord.projections.views.view import Feed
+from collections.abc import Iterable, Mapping
+from typing import Literal
+from onrecord.projections.views.view import View
+from collections.abc import Collection
+from collections.abc import Iterable
+from typing import Final
+from onrecord.domain.log import RecordedEvent
 
 
 class Part(NamedTuple):
@@ -116,3 +122,141 @@ def _place(front: _Front) -> Part:
 
 def _at(of: Mapping[Feed, int], position: int) -> frozenset[Feed]:
     return frozenset(feed for feed, at in of.items() if at == position)
+
+
+# The builds of views that a worker feeds, and those that it leaves alone, with the reason.
+
+Status = Literal["building", "live", "retired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A generation of a view as the database has it; `stopped` says why it stands still."""
+
+    view: str
+    number: int
+    revision: int
+    status: Status
+    paused: bool = False
+    stopped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """What is fed, what is ready to be compared and switched, what is swept, and what is told."""
+
+    feeds: frozenset[Feed] = frozenset()
+    building: tuple[tuple[str, int, int], ...] = ()
+    retired: tuple[tuple[str, int], ...] = ()
+    told: tuple[str, ...] = ()
+
+
+def feeding(builds: Iterable[Build], views: Mapping[str, View]) -> Feeding:
+    """Return what a worker that knows these views does with the builds that there are.
+
+    `building` has for each view the number that is built and the live one.
+    """
+    known = [build for build in builds if build.view in views]
+    live = {build.view: build.number for build in known if build.status == "live"}
+    kept = [build for build in known if build.status != "retired"]
+    return Feeding(
+        frozenset(Feed(views[at.view], at.number) for at in kept if _is_fed(at, views[at.view])),
+        tuple(
+            (build.view, build.number, live[build.view])
+            for build in kept
+            if build.status == "building" and _is_fed(build, views[build.view])
+        ),
+        tuple((build.view, build.number) for build in known if build.status == "retired"),
+        tuple(why for build in kept if (why := _why_not(build, views[build.view]))),
+    )
+
+
+def _is_fed(build: Build, view: View) -> bool:
+    return _why_not(build, view) is None
+
+
+def _why_not(build: Build, view: View) -> str | None:
+    if build.stopped is not None:
+        which = "the rebuild of " if build.status == "building" else ""
+        return f"{which}{build.view} is stopped: {build.stopped}"
+    if build.paused:
+        return f"{build.view} is paused"
+    if build.revision != view.revision:
+        return (
+            f"the {build.status} rows of {build.view} were made by revision {build.revision} of it "
+            f"and this release has revision {view.revision}: run `onrecord rebuild {build.view}`"
+        )
+    return None
+
+
+# How workers share the parts of a log: each its fair share, and what is above it is given up.
+
+def fair_share(parts: int, workers: int) -> int:
+    """Return how many parts a worker holds at most, so that every worker has some."""
+    return -(-parts // max(workers, 1))
+
+
+def surplus(held: Collection[Part], share: int) -> list[Part]:
+    """Return the parts that a worker gives up: of each shard it keeps those of low number.
+
+    So the parts of a shard are spread over the workers, and a busy shard keeps all of them busy.
+    """
+    by_number = sorted(held, key=lambda place: (place.part, place.shard))
+    return by_number[share:]
+
+
+def thread_of(place: Part, threads: int) -> int:
+    """Return which thread of a worker folds a part, for parts of a shard go to different ones."""
+    return (place.shard + place.part) % threads
+
+
+# How long a worker waits for news, and how much it takes at once.
+
+SHORTEST_WAIT: Final = 0.002
+"""Seconds until the log is looked at again right after there was something new."""
+
+LONGEST_WAIT: Final = 0.2
+"""Seconds between two looks at a log in which nothing happens; a hint ends the wait."""
+
+_BYTES: Final = 8 * 2**20
+_SECONDS: Final = 0.5
+_FEWEST, _MOST = 64, 4096
+
+
+def wait_after(idle: int) -> float:
+    """Return how many seconds to wait after so many looks in a row that found nothing."""
+    return min(SHORTEST_WAIT * 2.0 ** min(idle, 16), LONGEST_WAIT)
+
+
+def size_of(events: Iterable[RecordedEvent]) -> int:
+    """Return how many bytes of headers and bodies events have."""
+    return sum(len(event.header) + len(event.body or b"") for event in events)
+
+
+class Room:
+    """How many positions the next batch may span, so that it fits in memory and is soon done.
+
+    It goes by the last ones: 8 MiB of headers and bodies, and half a second, are aimed at, for an
+    erasure waits for a batch, and so does what is new.
+    """
+
+    def __init__(self, positions: int = 512) -> None:
+        """Begin carefully, for nothing is known yet."""
+        self._positions = positions
+
+    @property
+    def positions(self) -> int:
+        """Return how many positions it may be."""
+        return self._positions
+
+    def took(self, positions: int, size: int, seconds: float) -> None:
+        """Learn from a batch that spanned so many positions, held so many bytes and took so long."""
+        in_bytes = positions * _BYTES / max(size, 1)
+        # What takes long whatever it holds is not sooner done in small pieces.
+        in_time = max(positions * _SECONDS / max(seconds, 1e-6), _FEWEST)
+        # It may shrink at once, and grows step by step, for one small batch proves little.
+        self._positions = int(max(1, min(in_bytes, in_time, self._positions * 2, _MOST)))
+
+    def failed(self) -> None:
+        """Take less next time: a batch that takes too long is given up by the server, again and again."""
+        self._positions = max(self._positions // 4, 1)

@@ -12,10 +12,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
-
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.view import Changes, Feed, Passage, Row
+from onrecord.projections.views.view import Changes
+from onrecord.projections.views.view import Feed
+from onrecord.projections.views.view import Passage
+from onrecord.projections.views.view import Row
+from typing import Final
+from onrecord.projections.views.view import View
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from onrecord.domain.errors import CorruptRecord
 
 
 class Refused(Exception):
@@ -170,3 +177,123 @@ def _told(error: Exception) -> str:
         return type(error).__name__
     place = Path(trace.tb_frame.f_code.co_filename).name
     return f"{type(error).__name__} at {place}:{trace.tb_lineno}"
+
+
+# What becomes of an event that a view cannot fold: when it is tried again, and when all stops.
+#
+# The event is parked and its conversation waits behind it, in that view alone; everything else
+# goes on. A strict view has no holes: it stands still instead. Where event after event fails in
+# the same way it is not they who are at fault, so the view is stopped before it parks the whole
+# log: the circuit opens.
+
+SECOND: Final = 1_000_000
+"""Microseconds, the unit of every time here."""
+
+LAST_ATTEMPT: Final = 7
+"""How often an event is tried before it waits for a person: for a little over an hour in all."""
+
+STRICT_ATTEMPTS: Final = 3
+"""How often a strict view tries an event before it is stopped."""
+
+CIRCUIT: Final = 20
+"""How many conversations may be parked by one kind of error before the view is stopped."""
+
+
+def retry_after(attempts: int) -> int | None:
+    """Return how many microseconds after a failed attempt the next one is due; None is never.
+
+    A second after the first, four times as long after each further one. `attempts` counts those
+    that failed, from 1.
+    """
+    return None if attempts >= LAST_ATTEMPT else SECOND * 4 ** (attempts - 1)
+
+
+def stands_still(view: View, attempts: int) -> bool:
+    """Whether a strict view is stopped once an event has failed so often."""
+    return view.strict and attempts >= STRICT_ATTEMPTS
+
+
+def circuit_opens(conversations: int) -> bool:
+    """Whether a view is stopped, so many of its conversations being parked by errors of one kind.
+
+    Counted are those that were parked since the view was last resumed.
+    """
+    return conversations >= CIRCUIT
+
+
+def why_it_stands_still(failure: Failure) -> str:
+    """Return what is told of a strict view that was stopped at an event."""
+    event = failure.event
+    return (
+        f"it has no holes and cannot fold event {event.version} ({event.type}) of conversation "
+        f"{event.conversation_id}, at position {event.position} of shard {event.shard}: "
+        f"{failure.error}. Mend what fails, then resume the view"
+    )
+
+
+def why_the_circuit_opened(kind: str, conversations: int) -> str:
+    """Return what is told of a view that was stopped since many events failed alike."""
+    return (
+        f"{conversations} conversations are parked by errors of one kind, {kind}. Look at the "
+        "parked events, mend what fails, then resume the view and retry them"
+    )
+
+
+# The events of a stretch of a log, by conversation.
+
+Owner = Callable[[UUID], UUID | None]
+"""Tells whose a conversation is, by what a log keeps of that beside its headers."""
+
+
+def passages(
+    events: Iterable[RecordedEvent], view: View, owner: Owner | None = None
+) -> list[Passage]:
+    """Return what a view takes of these events, conversation by conversation, each in order."""
+    return taken(by_conversation(events, owner), view)
+
+
+def by_conversation(events: Iterable[RecordedEvent], owner: Owner | None = None) -> list[Passage]:
+    """Return these events conversation by conversation, each in order, before any view chooses.
+
+    Where a header that would say whose they are cannot be read, `owner` is asked; CorruptRecord if
+    that does not know either.
+    """
+    found: dict[UUID, list[RecordedEvent]] = {}
+    for event in events:
+        found.setdefault(event.conversation_id, []).append(event)
+    return [
+        Passage(_tenant(of[0], owner), conversation_id, tuple(of))
+        for conversation_id, of in found.items()
+    ]
+
+
+def taken(found: Sequence[Passage], view: View) -> list[Passage]:
+    """Return what a view takes of passages."""
+    if not view.types:
+        return list(found)
+    chosen: list[Passage] = []
+    for passage in found:
+        events = tuple(event for event in passage.events if event.type in view.types)
+        if events:
+            chosen.append(
+                passage if len(events) == len(passage.events) else replace(passage, events=events)
+            )
+    return chosen
+
+
+def part_of(conversation_id: UUID, parts: int) -> int:
+    """Return the part of its shard that a conversation belongs to, for ever: by its last byte.
+
+    The last byte of every UUID that is made at random or by digest is evenly spread (RFC 9562).
+    """
+    return conversation_id.bytes[15] % parts
+
+
+def _tenant(event: RecordedEvent, owner: Owner | None) -> UUID:
+    try:
+        return event.client_header().tenant
+    except CorruptRecord:
+        found = None if owner is None else owner(event.conversation_id)
+        if found is None:
+            raise
+        return found

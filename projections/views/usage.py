@@ -15,18 +15,129 @@ answered, in a row of its own: `request` is empty in all others.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.views.view import storable
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Any, Final
-
-from onrecord.domain.head import MOST_TOKENS
-from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.plain import plain_of
-from onrecord.projections.views.usage_members import count_of, name_of, usage_members
-from onrecord.projections.views.view import Changes, Passage, Row
+from onrecord.projections.history.plain import plain_of
+from onrecord.projections.views.view import Changes
+from onrecord.projections.views.view import Passage
+from onrecord.projections.views.view import Row
+from decimal import Decimal
+from typing import Annotated, Any, Final, cast
+from pydantic import Field, ValidationError
+from onrecord.domain.content import Value
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.apis.capabilities import entry_for
+from onrecord.projections.apis.capabilities import MODELS
+from onrecord.projections.apis.capabilities import Entry
+from onrecord.projections.apis.capabilities import entries_in
+
+
+# What providers say of tokens beside the two counts that every response has: by API.
+#
+# Where each API has them: platform.claude.com "Messages" (`usage`), platform.openai.com "Chat"
+# and "Responses" (`usage`), api-docs.deepseek.com and platform.moonshot.ai for what they spell
+# otherwise, ai.google.dev `UsageMetadata`, docs.aws.amazon.com `TokenUsage`. Ollama tells nothing
+# of it. What Anthropic lists as `iterations` (an advisor's, a compaction's) is not counted.
+
+class UsageMembers(NamedTuple):
+    """Counts of tokens that are part of what was read (`cached`, `cache_writes`) or written.
+
+    `cached` came from a cache, `cache_writes` went into one, `reasoning` was thought. 0 where
+    nobody told.
+    """
+
+    cached: int = 0
+    cache_writes: int = 0
+    reasoning: int = 0
+
+
+_Path: TypeAlias = tuple[str, ...]
+
+
+class _Places(NamedTuple):
+    """Where an API's envelope has each count; of several places the first that has one holds."""
+
+    cached: tuple[_Path, ...] = ()
+    cache_writes: tuple[_Path, ...] = ()
+    reasoning: tuple[_Path, ...] = ()
+
+
+_LONGEST: Final = 200
+"""Characters of a name: PostgreSQL's indexes take no row of more than 2,704 bytes."""
+
+_CHAT: Final = (("usage",), ("x_groq", "usage"))
+_NOWHERE: Final = _Places()
+_PLACES: Final[Mapping[str, _Places]] = {
+    "anthropic-messages": _Places(
+        cached=(("usage", "cache_read_input_tokens"),),
+        cache_writes=(("usage", "cache_creation_input_tokens"),),
+        reasoning=(("usage", "output_tokens_details", "thinking_tokens"),),
+    ),
+    "openai-chat": _Places(
+        cached=tuple(
+            (*usage, *member)
+            for usage in _CHAT
+            for member in (
+                ("prompt_tokens_details", "cached_tokens"),
+                ("prompt_cache_hit_tokens",),
+                ("cached_tokens",),
+            )
+        ),
+        cache_writes=tuple((*u, "prompt_tokens_details", "cache_write_tokens") for u in _CHAT),
+        reasoning=tuple((*u, "completion_tokens_details", "reasoning_tokens") for u in _CHAT),
+    ),
+    "openai-responses": _Places(
+        cached=(("usage", "input_tokens_details", "cached_tokens"),),
+        cache_writes=(("usage", "input_tokens_details", "cache_write_tokens"),),
+        reasoning=(("usage", "output_tokens_details", "reasoning_tokens"),),
+    ),
+    "gemini": _Places(
+        cached=(("usageMetadata", "cachedContentTokenCount"),),
+        reasoning=(("usageMetadata", "thoughtsTokenCount"),),
+    ),
+    "bedrock-converse": _Places(
+        cached=(("usage", "cacheReadInputTokens"),),
+        cache_writes=(("usage", "cacheWriteInputTokens"),),
+    ),
+}
+
+
+def usage_members(api: str, envelope: JsonObject) -> UsageMembers:
+    """Return what the envelope of a response says of its tokens besides."""
+    places = _PLACES.get(api, _NOWHERE)
+    return UsageMembers(*(_first(envelope, paths) for paths in places))
+
+
+def count_of(value: object) -> int:
+    """Return a count of tokens that can be one, else 0: a server, or an import, may say anything."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return cast("int", value) if is_count else 0
+
+
+def name_of(text: str) -> str:
+    """Return the name of an API or a model as rows have it: storable, of at most 200 characters."""
+    return storable(text[:_LONGEST])
+
+
+def _first(envelope: JsonObject, paths: tuple[_Path, ...]) -> int:
+    return next(filter(None, (count_of(_at(envelope, path)) for path in paths)), 0)
+
+
+def _at(value: Any, path: _Path) -> Any:
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = cast("JsonObject", value).get(name)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +285,97 @@ def _plain(event: RecordedEvent) -> JsonObject:
 def _day(number: int) -> str:
     """Return a day by its number since 1970-01-01, as `2026-11-21`."""
     return date.fromordinal(_EPOCH + number).isoformat()
+
+
+# What tokens cost: by the caller's own prices, for none come with Onrecord; they change too
+# often.
+#
+# A file of prices is TOML, a table a model, in dollars per million tokens:
+#
+#     [models."claude-sonnet-*"]
+#     input = 3
+#     output = 15
+#     cached_input = 0.30
+#     cache_write = 3.75
+#
+# The entry of a model is found by its name as that of its capabilities is (capabilities.py): an
+# id before all patterns, of these the longest that matches; `id`, `pattern` and `aliases` say
+# which names an entry is for, where its key does not. Other rates, such as those of long prompts,
+# of batches or of a provider's own tools, are not known here.
+
+_MILLION: Final = 1_000_000
+_WHERE: Final = "prices"
+
+_Dollars = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]
+
+
+class Price(Value):
+    """Dollars per million tokens of a model.
+
+    What was read from a cache, or written to one, costs as other input does where it has no price.
+    """
+
+    input: _Dollars
+    output: _Dollars
+    cached_input: _Dollars | None = None
+    cache_write: _Dollars | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices by model."""
+
+    entries: tuple[Entry, ...] = ()
+
+    def of(self, model: str | None) -> Price | None:
+        """Return the price of a model, by any of its names; None where there is none."""
+        found = entry_for(model, self.entries) if model else None
+        return None if found is None else _price(found[1])
+
+
+def prices_in(tables: JsonObject) -> Prices:
+    """Return the prices that a file's tables hold.
+
+    InvalidInput, with the entry and the reason, where they have not their shape.
+    """
+    for name in tables.keys() - {MODELS}:
+        raise InvalidInput(f'{name}: prices stand by model, in [{MODELS}."NAME"]')
+    models: Any = tables.get(MODELS, {})
+    if not isinstance(models, dict):
+        raise InvalidInput(f"{MODELS}: is no table")
+    for name, plain in cast("JsonObject", models).items():
+        if not isinstance(plain, dict):
+            raise InvalidInput(f"{MODELS}.{name}: is no table")
+    entries = entries_in(_WHERE, {}, tables)
+    for entry in entries:
+        _price(entry)
+    return Prices(entries)
+
+
+def cost_of(usage: ModelUsage, prices: Prices) -> Decimal | None:
+    """Return what a model's tokens cost, in dollars, exactly; None where it has no price."""
+    price = prices.of(usage.model)
+    if price is None:
+        return None
+    cached, written = usage.cached_tokens, usage.cache_write_tokens
+    # Servers are known that count what came from a cache beside what was read.
+    fresh = max(usage.input_tokens - cached - written, 0)
+    cached_price = price.input if price.cached_input is None else price.cached_input
+    write_price = price.input if price.cache_write is None else price.cache_write
+    told = (
+        *((fresh, price.input), (usage.output_tokens, price.output)),
+        *((cached, cached_price), (written, write_price)),
+    )
+    return sum((count * dollars for count, dollars in told), Decimal()) / _MILLION
+
+
+def _price(entry: Entry) -> Price:
+    try:
+        return Price.model_validate(entry.told)
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False)[0]
+    names = ", ".join((*entry.ids, *(pattern.text for pattern in entry.patterns)))
+    place = ".".join(map(str, (names, *first["loc"])))
+    if first["type"] == "extra_forbidden":
+        raise InvalidInput(f"{place}: is not one of {', '.join(Price.model_fields)}")
+    raise InvalidInput(f"{place}: {first['msg']}")

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
-
 from onrecord.domain.log import RecordedEvent
+from typing import Any, cast
+from pydantic_core import to_json
+
 
 Row = dict[str, Any]
 """A row as a JSON object: ids as text, times in microseconds since 1970-01-01 UTC."""
@@ -93,3 +95,29 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         return whole.encode("utf-8", "replace").decode()
     return whole
+
+
+# Rows as the JSON text that the queries of views take.
+
+def rows_json(rows: Sequence[object]) -> str:
+    """Return rows as a JSON array; texts that no database stores are made storable."""
+    try:
+        text = to_json(rows)
+    except ValueError:  # A lone surrogate has no UTF-8.
+        text = to_json(_cleaned(rows))
+    if rb"\u0000" in text:
+        text = to_json(_cleaned(rows))
+    return text.decode()
+
+
+def _cleaned(value: Any) -> Any:
+    match value:
+        case str():
+            return storable(value)
+        case dict():
+            members = cast("dict[str, Any]", value)
+            return {storable(key): _cleaned(held) for key, held in members.items()}
+        case list() | tuple():
+            return [_cleaned(held) for held in cast("list[Any]", value)]
+        case _:
+            return value

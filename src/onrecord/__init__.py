@@ -56,7 +56,8 @@ from onrecord.domain.errors import (
 from onrecord.domain.log import Duplicate, Recorded
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
-from onrecord.projections.window import MessageWindow, Window
+from onrecord.projections.history.window import MessageWindow
+from onrecord.projections.history.window import Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.capability_files import capabilities
@@ -73,10 +74,11 @@ if TYPE_CHECKING:
     from onrecord.adapters.tools.toolset import Toolset
     from onrecord.adapters.views.page import Page
     from onrecord.adapters.views.reading import Views
-    from onrecord.projections.capabilities import Capabilities, Given
-    from onrecord.projections.documents import HeldDocument
-    from onrecord.projections.referee.violation import Violation
-    from onrecord.projections.server_tools import Activity
+    from onrecord.projections.apis.capabilities import Capabilities
+    from onrecord.projections.apis.capabilities import Given
+    from onrecord.projections.history.documents import HeldDocument
+    from onrecord.projections.apis.rules import Violation
+    from onrecord.projections.history.server_tools import Activity
     from onrecord.projections.views.audit import Deed
     from onrecord.projections.views.conversations import Overview
     from onrecord.projections.views.search import Hit
@@ -197,11 +199,11 @@ _LATER: Final = {
     "Toolset": "onrecord.adapters.tools.toolset",
     "Page": "onrecord.adapters.views.page",
     "Views": "onrecord.adapters.views.reading",
-    "Capabilities": "onrecord.projections.capabilities",
-    "Given": "onrecord.projections.capabilities",
-    "HeldDocument": "onrecord.projections.documents",
-    "Violation": "onrecord.projections.referee.violation",
-    "Activity": "onrecord.projections.server_tools",
+    "Capabilities": "onrecord.projections.apis.capabilities",
+    "Given": "onrecord.projections.apis.capabilities",
+    "HeldDocument": "onrecord.projections.history.documents",
+    "Violation": "onrecord.projections.apis.rules",
+    "Activity": "onrecord.projections.history.server_tools",
     "Deed": "onrecord.projections.views.audit",
     "Overview": "onrecord.projections.views.conversations",
     "Hit": "onrecord.projections.views.search",

@@ -17,7 +17,7 @@ from onrecord.adapters.standing import Begun
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Block, Native, Text, ToolCall, ToolResult
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral import neutral_of
+from onrecord.projections.api import neutral_of
 from tests.adapters.recorded_calls import Recorded, known
 
 List = list[JsonObject]

@@ -8,8 +8,8 @@ from onrecord.adapters.standing import Begun
 from onrecord.adapters.talk import Talk
 from onrecord.domain import jsontext
 from onrecord.domain.log import Backend
-from onrecord.projections.requests.request import Options
-from onrecord.projections.window import Window
+from onrecord.projections.apis.request import Options
+from onrecord.projections.history.window import Window
 from tests.adapters.own_history import Anthropic, Program, Spelling
 from tests.adapters.recorded_calls import Recorded
 

@@ -17,7 +17,8 @@ from onrecord.domain import events, jsontext
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.factories import TENANT
 from tests.projections.happenings import event_of_block
 

@@ -14,7 +14,7 @@ from onrecord.domain.events import (
     ServerToolResultRecorded,
     ToolCallRecorded,
 )
-from onrecord.projections.server_tools_gemini import called
+from onrecord.projections.apis.gemini.server_tools import called
 from tests.adapters.gemini_streams import blocks, body, events
 from tests.gemini_wire import JsonObject, call, said, signed, text, thought
 

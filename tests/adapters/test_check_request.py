@@ -16,10 +16,10 @@ import onrecord
 from onrecord.adapters.parameter_types import parameter_types
 from onrecord.adapters.type_deviations import DEVIATIONS
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.referee.rules import RULES
+from onrecord.projections.api import known_rules
 from tests.adapters.command import Command, in_process, on_a_terminal
 
-ANTHROPIC, CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK = RULES
+ANTHROPIC, CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK = known_rules()
 HELLO: JsonObject = {"role": "user", "content": "Hello"}
 GOOD: dict[str, JsonObject] = {
     ANTHROPIC: {"messages": [HELLO]},

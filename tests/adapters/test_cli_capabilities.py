@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.projections.apis import MODULES
-from onrecord.projections.capabilities import ANY_MODEL, rows_of
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.capabilities import ANY_MODEL
+from onrecord.projections.apis.capabilities import rows_of
 from tests.adapters.command import Command, in_process, on_a_terminal
 
 
@@ -67,7 +68,7 @@ def test_without_a_model_every_entry_of_the_api_is_told(run: Command) -> None:
 
 def test_without_an_api_those_of_all_are_told(run: Command) -> None:
     told = list(dict.fromkeys(row[0] for row in run("capabilities").columns))
-    assert told == list(MODULES)
+    assert told == list(FOLDERS)
 
 
 def test_a_file_lies_over_them(run: Command, file: Path) -> None:

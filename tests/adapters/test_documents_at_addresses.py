@@ -5,8 +5,8 @@ import socket
 import pytest
 
 import onrecord
-from onrecord.projections.apis import MODULES
-from onrecord.projections.requests.document_tags import Form
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.documents import Form
 from tests.adapters.tools.conversations import asked
 
 URL = onrecord.Document(media_type="application/pdf", url="https://files.example/report.pdf")
@@ -33,7 +33,7 @@ def test_a_document_at_an_address_is_recorded_and_rendered_without_a_connection(
     talk = onrecord.connect("memory://").conversation("support/4711")
     asked(talk, ("find", {}))
     talk.tool_result("call_1", {"files": [URL]})
-    for api in MODULES:
+    for api in FOLDERS:
         talk.request(api, tags=tags)
     talk.signal({"more": URL})
     talk.request("anthropic-messages", tags=tags)

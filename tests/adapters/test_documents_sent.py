@@ -17,8 +17,8 @@ from onrecord.adapters.demo.connection import Reply
 from onrecord.adapters.replaying import replays
 from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import BlobSpan, EncodedSpan
-from onrecord.projections.requests.document_tags import PREAMBLE
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.request import Request
 from tests import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_responses_wire
 from tests.adapters.replaying_server import replaying, whole
 from tests.adapters.sdk_calls import boto_client, genai_client

@@ -10,7 +10,8 @@ import onrecord
 from onrecord.adapters.request_check import check_request
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import MODULES, known_api
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.api import known_api
 from tests.adapters.every_spelling import Gemini, Ollama, candidate
 from tests.adapters.own_history import List, Spelling
 from tests.adapters.recorded_calls import known
@@ -84,7 +85,7 @@ def test_a_window_that_keeps_the_second_turn_keeps_its_results(
 
 
 @each_api
-@pytest.mark.parametrize("api", MODULES)
+@pytest.mark.parametrize("api", FOLDERS)
 def test_equal_calls_go_to_any_api_in_pairs(spelling: Spelling, api: str, tmp_path: Path) -> None:
     told = two_turns(tmp_path, spelling)
     told.talk.user("u3")

@@ -8,7 +8,7 @@ import pytest
 
 from onrecord.adapters.replaying import replays
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.replay import Outcome
+from onrecord.projections.matching.replay import Outcome
 from tests.adapters.own_history import Anthropic, Program
 from tests.adapters.recorded_calls import Counting, Recorded
 

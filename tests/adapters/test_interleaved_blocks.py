@@ -7,7 +7,7 @@ from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.capture.answer_events import events_of
-from onrecord.projections.apis import MODULES
+from onrecord.projections.api import FOLDERS
 from tests.adapters.anthropic_streams import answered
 from tests.anthropic_wire import JsonObject, message, stream_events
 
@@ -57,7 +57,7 @@ def test_what_a_providers_tool_gave_goes_back_though_it_is_empty() -> None:
     assert talk.request("anthropic-messages")["messages"][1]["content"] == list(blocks)
 
 
-@pytest.mark.parametrize("api", [api for api in MODULES if api != "anthropic-messages"])
+@pytest.mark.parametrize("api", [api for api in FOLDERS if api != "anthropic-messages"])
 def test_other_apis_are_told_in_words_of_what_is_not_theirs(api: str) -> None:
     talk = told(SEARCH, CALL, FOUND_NOTHING, said("Wait."), stop="tool_use")
     talk.tool_result("toolu_1", "open")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.projections.history import Turn
+from onrecord.projections.history.history import Turn
 from tests.adapters.own_history import SPELLINGS, Spelling, neutral, worded
 from tests.adapters.retold import Retold
 

@@ -14,7 +14,7 @@ from onrecord.adapters.talk import Talk
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain import events, jsontext
 from onrecord.domain.request_template import LiteralSpan, SharedSpan
-from onrecord.projections.timeline import timeline
+from onrecord.projections.history.timeline import timeline
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Anthropic, Program, Spelling
 from tests.adapters.recorded_calls import Recorded

@@ -13,7 +13,7 @@ from onrecord.adapters.reading import events_for
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import MessageRecorded, ToolCallRecorded
 from onrecord.domain.log import Told
-from onrecord.projections.window import Window
+from onrecord.projections.history.window import Window
 
 API = "anthropic-messages"
 Deed = str

@@ -13,7 +13,7 @@ from onrecord.adapters.standing import Begun
 from onrecord.adapters.storage.memory import Memory
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 from tests.adapters.tabs import API, Tab, flat, told, words
 from tests.projections.happenings import tool_use
 from tests.search import examples

@@ -13,9 +13,11 @@ from onrecord.domain.events import InstructionsSet, MessageRecorded, RequestSent
 from onrecord.domain.prefix import prefix_of
 from onrecord.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, LiteralSpan
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.requests.rendering import renderer_digest
-from onrecord.projections.requests.request import Options, Request
-from onrecord.projections.template import Stored, join
+from onrecord.projections.apis.rendering import renderer_digest
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.matching.template import Stored
+from onrecord.projections.matching.template import join
 from tests.adapters.recorded_calls import (
     CALLING,
     GREETING,

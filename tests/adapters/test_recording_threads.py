@@ -12,7 +12,7 @@ from onrecord.adapters.asking import Asked
 from onrecord.adapters.recording import Outgoing
 from onrecord.adapters.storage.memory import Memory
 from onrecord.domain import jsontext
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 from tests.adapters.recorded_calls import GREETING, HELLO, MODEL, Recorded, calling
 from tests.adapters.tabs import API, Tab
 from tests.patience import PATIENCE, join

@@ -15,7 +15,8 @@ from onrecord.adapters.talk import Talk
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain.errors import StorageFull
 from onrecord.domain.prefix import prefix_of
-from onrecord.projections.template import Stored, join
+from onrecord.projections.matching.template import Stored
+from onrecord.projections.matching.template import join
 from tests.adapters.recorded_calls import (
     GREETING,
     HELLO,

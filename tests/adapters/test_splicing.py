@@ -24,7 +24,7 @@ from onrecord.adapters.demo.connection import Reply
 from onrecord.adapters.replaying import replays
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 from tests import bedrock_wire, gemini_wire, ollama_wire
 from tests.adapters.replaying_server import replaying
 from tests.adapters.sdk_calls import BUSY, JSON, KEY, MODEL, genai_client, genai_through_httpx

@@ -12,7 +12,7 @@ from onrecord.adapters.storage.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.log import RecordedEvent, Told
-from onrecord.projections.apis import known_api
+from onrecord.projections.api import known_api
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Spelling
 from tests.adapters.retold import Retold

@@ -17,10 +17,11 @@ from onrecord.adapters.verifying import verify_conversation
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.apis import MODULES, known_api
-from onrecord.projections.referee.rules import RULES
-from onrecord.projections.requests.rendering import render
-from onrecord.projections.requests.request import Options
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.api import known_api
+from onrecord.projections.api import known_rules
+from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.request import Options
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Spelling
 from tests.adapters.retold import Retold
@@ -69,7 +70,7 @@ class Surgeon:
         for talk in self.talks:
             version = talk.head().version
             self.logs.setdefault(talk.key, []).extend(talk.since(len(self.logs.get(talk.key, []))))
-            for api in MODULES:
+            for api in FOLDERS:
                 self.seen.setdefault((talk.key, version, api), rendered(talk, api))
 
     # -- what programs do ----------------------------------------------------------------------
@@ -174,5 +175,5 @@ def test_surgery_changes_what_comes_after_it_and_nothing_else(
         by_key = {talk.key: talk for talk in surgeon.talks}
         for (key, version, api), body in surgeon.seen.items():
             assert rendered(by_key[key], api, version) == body
-            if body and api in RULES:
+            if body and api in known_rules():
                 assert check_request(api, jsontext.read_object(body)).violations == ()

@@ -16,8 +16,8 @@ from onrecord.adapters.recording import Outgoing
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix
-from onrecord.projections.continuation import digest_of
-from onrecord.projections.requests.request import Options
+from onrecord.projections.matching.units import digest_of
+from onrecord.projections.apis.request import Options
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded

@@ -10,7 +10,7 @@ from onrecord.adapters.capture.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.continuation import digest_of
+from onrecord.projections.matching.units import digest_of
 from tests.adapters.every_spelling import Gemini, Ollama, candidate
 from tests.adapters.own_history import List, Program, Spelling
 from tests.adapters.recorded_calls import Recorded

@@ -14,7 +14,8 @@ import onrecord
 from onrecord.domain import events
 from onrecord.domain.content import Text
 from onrecord.domain.conversation import CANCELLED
-from onrecord.projections.turn_input import NextInput, next_input
+from onrecord.projections.history.history import NextInput
+from onrecord.projections.history.history import next_input
 from tests.adapters.handed_over import (
     PDF,
     bell,

@@ -27,8 +27,8 @@ from onrecord.adapters.capture.sending import Sending
 from onrecord.adapters.capture.turns import Turns
 from onrecord.adapters.store import Store
 from onrecord.adapters.talk_wire import TalkWire
-from onrecord.projections.requests.rendering import render
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.request import Options
 from tests.bench.answers import answered
 from tests.bench.history import history
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, computing, take_turns

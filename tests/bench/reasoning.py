@@ -12,8 +12,8 @@ from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.domain.prefix import Prefix, encoded
-from onrecord.projections.requests.rendering import render
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.request import Options
 from tests.bench.history import as_told, happened
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.payload import text

@@ -5,7 +5,7 @@ from pathlib import Path
 from onrecord.adapters.verifying import verify_conversation
 from onrecord.domain.events import ContentRedacted
 from onrecord.domain.log import Backend
-from onrecord.projections.window import Window
+from onrecord.projections.history.window import Window
 from tests.adapters.retold import Retold
 
 

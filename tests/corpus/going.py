@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.capture.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 
 # Members that another API is not told of: the note on a text names them.
 _BESIDE: Final = ("annotations", "citations", "executed_tools", "thinking")

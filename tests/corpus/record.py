@@ -14,7 +14,7 @@ from onrecord.domain.blobs import restore
 from onrecord.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded
 from onrecord.domain.prefix import prefix_of
 from onrecord.domain.request_template import Template
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.wire import Exchange, JsonObject
 

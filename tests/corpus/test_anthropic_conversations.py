@@ -14,8 +14,9 @@ import pytest
 
 from onrecord.adapters.capture.place import Recording
 from onrecord.domain.events import ToolCallRecorded
-from onrecord.projections.requests.rendering import render
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.corpus.record import Record, answered, sent, sent_back
 from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there

@@ -26,9 +26,10 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.referee.violation import Violation
-from onrecord.projections.requests.rendering import APIS
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.rules import Violation
+from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.adapters.recorded_calls import known
 from tests.corpus.conversations import conversations, files
 from tests.corpus.going import Going

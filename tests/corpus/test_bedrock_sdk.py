@@ -11,7 +11,7 @@ from botocore.awsrequest import AWSResponse  # type: ignore[import-untyped]  # I
 from botocore.session import get_session  # type: ignore[import-untyped]  # It has no stubs.
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 from tests.corpus.test_bedrock_rendering import FILES, Record, answered
 from tests.corpus.wire import MISSING, is_there
 

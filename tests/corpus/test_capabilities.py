@@ -14,8 +14,8 @@ from urllib.parse import unquote
 import pytest
 
 from onrecord.domain.documents import Modality, modality_of
-from onrecord.projections.capabilities import capabilities_of
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.capabilities import capabilities_of
+from onrecord.projections.apis.request import Options
 from tests.corpus.interactions import FOLDERS, Call, calls
 from tests.corpus.wire import CORPUS, MISSING, is_there
 

@@ -14,7 +14,7 @@ import pytest
 from onrecord.adapters.replaying import replays
 from onrecord.adapters.storage.sqlite import open_sqlite
 from onrecord.domain.prefix import canonical
-from onrecord.projections.requests.rendering import APIS
+from onrecord.projections.apis.rendering import APIS
 from tests.adapters.recorded_calls import known
 from tests.corpus.interactions import FOLDERS, calls, files
 from tests.corpus.names import names

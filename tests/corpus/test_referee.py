@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import onrecord
-from onrecord.projections.referee.rules import RULES
+from onrecord.projections.api import known_rules
 from tests.corpus.wire import CORPUS, MISSING, JsonObject, is_there
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
@@ -165,4 +165,4 @@ def test_every_deviation_is_still_there() -> None:
 
 def test_all_apis_but_one_were_recorded() -> None:
     counted = {each.api for name in files() for each in sent(name) if each.status == OK}
-    assert counted == set(APIS.values()) == set(RULES) - {"ollama"}
+    assert counted == set(APIS.values()) == set(known_rules()) - {"ollama"}

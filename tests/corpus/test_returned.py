@@ -18,7 +18,7 @@ import pytest
 from onrecord.adapters.capture.sent import Sent
 from onrecord.adapters.capture.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 from tests.adapters.recorded_calls import known
 from tests.corpus.interactions import calls, files
 from tests.corpus.names import names

@@ -15,7 +15,7 @@ from onrecord.adapters.demo.sayings import Called, Said
 from onrecord.adapters.demo.scenes import Answer, JsonObject
 from onrecord.adapters.demo.server import DemoServer
 from onrecord.adapters.replaying import replays
-from onrecord.projections.apis import known_api
+from onrecord.projections.api import known_api
 from tests.floors.programs import ASYNC, SYNC, Program, done
 
 # What google-genai makes of aiohttp's session, where it is installed.

@@ -11,8 +11,9 @@ from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import prefix_of
 from onrecord.domain.request_template import Template
-from onrecord.projections.neutral_bedrock import API
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.bedrock.read import NAME
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections.happenings import Story
 
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -23,14 +24,14 @@ _NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 
 
 def native(value: JsonObject) -> Native:
-    return Native(api=API, value=value)
+    return Native(api=NAME, value=value)
 
 
 def asks(story: Story, model: str | None = CLAUDE, **told: Any) -> int:
     """Tell that a request was sent."""
     return story.happen(
         events.RequestSent(
-            api=API,
+            api=NAME,
             endpoint=f"/model/{model}/converse",
             model=model,
             template=_NO_TEMPLATE,
@@ -65,7 +66,7 @@ def answers(
     response = speaks(story, values, awaited=reason in ("tool_use", "end_turn"))
     story.happen(
         events.ResponseCompleted(
-            response=response, api=API, stop_reason=reason, envelope={"stopReason": reason}
+            response=response, api=NAME, stop_reason=reason, envelope={"stopReason": reason}
         )
     )
     return response
@@ -77,7 +78,7 @@ def breaks_off(story: Story, *blocks: JsonObject, begun: tuple[JsonObject, str])
     value, partial = begun
     unfinished = (events.Unfinished(index=len(blocks), value=value, partial=partial),)
     story.happen(
-        events.ResponseInterrupted(response=response, api=API, reason="cut", unfinished=unfinished)
+        events.ResponseInterrupted(response=response, api=NAME, reason="cut", unfinished=unfinished)
     )
     return response
 
@@ -153,7 +154,7 @@ def reasoning(text: str = "hm", signature: str | None = "c2ln") -> JsonObject:
 
 
 def asked_of(model: str | None = None, **rest: Any) -> Options:
-    return Options(api=API, model=model, **rest)
+    return Options(api=NAME, model=model, **rest)
 
 
 def converse(story: Story, model: str | None = None, **rest: Any) -> Request:

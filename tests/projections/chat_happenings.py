@@ -9,8 +9,10 @@ from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Template
-from onrecord.projections.neutral_openai_chat import API, REASONING
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.apis.openai_chat.read import REASONING
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections.happenings import Story
 
 GPT = "gpt-4.1"
@@ -19,14 +21,14 @@ _NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 
 
 def native(value: JsonObject) -> Native:
-    return Native(api=API, value=value)
+    return Native(api=NAME, value=value)
 
 
 def asks(story: Story, model: str = GPT) -> int:
     """Tell that a request was sent."""
     return story.happen(
         events.RequestSent(
-            api=API, endpoint="/v1/chat/completions", model=model, template=_NO_TEMPLATE
+            api=NAME, endpoint="/v1/chat/completions", model=model, template=_NO_TEMPLATE
         )
     )
 
@@ -45,7 +47,7 @@ def answers(
     story.happen(
         events.ResponseCompleted(
             response=response,
-            api=API,
+            api=NAME,
             model=model,
             stop_reason=reason,
             envelope={"choices": [{"index": 0, "finish_reason": reason}], **envelope},
@@ -62,7 +64,7 @@ def breaks_off(story: Story, message: JsonObject, *unfinished: JsonObject) -> UU
     story.happen(
         events.ResponseInterrupted(
             response=response,
-            api=API,
+            api=NAME,
             reason="cut",
             unfinished=tuple(
                 events.Unfinished(index=index, value=value, partial="")
@@ -130,12 +132,12 @@ def says(content: Any = None, *calls: JsonObject, **members: Any) -> JsonObject:
 
 
 def asked_of(model: str) -> Options:
-    return Options(api=API, model=model)
+    return Options(api=NAME, model=model)
 
 
 def chat(story: Story, options: Options | None = None, **rest: Any) -> Request:
     """What would be sent now."""
-    return story.request(options or Options(api=API), **rest)
+    return story.request(options or Options(api=NAME), **rest)
 
 
 def messages(story: Story, options: Options | None = None, **rest: Any) -> list[JsonObject]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from onrecord.domain.documents import modality_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.request import Request
 
 Shown = tuple[str, str]
 """Who holds something (`result`, or who speaks), and it: a line of text, or `<image>` and so on."""

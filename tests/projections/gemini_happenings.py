@@ -13,8 +13,9 @@ from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Template
-from onrecord.projections.neutral_gemini import API
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.gemini.read import NAME
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections.happenings import Story
 
 GEMINI = "gemini-3-flash-preview"
@@ -24,14 +25,14 @@ _NO_TEMPLATE = Template(spans=(), sha256="0" * 64, size=0)
 
 
 def native(value: JsonObject) -> Native:
-    return Native(api=API, value=value)
+    return Native(api=NAME, value=value)
 
 
 def asks(story: Story, model: str = GEMINI, account: str | None = None) -> int:
     """Tell that a request was sent."""
     return story.happen(
         events.RequestSent(
-            api=API, endpoint="", model=model, account=account, template=_NO_TEMPLATE
+            api=NAME, endpoint="", model=model, account=account, template=_NO_TEMPLATE
         )
     )
 
@@ -48,7 +49,7 @@ def answers(
     envelope = {"candidates": [{"index": 0, "finishReason": stop, **candidate}]}
     story.happen(
         events.ResponseCompleted(
-            response=response, api=API, model=model, stop_reason=stop, envelope=envelope
+            response=response, api=NAME, model=model, stop_reason=stop, envelope=envelope
         )
     )
     return response
@@ -61,7 +62,7 @@ def breaks_off(story: Story, *parts: JsonObject, unfinished: JsonObject | None =
         () if unfinished is None else (events.Unfinished(index=9, value=unfinished, partial=""),)
     )
     story.happen(
-        events.ResponseInterrupted(response=response, api=API, reason="cut", unfinished=begun)
+        events.ResponseInterrupted(response=response, api=NAME, reason="cut", unfinished=begun)
     )
     return response
 
@@ -70,7 +71,7 @@ def speaks(story: Story, *parts: JsonObject, awaited: bool = True) -> UUID:
     """Tell the parts of an answer, each as its kind of event; return the answer's id."""
     response, ids = UUID(int=2000 + len(story.events)), TurnIds()
     blocks = [Block(index, part, ids.of(part)) for index, part in enumerate(parts)]
-    told, _ = recorded(blocks, Place(API, response, awaited=awaited), WIRE.event_of)
+    told, _ = recorded(blocks, Place(NAME, response, awaited=awaited), WIRE.event_of)
     for event in told:
         story.happen(event)
     return response
@@ -111,12 +112,12 @@ def response(
 
 
 def asked_of(model: str | None) -> Options:
-    return Options(api=API, model=model)
+    return Options(api=NAME, model=model)
 
 
 def gemini(story: Story, options: Options | None = None, **rest: Any) -> Request:
     """What would be sent now."""
-    return story.request(options or Options(api=API), **rest)
+    return story.request(options or Options(api=NAME), **rest)
 
 
 def contents(story: Story, options: Options | None = None, **rest: Any) -> list[JsonObject]:

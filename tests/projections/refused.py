@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from onrecord.projections.referee.rules import RULES
-from onrecord.projections.referee.violation import Violation, violations
-from onrecord.projections.requests.request import Request
+from onrecord.projections.api import known_rules
+from onrecord.projections.apis.rules import Violation
+from onrecord.projections.apis.rules import violations
+from onrecord.projections.apis.request import Request
 
 
 def refused(api: str, request: Mapping[str, Any]) -> tuple[Violation, ...]:
     """The breaches of a request; none for an API that has no rules here."""
     body = request.body if isinstance(request, Request) else request
-    return violations(RULES.get(api, ()), body)
+    return violations(known_rules().get(api, ()), body)

@@ -10,8 +10,9 @@ from onrecord.domain.content import Native
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Template
-from onrecord.projections.neutral_openai_responses import API
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections.happenings import Story
 
 GPT = "gpt-5"
@@ -27,14 +28,14 @@ _SERVER = {
 
 
 def native(value: JsonObject) -> Native:
-    return Native(api=API, value=value)
+    return Native(api=NAME, value=value)
 
 
 def asks(story: Story, *, model: str = GPT, account: str | None = None) -> int:
     """Tell that a request was sent."""
     return story.happen(
         events.RequestSent(
-            api=API,
+            api=NAME,
             endpoint="/v1/responses",
             model=model,
             template=_NO_TEMPLATE,
@@ -57,7 +58,7 @@ def answers(
         held["store"] = store
     story.happen(
         events.ResponseCompleted(
-            response=response, api=API, model=model, stop_reason="completed", envelope=held
+            response=response, api=NAME, model=model, stop_reason="completed", envelope=held
         )
     )
     return response
@@ -71,7 +72,7 @@ def breaks_off(story: Story, *items: JsonObject, begun: tuple[JsonObject, ...] =
         for n, value in enumerate(begun)
     )
     story.happen(
-        events.ResponseInterrupted(response=response, api=API, reason="cut", unfinished=unfinished)
+        events.ResponseInterrupted(response=response, api=NAME, reason="cut", unfinished=unfinished)
     )
     return response
 
@@ -117,7 +118,7 @@ def gives(story: Story, value: JsonObject) -> int:
 
 
 def rendered(story: Story, options: Options | None = None, **given: Any) -> Request:
-    return story.request(options or Options(api=API), **given)
+    return story.request(options or Options(api=NAME), **given)
 
 
 def items(story: Story, options: Options | None = None, **given: Any) -> list[JsonObject]:
@@ -126,7 +127,7 @@ def items(story: Story, options: Options | None = None, **given: Any) -> list[Js
 
 
 def for_(**options: Any) -> Options:
-    return Options(api=API, **options)
+    return Options(api=NAME, **options)
 
 
 def message(said: str, number: int | str = 1, **members: Any) -> JsonObject:

@@ -16,9 +16,9 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.requests.needs import needed_blobs
-from onrecord.projections.requests.request import Options
-from onrecord.projections.turns import history
+from onrecord.projections.apis.routing import needed_blobs
+from onrecord.projections.apis.request import Options
+from onrecord.projections.history.turns import history
 from tests.projections.happenings import (
     API,
     Story,

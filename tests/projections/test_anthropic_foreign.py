@@ -21,8 +21,8 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import MODULES
-from onrecord.projections.neutral_anthropic import API
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.anthropic.read import NAME
 from tests.projections.happenings import (
     Story,
     flat,
@@ -45,7 +45,7 @@ IMAGE: JsonObject = {
 
 @pytest.fixture(autouse=True)
 def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(MODULES, ELSEWHERE, MODULES[API])
+    monkeypatch.setitem(FOLDERS, ELSEWHERE, FOLDERS[NAME])
     yield
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import ToolCallRecorded
-from onrecord.projections.requests.result_words import FAILED, NO_RESULT
+from onrecord.projections.apis.answer_words import FAILED
+from onrecord.projections.apis.answer_words import NO_RESULT
 from tests.projections.happenings import (
     Story,
     cancelled_result_of,

@@ -7,7 +7,8 @@ import pytest
 from onrecord.domain.content import Native
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections.happenings import (
     API,
     MODEL,

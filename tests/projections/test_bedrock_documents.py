@@ -12,8 +12,8 @@ from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.document_tags import PREAMBLE
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.request import Request
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.bedrock_happenings import CLAUDE, LLAMA, NOVA, WRITER
 from tests.projections.happenings import Story, document, rules

@@ -11,7 +11,7 @@ from onrecord.domain.errors import NothingToSend, UnsupportedTool
 from onrecord.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.request import Options
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.bedrock_happenings import CLAUDE, LLAMA, NOVA, WRITER, converse
 from tests.projections.happenings import Story, rules, server_tool_use, tool_use

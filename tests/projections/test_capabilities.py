@@ -12,9 +12,12 @@ from pydantic import ValidationError
 
 from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import MODULES
-from onrecord.projections.capabilities import Capabilities, Given, capabilities_of
-from onrecord.projections.requests.request import Options, options_of
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.capabilities import Capabilities
+from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.capabilities import capabilities_of
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import options_of
 from tests.search import examples
 
 
@@ -201,7 +204,7 @@ def test_what_is_found_cannot_be_changed() -> None:
     assert hash(found) == hash(known("openai-chat", "gpt-4o"))
 
 
-@given(st.text(max_size=30), st.sampled_from([*MODULES, "toy"]))
+@given(st.text(max_size=30), st.sampled_from([*FOLDERS, "toy"]))
 @examples(200)
 def test_any_name_finds_something_and_always_the_same(model: str, api: str) -> None:
     found = known(api, model)

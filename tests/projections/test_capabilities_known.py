@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from onrecord.domain.documents import Modality
-from onrecord.projections.apis import MODULES
-from onrecord.projections.capabilities import Capabilities, bundled, capabilities_of
-from onrecord.projections.capability_entries import check_tables, entries_in
-from onrecord.projections.requests import rendering
-from onrecord.projections.requests.request import Options
-from onrecord.projections.requests.routing import LARGEST
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.capabilities import Capabilities
+from onrecord.projections.apis.capabilities import bundled
+from onrecord.projections.apis.capabilities import capabilities_of
+from onrecord.projections.apis.capabilities import check_tables
+from onrecord.projections.apis.capabilities import entries_in
+from onrecord.projections.apis import rendering
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.routing import LARGEST
 
 
 def kinds(*modalities: Modality) -> frozenset[Modality]:
@@ -170,7 +173,7 @@ def test_models_on_bedrock_differ_by_vendor(
 
 
 def test_every_api_says_what_it_takes_of_models_that_nobody_listed() -> None:
-    for api in MODULES:
+    for api in FOLDERS:
         assert known(api, "model-that-nobody-listed").row == f"{api} *"
 
 
@@ -185,7 +188,7 @@ def test_limits_are_those_of_the_kind_of_document() -> None:
     assert nova.largest("document") == 4.5 * 2**20
 
 
-@pytest.mark.parametrize("api", [api for api in MODULES if api != "ollama"])
+@pytest.mark.parametrize("api", [api for api in FOLDERS if api != "ollama"])
 def test_a_text_that_no_request_could_hold_does_not_go(api: str) -> None:
     limit = known(api, None).largest("text")
     assert limit is not None
@@ -193,8 +196,8 @@ def test_a_text_that_no_request_could_hold_does_not_go(api: str) -> None:
 
 
 def test_what_comes_with_onrecord_has_the_shape_that_a_file_must_have() -> None:
-    check_tables(bundled(), tuple(MODULES))
-    assert set(bundled()) == set(MODULES)
+    check_tables(bundled(), tuple(FOLDERS))
+    assert set(bundled()) == set(FOLDERS)
 
 
 def test_no_key_that_comes_with_onrecord_could_be_the_id_of_a_model() -> None:
@@ -215,5 +218,5 @@ def test_of_each_pattern_there_is_a_model() -> None:
 def test_the_table_stands_where_the_digest_of_a_recipe_covers_it() -> None:
     root = Path(rendering.__file__).parents[2]
     covered = {path for source in rendering._SOURCES for path in root.glob(source)}  # pyright: ignore[reportPrivateUsage] - what it reads is asked
-    for name in ("capabilities.toml", "capabilities.py", "capability_entries.py", "model_names.py"):
-        assert root / "projections" / name in covered
+    for name in ("capabilities.toml", "capabilities.py", "routing.py"):
+        assert root / "projections" / "apis" / name in covered

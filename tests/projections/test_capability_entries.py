@@ -8,8 +8,10 @@ import pytest
 
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import MODULES
-from onrecord.projections.capability_entries import Told, check_tables, laid_over
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.capabilities import Told
+from onrecord.projections.apis.capabilities import check_tables
+from onrecord.projections.apis.capabilities import laid_over
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_what_has_not_the_shape_is_refused_with_the_entry_and_the_reason(
     text: str, why: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        check_tables(tomllib.loads(text), tuple(MODULES))
+        check_tables(tomllib.loads(text), tuple(FOLDERS))
     assert str(refused.value).startswith(why)
 
 

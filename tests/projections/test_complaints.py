@@ -20,9 +20,10 @@ from onrecord.domain.content import Native
 from onrecord.domain.events import MessageRecorded, ReasoningRecorded, ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.registry import Erased, Unrecognised
-from onrecord.projections.requests.rendering import APIS
-from onrecord.projections.requests.request import Options, Request
-from onrecord.projections.window import Window
+from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.history.window import Window
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini

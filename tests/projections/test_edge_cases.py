@@ -16,8 +16,8 @@ import pytest
 
 from onrecord.adapters.capture.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.rendering import APIS
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.request import Request
 from tests.adapters.own_history import Anthropic, Chat, Program, Responses, Spelling
 from tests.adapters.own_history_others import Bedrock, Gemini, Ollama
 from tests.adapters.recorded_calls import Recorded

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import Story, text

@@ -11,8 +11,8 @@ import pytest
 from onrecord.domain import events
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.projections.requests.rendering import render
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.request import Options
 from tests.projections.happenings import Story
 from tests.projections.recorded import recorded
 from tests.projections.responses_happenings import (

@@ -15,9 +15,10 @@ from onrecord.domain.content import ToolResult
 from onrecord.domain.events import ToolResultRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.neutral_gemini_parts import camel
-from onrecord.projections.requests.gemini_arguments import KNOWN, TOOLS
-from onrecord.projections.requests.request import Request
+from onrecord.projections.apis.gemini.server_tools import camel
+from onrecord.projections.apis.gemini.render import KNOWN
+from onrecord.projections.apis.gemini.render import TOOLS
+from onrecord.projections.apis.request import Request
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, call, of_model, signed, text, thought
 from tests.projections.happenings import Story, document, rules, thinking, tool_use

@@ -8,7 +8,7 @@ import onrecord
 from onrecord.domain.content import ToolCall
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import ToolCallRecorded
-from onrecord.projections.requests.gemini_answers import UNSIGNED
+from onrecord.projections.apis.gemini.answers import UNSIGNED
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import call, of_model, of_user, response, signed
 from tests.projections.happenings import Story, rules, tool_use

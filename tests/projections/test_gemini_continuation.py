@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.neutral_gemini import API
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.gemini.read import NAME
+from onrecord.projections.apis.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import of_model, of_user, text
 from tests.projections.happenings import Story, rules
@@ -63,7 +63,7 @@ def test_a_token_beside_an_answer_that_is_whole_is_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [Options(api=API, model="gemini-2.5-pro"), Options(api=API, account="theirs")]
+    "options", [Options(api=NAME, model="gemini-2.5-pro"), Options(api=NAME, account="theirs")]
 )
 def test_another_model_or_account_gets_what_was_said_so_far(options: Options) -> None:
     story = Story()

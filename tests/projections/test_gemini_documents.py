@@ -11,8 +11,8 @@ from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import MessageRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.capabilities import Given
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, OLDER, call, of_user, response, signed
 from tests.projections.happenings import Story, document, rules

@@ -6,8 +6,8 @@ import pytest
 
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_gemini import API
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.gemini.read import NAME
+from onrecord.projections.apis.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import call, of_model, of_user, signed, text, thought
@@ -165,7 +165,7 @@ def test_of_an_answer_that_broke_off_its_text_stays() -> None:
 
 
 def test_caching_needs_no_marks() -> None:
-    request = gemini.gemini(answered(text("a")), Options(api=API, cache=True))
+    request = gemini.gemini(answered(text("a")), Options(api=NAME, cache=True))
     assert rules(request) == {"G14"}
     assert request.body == gemini.gemini(answered(text("a"))).body
 

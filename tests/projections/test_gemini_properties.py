@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_gemini import API
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.gemini.read import NAME
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, OLDER, signed
 from tests.projections.happenings import (
@@ -30,9 +31,9 @@ from tests.search import examples
 
 MODELS = [None, GEMINI, OLDER, "gemini-4-argon"]
 OPTIONS = [
-    *(Options(api=API, model=model) for model in MODELS),
-    Options(api=API, thinking="drop", cache=True),
-    Options(api=API, account="someone"),
+    *(Options(api=NAME, model=model) for model in MODELS),
+    Options(api=NAME, thinking="drop", cache=True),
+    Options(api=NAME, account="someone"),
 ]
 PIXEL = "a" * 64
 BLOBS = {PIXEL: b"\x89PNG\r\n\x1a\n"}

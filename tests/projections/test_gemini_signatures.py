@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.neutral_gemini import API
-from onrecord.projections.requests.gemini_answers import UNSIGNED
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.gemini.read import NAME
+from onrecord.projections.apis.gemini.answers import UNSIGNED
+from onrecord.projections.apis.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import (
     GEMINI,
@@ -67,13 +67,13 @@ def test_another_model_gets_neither_signatures_nor_thoughts() -> None:
 
 def test_another_account_gets_neither_signatures_nor_thoughts() -> None:
     story = answered(account="mine")
-    assert "EqYD" in str(model_parts(story, Options(api=API, account="mine")))
-    other = model_parts(story, Options(api=API, account="theirs"))
+    assert "EqYD" in str(model_parts(story, Options(api=NAME, account="mine")))
+    other = model_parts(story, Options(api=NAME, account="theirs"))
     assert other == of_model("I look.", signed(call("a"), UNSIGNED), call("b"))
 
 
 def test_what_is_signed_is_dropped_as_asked() -> None:
-    options = Options(api=API, thinking="drop")
+    options = Options(api=NAME, thinking="drop")
     parts = of_model("I look.", signed(call("a"), UNSIGNED), call("b"))
     assert model_parts(answered(), options) == parts
     assert "thinking" in rules(gemini.gemini(answered(), options))

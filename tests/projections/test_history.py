@@ -8,8 +8,8 @@ import pytest
 
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Told
-from onrecord.projections.history import Turn
-from onrecord.projections.turns import history
+from onrecord.projections.history.history import Turn
+from onrecord.projections.history.turns import history
 from tests.projections.happenings import Story, thinking, tool_use, words
 from tests.projections.recorded import recorded
 

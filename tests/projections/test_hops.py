@@ -19,10 +19,11 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix, prefix_of
 from onrecord.domain.request_template import Template
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.neutral_bedrock import API as BEDROCK
-from onrecord.projections.neutral_gemini import API as GEMINI
-from onrecord.projections.neutral_openai_responses import API as RESPONSES
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.bedrock.read import NAME as BEDROCK
+from onrecord.projections.apis.gemini.read import NAME as GEMINI
+from onrecord.projections.apis.openai_responses.read import NAME as RESPONSES
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import gemini_happenings as gemini
 from tests.projections import responses_happenings as responses

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.capabilities import capabilities_of
-from onrecord.projections.model_names import Pattern, names_of
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.capabilities import capabilities_of
+from onrecord.projections.apis.capabilities import Pattern
+from onrecord.projections.apis.capabilities import names_of
+from onrecord.projections.apis.request import Options
 
 
 @pytest.mark.parametrize(

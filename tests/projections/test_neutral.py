@@ -1,8 +1,9 @@
 """One hook by which a block of any API says what it says to others."""
 
 from onrecord.domain.content import Opaque, Text
-from onrecord.projections.apis import MODULES, api_of
-from onrecord.projections.neutral import neutral_of
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.api import api_of
+from onrecord.projections.api import neutral_of
 
 
 def test_a_block_is_read_by_the_reader_of_its_api() -> None:
@@ -15,5 +16,5 @@ def test_a_block_of_an_api_without_reader_is_opaque() -> None:
 
 
 def test_each_api_is_found_by_its_own_name() -> None:
-    found = [api_of(name) for name in MODULES]
-    assert [api.name for api in found if api] == list(MODULES)
+    found = [api_of(name) for name in FOLDERS]
+    assert [api.name for api in found if api] == list(FOLDERS)

@@ -19,7 +19,7 @@ from onrecord.domain.content import (
     ToolResult,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_anthropic import neutral
+from onrecord.projections.apis.anthropic.read import neutral
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "anthropic-messages"
 

@@ -18,8 +18,12 @@ from onrecord.domain.content import (
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.neutral import instructions_of, neutral_of, tool_of
-from onrecord.projections.neutral_bedrock import API, neutral, partial
+from onrecord.projections.api import instructions_of
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import tool_of
+from onrecord.projections.apis.bedrock.read import NAME
+from onrecord.projections.apis.bedrock.read import neutral
+from onrecord.projections.apis.bedrock.read import partial
 from tests.projections import bedrock_happenings as bedrock
 
 S3: JsonObject = {"s3Location": {"uri": "s3://bucket/a.png"}}
@@ -76,14 +80,14 @@ def of(media_type: str, url: str, name: str | None = None) -> Document:
         ),
         ({"guardContent": {"text": {"text": "x", "qualifiers": ["query"]}}}, Text(text="x")),
         ({"searchResult": PAGE}, Text(text="T\nhttps://example.com\nx")),
-        ({"cachePoint": {"type": "default"}}, Opaque(api=API, type="cachePoint")),
-        ({"hologram": {}}, Opaque(api=API, type="hologram")),
-        ({}, Opaque(api=API, type="")),
-        ({"image": {"format": "png", "source": {}}}, Opaque(api=API, type="image")),
-        ({"image": {"format": 1, "source": None}}, Opaque(api=API, type="image")),
-        ({"toolUse": "odd"}, Opaque(api=API, type="toolUse")),
-        ({"toolResult": {"content": []}}, Opaque(api=API, type="toolResult")),
-        ({"document": {"source": "odd"}}, Opaque(api=API, type="document")),
+        ({"cachePoint": {"type": "default"}}, Opaque(api=NAME, type="cachePoint")),
+        ({"hologram": {}}, Opaque(api=NAME, type="hologram")),
+        ({}, Opaque(api=NAME, type="")),
+        ({"image": {"format": "png", "source": {}}}, Opaque(api=NAME, type="image")),
+        ({"image": {"format": 1, "source": None}}, Opaque(api=NAME, type="image")),
+        ({"toolUse": "odd"}, Opaque(api=NAME, type="toolUse")),
+        ({"toolResult": {"content": []}}, Opaque(api=NAME, type="toolResult")),
+        ({"document": {"source": "odd"}}, Opaque(api=NAME, type="document")),
     ],
 )
 def test_a_block_says_what_it_says(value: JsonObject, said: Block) -> None:
@@ -99,7 +103,7 @@ def test_a_result_holds_texts_json_and_files() -> None:
         {"hologram": {}},
     ]
     value = {"toolResult": {"toolUseId": "t1", "content": content, "status": "error"}}
-    assert neutral_of(API, value) == ToolResult(
+    assert neutral_of(NAME, value) == ToolResult(
         call_id="t1",
         content=(
             Text(text="a"),
@@ -114,8 +118,8 @@ def test_a_result_holds_texts_json_and_files() -> None:
 def test_instructions_are_texts() -> None:
     guarded = {"guardContent": {"text": {"text": "b"}}}
     value = {"system": [{"text": "a"}, {"cachePoint": {"type": "default"}}, guarded]}
-    assert instructions_of(Native(api=API, value=value)) == "a\n\nb"
-    assert instructions_of(Native(api=API, value={"text": "a"})) == "a"
+    assert instructions_of(Native(api=NAME, value=value)) == "a\n\nb"
+    assert instructions_of(Native(api=NAME, value={"text": "a"})) == "a"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +139,7 @@ def test_instructions_are_texts() -> None:
     ],
 )
 def test_a_tool_is_defined(value: JsonObject, tool: ToolDefinition | None) -> None:
-    assert tool_of(Native(api=API, value=value)) == tool
+    assert tool_of(Native(api=NAME, value=value)) == tool
 
 
 @pytest.mark.parametrize(

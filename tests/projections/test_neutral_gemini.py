@@ -19,7 +19,7 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections import neutral_gemini
+from onrecord.projections.apis.gemini import read
 from tests.projections.gemini_happenings import call, response, signed, text, thought
 
 PNG: JsonObject = {"mimeType": "image/png", "data": "-_8="}
@@ -69,7 +69,7 @@ SAID: list[tuple[JsonObject, Block]] = [
 
 @pytest.mark.parametrize(("value", "block"), SAID)
 def test_a_part_says_to_others_what_it_says(value: JsonObject, block: Block) -> None:
-    assert neutral_gemini.neutral(value) == block
+    assert read.neutral(value) == block
 
 
 @pytest.mark.parametrize(
@@ -89,16 +89,16 @@ def test_a_response_says_what_a_function_gave_and_whether_it_failed(
 ) -> None:
     part = response(told)
     result = ToolResult(call_id="", content=(Text(text=said),), is_error=is_error)
-    assert neutral_gemini.neutral(part) == result
-    assert neutral_gemini.says_it_failed(part) == is_error
+    assert read.neutral(part) == result
+    assert read.says_it_failed(part) == is_error
 
 
 def test_a_response_without_anything_says_nothing() -> None:
-    assert neutral_gemini.neutral(response({})) == ToolResult(call_id="", content=())
+    assert read.neutral(response({})) == ToolResult(call_id="", content=())
 
 
 def test_files_of_a_response_are_documents() -> None:
-    result = neutral_gemini.neutral(response("see", parts=[{"inlineData": PNG}]))
+    result = read.neutral(response("see", parts=[{"inlineData": PNG}]))
     assert isinstance(result, ToolResult)
     assert [part.kind for part in result.content] == ["text", "document"]
 
@@ -114,13 +114,13 @@ def test_files_of_a_response_are_documents() -> None:
     ],
 )
 def test_instructions_are_the_texts_of_their_parts(value: JsonObject, said: str) -> None:
-    assert neutral_gemini.instructions(value) == said
+    assert read.instructions(value) == said
 
 
 def test_a_function_is_told_with_its_json_schema() -> None:
     schema: JsonObject = {"type": "object", "$defs": {"a": {}}}
     value = {"functionDeclarations": [{"name": "f", "parameters_json_schema": schema}]}
-    told = neutral_gemini.tool(value)
+    told = read.tool(value)
     assert told is not None
     assert (told.name, told.description, told.input_schema) == ("f", None, schema)
 
@@ -137,7 +137,7 @@ def test_a_schema_of_geminis_is_told_as_json_schema() -> None:
         "propertyOrdering": ["type", "tags", "either"],
     }
     value = {"function_declarations": [{"name": "f", "parameters": parameters}]}
-    told = neutral_gemini.tool(value)
+    told = read.tool(value)
     assert told is not None
     assert told.input_schema == {
         "type": "object",
@@ -159,7 +159,7 @@ OWN: list[JsonObject] = [
 
 @pytest.mark.parametrize("value", OWN)
 def test_a_tool_of_the_service_is_told_to_nobody(value: JsonObject) -> None:
-    assert neutral_gemini.tool(value) is None
+    assert read.tool(value) is None
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_tool_of_the_service_is_told_to_nobody(value: JsonObject) -> None:
     [(text("so f"), True), (text(" \n"), False), (thought("hm"), False), (call(), False)],
 )
 def test_of_what_broke_off_only_text_stays(value: JsonObject, stays: bool) -> None:
-    kept = neutral_gemini.partial(Unfinished(index=0, value=value, partial=""))
+    kept = read.partial(Unfinished(index=0, value=value, partial=""))
     assert kept == (value if stays else None)
 
 
@@ -176,7 +176,7 @@ def test_of_what_broke_off_only_text_stays(value: JsonObject, stays: bool) -> No
     "name", ["text", "functionCall", "functionResponse", "inlineData", "fileData", "thought"]
 )
 def test_a_member_of_another_shape_breaks_nothing(name: str, odd: Any) -> None:
-    neutral_gemini.neutral({name: odd})
-    neutral_gemini.says_it_failed({name: odd})
-    neutral_gemini.instructions({"systemInstruction": {name: odd}})
-    neutral_gemini.tool({"functionDeclarations": [{"name": "f", "parameters": odd}]})
+    read.neutral({name: odd})
+    read.says_it_failed({name: odd})
+    read.instructions({"systemInstruction": {name: odd}})
+    read.tool({"functionDeclarations": [{"name": "f", "parameters": odd}]})

@@ -19,7 +19,10 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.neutral_openai_chat import API, instructions, neutral, tool
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.apis.openai_chat.read import instructions
+from onrecord.projections.apis.openai_chat.read import neutral
+from onrecord.projections.apis.openai_chat.read import tool
 from tests.projections.chat_happenings import function, says
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
@@ -114,7 +117,7 @@ def test_arguments_that_a_server_has_read_already_stay() -> None:
     ],
 )
 def test_what_says_nothing_to_others_is_opaque(value: JsonObject, kind: str) -> None:
-    assert neutral(value) == Opaque(api=API, type=kind)
+    assert neutral(value) == Opaque(api=NAME, type=kind)
 
 
 def test_a_tools_message_is_a_result() -> None:

@@ -17,8 +17,12 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.neutral import neutral_of, outcome_of
-from onrecord.projections.neutral_openai_responses import API, block, instructions, tool
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import outcome_of
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.openai_responses.read import block
+from onrecord.projections.apis.openai_responses.read import instructions
+from onrecord.projections.apis.openai_responses.read import tool
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
@@ -28,7 +32,7 @@ def texts(*said: str) -> tuple[Text, ...]:
 
 
 def opaque(kind: str) -> Opaque:
-    return Opaque(api=API, type=kind)
+    return Opaque(api=NAME, type=kind)
 
 
 MESSAGES: list[tuple[JsonObject, Block]] = [
@@ -258,7 +262,7 @@ NOTHING = [(value, opaque(value["type"])) for value in ONLY_OURS]
 
 @pytest.mark.parametrize(("value", "wanted"), [*MESSAGES, *CALLS, *RESULTS, *NOTHING])
 def test_an_item_says_what_it_says(value: JsonObject, wanted: Block) -> None:
-    assert neutral_of(API, value) == wanted
+    assert neutral_of(NAME, value) == wanted
 
 
 def test_instructions_are_the_text_and_the_items_that_lead() -> None:
@@ -309,6 +313,6 @@ MEMBERS = "id call_id name arguments input action operation output outputs conte
 def test_no_item_is_so_odd_that_it_cannot_be_read(kind: str, members: JsonObject) -> None:
     value = {**members, "type": kind}
     assert block(value)
-    outcome_of(API, value)
+    outcome_of(NAME, value)
     instructions(value)
     tool(value)

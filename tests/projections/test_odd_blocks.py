@@ -11,10 +11,10 @@ from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_chat import API as CHAT
-from onrecord.projections.neutral_openai_responses import API as RESPONSES
-from onrecord.projections.requests.rendering import APIS
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.openai_chat.read import NAME as CHAT
+from onrecord.projections.apis.openai_responses.read import NAME as RESPONSES
+from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.request import Options
 from tests.projections import responses_happenings as responses
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import Story, search_result, server_tool_use

@@ -7,9 +7,9 @@ import pytest
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import OpaqueRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_chat import API
-from onrecord.projections.requests.request import Options
-from onrecord.projections.requests.result_words import NO_RESULT
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.answer_words import NO_RESULT
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import Story, rules, tool_use
 from tests.projections.refused import refused
@@ -42,7 +42,7 @@ def test_results_follow_their_calls_in_the_order_of_the_calls() -> None:
         tool("call_2", "second"),
         {"role": "user", "content": "are you there?"},
     ]
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
     assert len(request.report) == 0
 
 
@@ -54,7 +54,7 @@ def test_a_call_without_result_is_answered_that_it_was_cancelled() -> None:
     request = chat.chat(story)
     assert request["messages"][2:4] == [tool("call_1"), tool("call_2", CANCELLED)]
     assert [note.deed for note in request.report.of("C1")] == ["repaired"]
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_a_result_that_comes_late_goes_as_words_where_it_came() -> None:
@@ -88,7 +88,7 @@ def test_a_result_of_no_call_goes_as_words() -> None:
     request = chat.chat(story)
     assert [message["role"] for message in request["messages"]] == ["user", "user"]
     assert "stray" in request["messages"][1]["content"]
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_a_tools_message_that_was_told_as_the_users_goes_as_words() -> None:
@@ -97,7 +97,7 @@ def test_a_tools_message_that_was_told_as_the_users_goes_as_words() -> None:
     request = chat.chat(story)
     assert "stray" in request["messages"][0]["content"]
     assert rules(request) == {"C2"}
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_a_call_that_was_cut_short_is_left_out_with_its_message() -> None:
@@ -121,7 +121,7 @@ def test_each_answer_keeps_its_own_results_where_nothing_was_sent_between() -> N
     assert [m.get("tool_call_id", m["role"]) for m in request["messages"]] == [
         *("user", "assistant", "call_1", "assistant", "call_2"),
     ]
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_ids_that_come_again_in_each_answer_stay_as_they_are() -> None:
@@ -146,7 +146,7 @@ def test_two_equal_ids_in_one_message_become_two() -> None:
     first, second = (call["id"] for call in request["messages"][1]["tool_calls"])
     assert first == "call_0" != second
     assert request["messages"][2:] == [tool(first, "first"), tool(second, "second")]
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 @pytest.mark.parametrize("given", [LONG, "call 1", "toolu:1"])
@@ -160,7 +160,7 @@ def test_an_id_that_cannot_go_is_mapped_at_both_ends_alike(given: str) -> None:
     called, answered = request["messages"][1]["tool_calls"][0], request["messages"][2]
     assert called["id"] == answered["tool_call_id"] != given
     assert "C5" in rules(request)
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
     assert chat.messages(story, chat.asked_of("gpt-4.1")) == request["messages"]
 
 
@@ -182,8 +182,8 @@ def test_mistral_gets_the_ids_that_it_takes() -> None:
     chat.gives(story, "call_1")
     chat.gives(story, "call_2")
     request = chat.chat(story, chat.asked_of("mistral-large-latest"))
-    assert refused(API, {"model": "mistral-large-latest", **request}) == ()
-    assert refused(API, {"model": "mistral-large-latest", **chat.chat(story)}) != ()
+    assert refused(NAME, {"model": "mistral-large-latest", **request}) == ()
+    assert refused(NAME, {"model": "mistral-large-latest", **chat.chat(story)}) != ()
 
 
 def test_a_custom_tools_call_goes_back_as_it_came() -> None:
@@ -195,7 +195,7 @@ def test_a_custom_tools_call_goes_back_as_it_came() -> None:
     chat.gives(story, "call_1")
     request = chat.chat(story)
     assert request["messages"][1]["tool_calls"] == [custom]
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_a_call_that_a_program_made_itself_goes_with_its_arguments_as_json() -> None:
@@ -259,5 +259,5 @@ def test_words_tell_that_a_tool_failed() -> None:
 def test_cache_marks_are_not_set_and_that_is_said() -> None:
     story = Story()
     story.user("hi")
-    assert rules(chat.chat(story, Options(api=API, cache=True))) == {"C12"}
+    assert rules(chat.chat(story, Options(api=NAME, cache=True))) == {"C12"}
     assert rules(chat.chat(story)) == set()

@@ -10,10 +10,11 @@ from onrecord.domain.content import Blob, Document, Text, ToolResult
 from onrecord.domain.errors import CorruptRecord, UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.capabilities import Given
-from onrecord.projections.neutral_openai_chat import API
-from onrecord.projections.requests.document_tags import PREAMBLE, words_for
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import Story, document, rules
 from tests.projections.refused import refused
@@ -50,7 +51,7 @@ def shown(held: Document, model: str = "gpt-4.1") -> tuple[list[JsonObject] | st
     story.assistant("I did.")
     story.user("And?")
     request = chat.chat(story, chat.asked_of(model), blobs=BLOBS)
-    assert refused(API, {"model": model, **request}) == ()
+    assert refused(NAME, {"model": model, **request}) == ()
     return request["messages"][0]["content"], rules(request)
 
 
@@ -155,7 +156,7 @@ def test_documents_of_results_follow_the_whole_round_behind_their_tags() -> None
         },
     ]
     assert rules(request) == {"C3"}
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
     story.user("thanks")
     assert chat.messages(story, blobs=BLOBS)[: len(request["messages"])] == request["messages"]
 
@@ -169,7 +170,7 @@ def test_a_result_holds_parts_where_the_caller_says_that_it_may(is_error: bool) 
     result = ToolResult(call_id="call_1", content=(TABLE, PIXEL), is_error=is_error)
     story.happen(ToolResultRecorded(call_id="call_1", content=result, is_error=is_error))
     taken = Given(tool_result=("text", "image"))
-    request = chat.chat(story, Options(api=API, capabilities=taken), blobs=BLOBS)
+    request = chat.chat(story, Options(api=NAME, capabilities=taken), blobs=BLOBS)
     failure = [text("The tool failed:")] if is_error else []
     assert request["messages"][2:] == [
         {
@@ -187,7 +188,7 @@ def test_a_text_follows_a_result_that_may_hold_nothing() -> None:
     result = ToolResult(call_id="call_1", content=(TABLE,))
     story.happen(ToolResultRecorded(call_id="call_1", content=result))
     nothing = Given(tool_result=())
-    request = chat.chat(story, Options(api=API, capabilities=nothing), blobs=BLOBS)
+    request = chat.chat(story, Options(api=NAME, capabilities=nothing), blobs=BLOBS)
     given, after = request["messages"][2:]
     assert given["content"].startswith("<document ")
     assert after["content"] == [text(PREAMBLE), text(given["content"]), text("t.csv\nx,y\n1,2")]
@@ -232,7 +233,7 @@ def test_what_a_program_put_into_a_tools_message_stays_text_only() -> None:
         [text(PREAMBLE), text(tag), IMAGE],
     ]
     assert rules(request) == {"C3", "document"}
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_a_document_that_was_found_is_a_message_behind_its_tag() -> None:

@@ -8,8 +8,8 @@ from onrecord.adapters.request_check import check_request
 from onrecord.domain.content import Native
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_chat import API
-from onrecord.projections.requests.document_tags import PREAMBLE
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.apis.documents import PREAMBLE
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import (
@@ -90,7 +90,7 @@ def test_an_answer_of_anthropics_is_one_message_with_its_calls() -> None:
     ]
     assert rules(request) == {"foreign", "C3"}
     assert {note.version for note in request.report} >= {*range(1, 10), 11, 12}
-    assert is_taken(API, request)
+    assert is_taken(NAME, request)
 
 
 def test_an_answer_of_chat_completions_goes_to_anthropic() -> None:

@@ -9,8 +9,8 @@ from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.neutral_openai_chat import API
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.apis.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.chat_happenings import DEEPSEEK, GPT
 from tests.projections.happenings import Story, rules
@@ -70,7 +70,7 @@ def test_a_message_that_says_nothing_is_left_out(content: object) -> None:
     request = chat.chat(answered(chat.says(content, reasoning_content=THOUGHT)))
     assert [message["role"] for message in request["messages"]] == ["user", "user"]
     assert [note.rule for note in request.report] == ["C4", "C4"]
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_an_empty_text_goes_to_openai_and_to_no_other() -> None:
@@ -149,7 +149,7 @@ def test_reasoning_is_dropped_where_that_is_asked() -> None:
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}]
     said: list[JsonObject] = [{"type": "text", "text": "hello"}]
     story = answered(chat.says([*parts, *said], reasoning_content=THOUGHT), DEEPSEEK)
-    request = chat.chat(story, Options(api=API, thinking="drop"))
+    request = chat.chat(story, Options(api=NAME, thinking="drop"))
     assert request["messages"][1] == chat.says(said)
     assert rules(request) == {"thinking"}
 
@@ -190,7 +190,7 @@ def test_a_sound_goes_by_its_id_until_it_expires() -> None:
     story = answered(chat.says(None, audio=sound), "gpt-4o-audio-preview")
     request = chat.chat(story)
     assert request["messages"][1] == chat.says(None, audio={"id": "audio_1"})
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
     assert chat.messages(story, chat.asked_of("gpt-5"))[1] == chat.says("hello")
     elsewhere = chat.chat(story, chat.asked_of(DEEPSEEK))
     assert elsewhere["messages"][1] == HELLO
@@ -243,7 +243,7 @@ def test_instructions_go_in_a_role_that_the_model_takes(
     request = chat.chat(story, chat.asked_of(model))
     assert request["messages"][0] == request["messages"][2] == {**message, "role": wanted}
     assert rules(request) == (set() if given == wanted else {"C6"})
-    assert refused(API, {"model": model, **request}) == ()
+    assert refused(NAME, {"model": model, **request}) == ()
 
 
 def test_an_operators_note_goes_where_it_was_made() -> None:
@@ -315,7 +315,7 @@ def test_a_part_that_an_assistant_is_told_to_have_said_is_a_message() -> None:
     story = Story()
     story.user("hi")
     part: JsonObject = {"type": "text", "text": "hello"}
-    story.happen(MessageRecorded(role="assistant", content=(Native(api=API, value=part),)))
+    story.happen(MessageRecorded(role="assistant", content=(Native(api=NAME, value=part),)))
     assert chat.messages(story)[1] == {"role": "assistant", "content": [part]}
 
 
@@ -325,7 +325,7 @@ def test_dropped_thinking_is_dropped_from_an_answer_that_broke_off() -> None:
     chat.asks(story, DEEPSEEK)
     chat.breaks_off(story, {}, chat.says("I w", reasoning_content=THOUGHT))
     story.user("go on")
-    request = chat.chat(story, Options(api=API, thinking="drop", model=DEEPSEEK))
+    request = chat.chat(story, Options(api=NAME, thinking="drop", model=DEEPSEEK))
     assert THOUGHT not in str(dict(request))
     assert "thinking" in rules(request)
     assert THOUGHT in str(chat.messages(story, chat.asked_of(DEEPSEEK)))

@@ -13,8 +13,9 @@ from onrecord.adapters.request_check import check_request
 from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_chat import API
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import (
     Story,
@@ -33,8 +34,8 @@ FOREIGN_IDS = [*CALL_IDS, "x" * 51]
 MODELS = [None, "gpt-4.1", "o1-mini", "deepseek-reasoner", "mistral-large-latest"]
 BLIND = ["deepseek-reasoner"]
 OPTIONS = [
-    *(Options(api=API, model=model) for model in MODELS),
-    Options(api=API, thinking="drop", cache=True),
+    *(Options(api=NAME, model=model) for model in MODELS),
+    Options(api=NAME, thinking="drop", cache=True),
 ]
 PIXEL = "a" * 64
 BLOBS = {PIXEL: b"\x89PNG\r\n\x1a\n"}
@@ -179,16 +180,16 @@ def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
     request = rendered(story, options)
     if request is not None:
         named = {"model": options.model} if options.model else {}
-        assert refused(API, {**request, **named}) == ()
+        assert refused(NAME, {**request, **named}) == ()
 
 
 @examples(100)
 @given(st.lists(everything, max_size=14))
 def test_any_history_has_only_members_that_openai_knows(deeds: list[Deed]) -> None:
     """Held against the types of OpenAI's own SDK, extra keys forbidden."""
-    request = rendered(told(deeds), Options(api=API, model="gpt-4.1"))
+    request = rendered(told(deeds), Options(api=NAME, model="gpt-4.1"))
     if request is not None:
-        assert check_request(API, {**request, "model": "gpt-4.1"}).violations == ()
+        assert check_request(NAME, {**request, "model": "gpt-4.1"}).violations == ()
 
 
 @examples(200)

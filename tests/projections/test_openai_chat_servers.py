@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_chat import API
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.apis.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.chat_happenings import DEEPSEEK, GPT, asked_of
 from tests.projections.happenings import Story, rules, tool_use
@@ -81,14 +81,14 @@ def test_parts_that_a_model_does_not_read_go_as_words(
     else:
         story.user(*map(chat.native, parts))
     story.assistant("I did.")
-    request = chat.chat(story, Options(api=API, model=model))
+    request = chat.chat(story, Options(api=NAME, model=model))
     content = request["messages"][0]["content"]
     assert [part for part in parts if part not in content] == unread
     assert len(content) == len(parts)
     assert rules(request) == ({"document"} if unread else set[str]()) | (
         {"C7"} if is_named and model == MISTRAL else set[str]()
     )
-    assert refused(API, {**request, "model": model or ""}) == ()
+    assert refused(NAME, {**request, "model": model or ""}) == ()
 
 
 def test_pictures_and_pages_of_others_go_to_deepseek_as_words() -> None:
@@ -116,12 +116,12 @@ def test_calls_of_others_go_with_empty_reasoning_to_models_that_want_some(model:
     assert [each.get("reasoning_content") for each in told] == ["", "", None]
     assert "C8" in rules(request)
     for other in (None, GPT, MISTRAL):
-        assert "reasoning_content" not in str(chat.messages(story, Options(api=API, model=other)))
+        assert "reasoning_content" not in str(chat.messages(story, Options(api=NAME, model=other)))
 
 
 def test_reasoning_that_is_dropped_leaves_an_empty_one_with_calls() -> None:
     story = answered(chat.says(None, chat.function("call_1"), reasoning_content="hm"), DEEPSEEK)
-    dropped = Options(api=API, thinking="drop", model=DEEPSEEK)
+    dropped = Options(api=NAME, thinking="drop", model=DEEPSEEK)
     assert chat.messages(story, dropped)[1]["reasoning_content"] == ""
     assert chat.messages(story)[1]["reasoning_content"] == "hm"
 
@@ -210,7 +210,7 @@ def test_what_groq_adds_to_its_answers_does_not_go_back_to_it(model: str) -> Non
     assert {"reasoning", "executed_tools"}.isdisjoint(request["messages"][1])
     assert "reasoning_content" not in request["messages"][1]
     assert rules(request) == {"C15"}
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_another_server_that_answered_the_same_model_gets_its_reasoning_back() -> None:

@@ -7,10 +7,10 @@ import pytest
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.capabilities import Given
-from onrecord.projections.neutral_openai_responses import API
-from onrecord.projections.requests.document_tags import PREAMBLE
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.request import Options
 from tests.projections.happenings import Story, document
 from tests.projections.responses_happenings import answers, asks, call, items, kinds, rendered
 
@@ -64,7 +64,7 @@ def test_a_text_in_an_output_is_a_file_only_where_outputs_hold_files(
 ) -> None:
     given = Given.model_validate({"tool_result": reads})
     story = gave(call(), Text(text="here"), document("n.md", "text/markdown", NOTE))
-    options = Options(api=API, capabilities=given)
+    options = Options(api=NAME, capabilities=given)
     _, held = items(story, options, blobs={NOTE: b"a note"})[-1]["output"]
     assert held["type"] == kind
     if kind == "input_text":
@@ -82,7 +82,7 @@ def test_a_picture_of_an_item_that_goes_as_words_is_shown_to_models_that_see(
     answers(story, made)
     story.user("again")
     given = Given.model_validate({"user": reads})
-    sent = items(story, Options(api=API, capabilities=given, account="theirs"))
+    sent = items(story, Options(api=NAME, capabilities=given, account="theirs"))
     told = [item for item in sent if isinstance(item["content"], list)]
     assert bool(told) == is_shown
     if told:

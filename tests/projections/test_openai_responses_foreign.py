@@ -12,9 +12,9 @@ from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.errors import CorruptRecord, UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_responses import API
-from onrecord.projections.requests.document_tags import PREAMBLE
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.request import Options
 from tests.projections.happenings import (
     Story,
     document,
@@ -83,7 +83,7 @@ def test_a_conversation_with_anthropic_goes_on_with_openai() -> None:
         output("toolu_1", "forty-two"),
     ]
     assert rules(request) == {"foreign"}
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_a_conversation_with_openai_goes_on_with_anthropic() -> None:
@@ -147,7 +147,7 @@ def test_documents_are_spelled_by_their_kind() -> None:
         },
     ]
     assert rules(request) == {"document"}
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_a_document_in_a_result_travels_in_the_output() -> None:
@@ -253,7 +253,7 @@ def test_pictures_in_a_whole_message_of_the_user_cross() -> None:
     picture = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
     said: JsonObject = {"type": "input_text", "text": "look"}
     message = {"id": "msg_1", "type": "message", "role": "user", "content": [said, picture]}
-    story.user(Native(api=API, value=message))
+    story.user(Native(api=NAME, value=message))
     assert items(story) == [message]
     for api in ("anthropic-messages", "openai-chat"):
         sent = str(dict(story.request(Options(api=api))))

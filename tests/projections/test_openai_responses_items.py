@@ -9,8 +9,8 @@ from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import InstructionsSet, MessageRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.neutral_openai_responses import API
-from onrecord.projections.window import Window
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.history.window import Window
 from tests.projections.happenings import Story, rules
 from tests.projections.responses_happenings import (
     answers,
@@ -263,4 +263,4 @@ def test_what_is_rendered_says_which_api_it_is_for() -> None:
     story = Story()
     story.user("hi")
     request = rendered(story)
-    assert (request.api, list(request)) == (API, ["input"])
+    assert (request.api, list(request)) == (NAME, ["input"])

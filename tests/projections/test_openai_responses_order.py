@@ -6,7 +6,7 @@ import pytest
 
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_responses import API
+from onrecord.projections.apis.openai_responses.read import NAME
 from tests.projections.happenings import Story, rules
 from tests.projections.refused import refused
 from tests.projections.responses_happenings import (
@@ -53,7 +53,7 @@ def test_deepseek_gets_what_an_answer_says_before_its_calls() -> None:
         *("function_call", "function_call", "function_call_output", "function_call_output"),
     ]
     assert rules(request) == {"O17"}
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_others_get_an_answer_in_its_own_order() -> None:
@@ -98,11 +98,11 @@ def test_tools_that_nothing_searches_for_are_loaded_at_once() -> None:
     request = rendered(with_tools(LATE, space))
     assert request["tools"] == [LOADED, {**space, "tools": [LOADED]}]
     assert rules(request) == {"O18"}
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 @pytest.mark.parametrize("tools", [[LATE], [{"type": "namespace", "name": "crm", "tools": [LATE]}]])
 def test_late_tools_without_a_search_are_refused(tools: list[JsonObject]) -> None:
     request: JsonObject = {"input": "hi", "tools": tools}
-    assert [told.rule for told in refused(API, request)] == ["tools"]
-    assert refused(API, {**request, "tools": [*tools, SEARCH]}) == ()
+    assert [told.rule for told in refused(NAME, request)] == ["tools"]
+    assert refused(NAME, {**request, "tools": [*tools, SEARCH]}) == ()

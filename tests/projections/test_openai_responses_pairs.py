@@ -10,8 +10,8 @@ from onrecord.domain.content import Document, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_responses import API
-from onrecord.projections.requests.document_tags import PREAMBLE
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.documents import PREAMBLE
 from tests.projections.happenings import Story, rules
 from tests.projections.refused import refused
 from tests.projections.responses_happenings import (
@@ -133,7 +133,7 @@ def test_an_output_goes_back_as_it_came(asked: JsonObject, given: JsonObject) ->
     request = rendered(story)
     assert request["input"][1:] == [reasoning(), asked, given]
     assert len(request.report) == 0
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 SPELLED: list[tuple[JsonObject, str, JsonObject]] = [
@@ -191,7 +191,7 @@ def test_a_result_is_spelled_as_its_kind_of_call_wants_it(
     story.result(asked["id"] if "call_id" not in asked else "call_1", said)
     request = rendered(story)
     assert request["input"][1:] == [asked, wanted]
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 @pytest.mark.parametrize("asked", [call(), custom(), local_shell(), shell(), patch(), approval()])
@@ -200,7 +200,7 @@ def test_a_call_of_any_kind_may_be_given_up(asked: JsonObject) -> None:
     assert kinds(request["input"])[1] == asked["type"]
     assert len(request["input"]) == 3
     assert CANCELLED in str(request["input"][2])
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
 
 
 def test_a_computer_that_showed_nothing_goes_as_words() -> None:
@@ -274,7 +274,7 @@ def test_ids_of_calls_fit_and_stand_once_on_both_ends_alike(given: str) -> None:
     called = [item["call_id"] for item in request["input"] if item.get("type") == "function_call"]
     assert len(set(called)) == 4
     assert all(0 < len(call_id) <= 64 for call_id in called)
-    assert refused(API, request) == ()
+    assert refused(NAME, request) == ()
     assert request.body_parts() == rendered(story).body_parts()
 
 

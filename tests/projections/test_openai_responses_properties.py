@@ -15,8 +15,9 @@ from onrecord.domain.content import Native
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_openai_responses import API
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections import responses_happenings as told
 from tests.projections.happenings import Story, text, tool_use
 from tests.projections.refused import refused
@@ -179,7 +180,7 @@ def test_any_history_renders_to_a_request_that_is_not_refused(
     story = happened(deeds)
     request = rendered(story, options)
     if request is not None:
-        assert refused(API, request) == ()
+        assert refused(NAME, request) == ()
         assert torn(story, request) == []
 
 
@@ -206,7 +207,7 @@ def said_at_once(story: Story) -> Iterator[list[str]]:
     for _, event in story.events:
         response, content = getattr(event, "response", None), getattr(event, "content", None)
         held = cast("tuple[object, ...]", content)[0] if isinstance(content, tuple) else content
-        if response is not None and isinstance(held, Native) and held.api == API:
+        if response is not None and isinstance(held, Native) and held.api == NAME:
             responses.setdefault(response, []).append(held.value["id"])
     return iter(responses.values())
 

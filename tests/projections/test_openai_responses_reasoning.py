@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.request import Options
 from tests.projections.happenings import Story, rules
 from tests.projections.responses_happenings import (
     answers,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.rendering import render
+from onrecord.projections.apis.rendering import render
 from tests.projections.happenings import Story, rules
 from tests.projections.recorded import recorded
 from tests.projections.responses_happenings import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.requests.rendering import APIS
-from onrecord.projections.requests.request import Options
+from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.request import Options
 from tests.projections.happenings import (
     Story,
     flat,

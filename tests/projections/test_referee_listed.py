@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from onrecord.projections.referee.rules import RULES
+from onrecord.projections.api import known_rules
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,7 +14,7 @@ def listed(page: str) -> set[str]:
 
 
 def named() -> set[str]:
-    return {rule.name for rules in RULES.values() for rule in rules} | {"types"}
+    return {rule.name for rules in known_rules().values() for rule in rules} | {"types"}
 
 
 def test_every_rule_is_listed() -> None:
@@ -26,7 +26,7 @@ def test_every_word_that_is_listed_is_a_rule() -> None:
 
 
 def test_the_rules_of_an_api_bear_its_letter() -> None:
-    letters = {api: {rule.name[0] for rule in rules} for api, rules in RULES.items()}
+    letters = {api: {rule.name[0] for rule in rules} for api, rules in known_rules().items()}
     capitals = {api: {each for each in found if each.isupper()} for api, found in letters.items()}
     bears = {
         "anthropic-messages": {"R"},
@@ -36,4 +36,4 @@ def test_the_rules_of_an_api_bear_its_letter() -> None:
         "ollama": {"L"},
         "bedrock-converse": {"B"},
     }
-    assert capitals == {api: letters for api, letters in bears.items() if api in RULES}
+    assert capitals == {api: letters for api, letters in bears.items() if api in known_rules()}

@@ -28,13 +28,16 @@ from onrecord.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from onrecord.projections.apis import known_api
-from onrecord.projections.capabilities import Given
-from onrecord.projections.referee.rules import RULES
-from onrecord.projections.requests.document_tags import Form
-from onrecord.projections.requests.rendering import APIS, render
-from onrecord.projections.requests.request import Options, Request
-from onrecord.projections.window import Window, exchanges_of
+from onrecord.projections.api import known_api
+from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.api import known_rules
+from onrecord.projections.apis.documents import Form
+from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.history.window import Window
+from onrecord.projections.history.window import exchanges_of
 from tests.projections.happenings import Story
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed
@@ -103,7 +106,7 @@ def rendered(events: Iterable[tuple[int, Event]], wished: Options) -> Request | 
 slow = examples(150)
 
 
-@pytest.mark.parametrize("api", RULES)
+@pytest.mark.parametrize("api", known_rules())
 @slow
 @given(st.lists(everything, max_size=12), st.data())
 def test_any_history_renders_to_a_request_that_is_not_refused(

@@ -15,7 +15,8 @@ from onrecord.domain.content import Native
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import InstructionsSet, MessageRecorded, ReasoningRecorded, RequestSent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 from tests.projections.happenings import (
     API,
     Story,

@@ -9,12 +9,13 @@ import pytest
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, SignalReceived, ToolResultRecorded
-from onrecord.projections.capabilities import Given
-from onrecord.projections.requests.document_tags import PREAMBLE
-from onrecord.projections.requests.needs import needed_blobs
-from onrecord.projections.requests.rendering import APIS
-from onrecord.projections.requests.request import Options, Request
-from onrecord.projections.turns import history
+from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.routing import needed_blobs
+from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.history.turns import history
 from tests.projections.documents_sent import behind, in_results, shown
 from tests.projections.happenings import Story, document
 from tests.projections.refused import refused

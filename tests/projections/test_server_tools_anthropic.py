@@ -6,8 +6,9 @@ import pytest
 
 from onrecord.domain.content import Document, HeldFile, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral_anthropic import neutral
-from onrecord.projections.server_tools_anthropic import called, gave
+from onrecord.projections.apis.anthropic.read import neutral
+from onrecord.projections.apis.anthropic.read import called
+from onrecord.projections.apis.anthropic.read import gave
 
 Parts = tuple[Text | Url | Document | HeldFile, ...]
 

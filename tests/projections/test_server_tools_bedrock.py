@@ -6,7 +6,8 @@ import pytest
 
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.server_tools_bedrock import called, gave
+from onrecord.projections.apis.bedrock.read import called
+from onrecord.projections.apis.bedrock.read import gave
 
 FOUND = {"source": "https://a", "title": "A", "content": [{"text": "said"}]}
 PICTURE = {"format": "png", "source": {"bytes": "AA=="}}

@@ -6,9 +6,10 @@ import pytest
 
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.neutral import neutral_of, outcome_of
-from onrecord.projections.neutral_openai_responses import API
-from onrecord.projections.server_tools_openai import name_of
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import outcome_of
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.openai_responses.server_tools import name_of
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
@@ -192,8 +193,8 @@ def test_a_tool_of_the_provider_was_asked_and_gave(
     value: JsonObject, asked: ServerToolCall, gave: ServerToolResult | None
 ) -> None:
     whole = {"id": "x", **value}
-    assert neutral_of(API, whole) == asked
-    assert outcome_of(API, whole) == gave
+    assert neutral_of(NAME, whole) == asked
+    assert outcome_of(NAME, whole) == gave
     assert name_of(whole) == asked.name
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.projections.timeline import timeline
+from onrecord.projections.history.timeline import timeline
 from tests.adapters.every_spelling import EVERY, Bedrock
 from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded

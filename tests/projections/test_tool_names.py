@@ -11,11 +11,13 @@ from onrecord.domain.content import Native
 from onrecord.domain.events import ToolCallRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis import known_api
-from onrecord.projections.neutral_openai_chat import API as CHAT
-from onrecord.projections.requests.rendering import APIS
-from onrecord.projections.requests.request import Options, Request
-from onrecord.projections.requests.tool_names import OPENAI, name_for
+from onrecord.projections.api import known_api
+from onrecord.projections.apis.openai_chat.read import NAME as CHAT
+from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.history.tool_names import OPENAI
+from onrecord.projections.history.tool_names import name_for
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import Story, rules, tool_use

@@ -17,11 +17,13 @@ from onrecord.adapters.request_check import check_request
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis import MODULES
-from onrecord.projections.declared_tools import told_to
-from onrecord.projections.requests.tool_schemas import OLLAMA, OPENAI, schema_for
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.declared_tools import told_to
+from onrecord.projections.apis.tools import OLLAMA
+from onrecord.projections.apis.tools import OPENAI
+from onrecord.projections.apis.tools import schema_for
 
-APIS = tuple(MODULES)
+APIS = tuple(FOLDERS)
 BARE: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}}
 REFUSING_UNIONS = ("anthropic-messages", "openai-chat", "openai-responses", "bedrock-converse")
 WANTING_PROPERTIES = ("openai-chat", "openai-responses")

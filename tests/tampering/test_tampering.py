@@ -18,7 +18,7 @@ import onrecord
 from onrecord.adapters.storage.eventsourcing_postgres import PostgresFactory
 from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
 from onrecord.domain.errors import OnrecordError
-from onrecord.projections.verification_limits import LIMITS
+from onrecord.projections.verification.limits import LIMITS
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.search import SEED, is_whole

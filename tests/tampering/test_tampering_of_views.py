@@ -18,7 +18,7 @@ import onrecord
 from onrecord.adapters.views.verifying import VerifiedViews, verify_views
 from onrecord.domain import events
 from onrecord.domain.request_template import Template
-from onrecord.projections.verification_limits import LIMITS
+from onrecord.projections.verification.limits import LIMITS
 from onrecord.projections.views.registry import VIEWS
 from tests.factories import appending
 from tests.postgres_places import fresh_log

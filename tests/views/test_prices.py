@@ -9,7 +9,8 @@ import pytest
 
 from onrecord.adapters.price_files import prices_given
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.views.prices import Price, cost_of
+from onrecord.projections.views.usage import Price
+from onrecord.projections.views.usage import cost_of
 from onrecord.projections.views.usage import ModelUsage
 
 FILE = """

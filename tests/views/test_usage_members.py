@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis import MODULES
-from onrecord.projections.views.usage_members import UsageMembers, count_of, usage_members
+from onrecord.projections.api import FOLDERS
+from onrecord.projections.views.usage import UsageMembers
+from onrecord.projections.views.usage import count_of
+from onrecord.projections.views.usage import usage_members
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -127,6 +129,6 @@ anything: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@given(st.sampled_from([*MODULES, "unheard-of"]), st.dictionaries(st.just("usage"), anything))
+@given(st.sampled_from([*FOLDERS, "unheard-of"]), st.dictionaries(st.just("usage"), anything))
 def test_whatever_an_envelope_holds_is_read(api: str, envelope: JsonObject) -> None:
     assert all(count >= 0 for count in usage_members(api, envelope))

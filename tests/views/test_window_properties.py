@@ -21,11 +21,11 @@ from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.registry import Erased
 from onrecord.domain.request_template import Template
-from onrecord.projections.history import Turn
-from onrecord.projections.turns import turns
+from onrecord.projections.history.history import Turn
+from onrecord.projections.history.turns import turns
 from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW
-from onrecord.projections.window import Window
+from onrecord.projections.history.window import Window
 from tests.factories import TENANT, appending
 from tests.search import examples
 from tests.views.histories import histories, pieces

@@ -22,8 +22,11 @@ from onrecord.adapters.views.tally import Tally
 from onrecord.adapters.views.worker import Worker
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.passages import passages
-from onrecord.projections.views.view import Changes, Passage, Row, View
+from onrecord.projections.views.step import passages
+from onrecord.projections.views.view import Changes
+from onrecord.projections.views.view import Passage
+from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import View
 from tests.factories import appending, prompt
 from tests.patience import join, until
 

@@ -15,7 +15,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from onrecord.projections.apis import MODULES
+from onrecord.projections.api import FOLDERS
 
 DESK = Path(__file__).parent / "parcel_desk.bpmn"
 
@@ -41,7 +41,7 @@ def test_the_record_says_which_state_of_which_model_declared_the_tools(talk: onr
     )
 
 
-@pytest.mark.parametrize("api", MODULES)
+@pytest.mark.parametrize("api", FOLDERS)
 def test_each_api_is_told_of_the_tools(talk: onrecord.Talk, api: str) -> None:
     told = str(dict(talk.request(api)))
     for name in ("Track", "Today", "Complain", "Call_Courier", "Reprint", "NW-20931"):

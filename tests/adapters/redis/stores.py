@@ -23,7 +23,8 @@ from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.projections.requests.request import Options, Request
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
 
 API = "openai-chat"
 KEY = "support/4711"

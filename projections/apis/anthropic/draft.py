@@ -1,0 +1,337 @@
+"""A request to Anthropic while it is made: messages of pieces that know where they come from."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+from onrecord.projections.history.history import Block
+from base64 import b64encode
+from collections.abc import Mapping
+from onrecord.domain.content import Document
+from onrecord.domain.documents import modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history.document_bytes import bytes_of
+from onrecord.projections.history.document_bytes import is_remote
+from onrecord.projections.history.document_bytes import text_of
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, cast
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Document, Native, Role
+from onrecord.domain.prefix import MARK
+from onrecord.projections.history.report import frozen
+from onrecord.projections.history.report import Deed
+from onrecord.projections.history.report import Note
+from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.foreign import whole
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.routing import Router
+from datetime import datetime
+from typing import Any, Final, cast
+from onrecord.projections.history.history import History
+
+
+# Ids of tool calls as Anthropic takes them (R15): letters, digits, `_` and `-`, each once.
+#
+# "messages.N.content.M.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" and
+# "`tool_use` ids must be unique". Other APIs and older rounds give ids that do not fit; call and
+# result get the same new one, made from the old one and the call's place, so that it is the same
+# in each request.
+
+_ACCEPTED: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
+
+
+class CallIds:
+    """The ids that the calls of one request bear."""
+
+    def __init__(self) -> None:
+        """Begin with no call."""
+        self._by_call: dict[int | None, str] = {}
+        self._taken: set[str] = set()
+
+    def of_call(self, block: Block) -> str:
+        """Return the id of a call, and keep it for its result."""
+        given = block.call_id or ""
+        fits = given not in self._taken and bool(_ACCEPTED.match(given))
+        wire = given
+        while not fits:
+            wire = _made_of(wire, block.version)
+            fits = wire not in self._taken
+        self._taken.add(wire)
+        self._by_call[block.call] = wire
+        return wire
+
+    def of_result(self, block: Block) -> str:
+        """Return the id of the call that a result answers."""
+        return self._by_call.get(block.call, block.call_id or "")
+
+
+def _made_of(given: str, version: int) -> str:
+    name = f"{version}:{given}".encode("utf-8", "surrogatepass")
+    return f"toolu_{hashlib.sha256(name).hexdigest()[:24]}"
+
+
+# Documents in Anthropic's spelling: images, PDFs and texts; what it cannot read, in words.
+#
+# What it reads: platform.claude.com, "Vision" and "PDF support".
+
+_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_PDF: Final = "application/pdf"
+_AT_ADDRESSES: Final = _IMAGES | {"image/*", _PDF}
+"""What the service fetches by itself: at the address of a document it expects a PDF."""
+
+
+def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+    """Return the block of a document; None where Anthropic reads no such thing.
+
+    Raises CorruptRecord where its bytes are not among `blobs`.
+    """
+    media_type = document.media_type.partition(";")[0].strip().lower()
+    kind = "image" if modality_of(media_type) == "image" else "document"
+    if is_remote(document):
+        source = {"type": "url", "url": document.url}
+        return _block(kind, source, document) if media_type in _AT_ADDRESSES else None
+    data = bytes_of(document, blobs)
+    if not data:
+        return None
+    if media_type in _IMAGES or media_type == _PDF:
+        encoded = b64encode(data).decode()
+        source = {"type": "base64", "media_type": media_type, "data": encoded}
+        return _block(kind, source, document)
+    text = text_of(data) if modality_of(media_type) == "text" else None
+    if text is None:
+        return None
+    return _block("document", {"type": "text", "media_type": "text/plain", "data": text}, document)
+
+
+def _block(kind: str, source: JsonObject, document: Document) -> JsonObject:
+    block: JsonObject = {"type": kind, "source": source}
+    if kind == "document" and document.name:
+        block["title"] = document.name
+    return block
+
+
+API: Final = "anthropic-messages"
+
+SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+"""Blocks that call a tool which Anthropic runs."""
+
+THINKING: Final = frozenset({"thinking", "redacted_thinking"})
+"""Blocks that are valid only behind the prefix they were made under."""
+
+
+class Piece(NamedTuple):
+    """A block as it will be sent, and the block of the history that it stands for."""
+
+    value: JsonObject
+    block: Block
+
+    @property
+    def type(self) -> str:
+        """The block's type; empty if it has none."""
+        return kind_of(self.value)
+
+
+@frozen
+class Message:
+    """A message as it will be sent: its content, and for each block of it the history's."""
+
+    role: Role
+    content: list[JsonObject]
+    blocks: Sequence[Block]
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The blocks of the content, each with the history's."""
+        return list(map(Piece, self.content, self.blocks))
+
+
+def message_of(role: Role, pieces: Iterable[Piece]) -> Message:
+    """Return the message that holds these pieces."""
+    kept = list(pieces)
+    return Message(role, [value for value, _ in kept], [block for _, block in kept])
+
+
+@dataclass(slots=True)
+class Draft:
+    """The messages so far, the instructions and tools, and what was done to get there.
+
+    `types` are the types of all blocks that were spelled, but for plain text, and words for what
+    else a rule looks for: "system" for an operator's note, "blank" for blank text, "empty" for a
+    message without content. A rule has nothing to do where what it looks for never occurs.
+    `container` is the id of the one that code goes on in. `router` decides for documents, `blobs`
+    has the bytes that blocks refer to, by digest.
+    """
+
+    options: Options
+    router: Router
+    blobs: Mapping[str, bytes]
+    messages: list[Message] = field(default_factory=list[Message])
+    system: str | list[JsonObject] | None = None
+    tools: list[JsonObject] | None = None
+    notes: list[Note] = field(default_factory=list[Note])
+    types: set[str] = field(default_factory=set[str])
+    container: str | None = None
+
+    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
+        """Add a note to the report."""
+        self.notes.append(Note(deed, rule, version, why))
+
+    def leave_out(self, rule: str, piece: Piece, why: str) -> None:
+        """Add a note that a piece does not go."""
+        self.note("left out", rule, piece.block.version, why)
+
+    def own(self, block: Block) -> JsonObject | None:
+        """Return a block of Anthropic's as it came, but for its mark; None for any other."""
+        plain = block.plain
+        if plain["kind"] != "native" or plain["api"] != API:
+            return None
+        value: JsonObject = plain["value"]
+        return self.unmarked(restore(value, self.blobs) if block.spilled else value, block.version)
+
+    def unmarked(self, value: JsonObject, version: int) -> JsonObject:
+        """Return a block without its cache mark (R16)."""
+        if MARK not in value:
+            return value
+        self.note("repaired", "R16", version, "cache marks are placed anew")
+        return {key: held for key, held in value.items() if key != MARK}
+
+    def whole(self, native: Native, block: Block) -> Native:
+        """Return a block of another API with the strings that were moved to blobs."""
+        return whole(native, self.blobs) if block.spilled else native
+
+    def document(self, block: Block, document: Document) -> JsonObject:
+        """Return a document as a message has it, or the words in its place."""
+        spelled = self.router.in_message(block, document, self.spell)
+        return self.words(block, document) if spelled is None else spelled
+
+    def spell(self, document: Document) -> JsonObject | None:
+        """Return the block of a document; None where Anthropic reads no such thing."""
+        return spell_document(document, self.blobs)
+
+    def words(self, block: Block, document: Document) -> JsonObject:
+        """Return the words in place of a document that was last decided on, with a note on why."""
+        why = f"the document ({document.media_type}) {self.router.routes[-1].why}"
+        self.note("left out", "document", block.version, why)
+        return text_block(words_for(document))
+
+
+def text_block(text: str) -> JsonObject:
+    """Return a block of text."""
+    return {"type": "text", "text": text}
+
+
+def kind_of(value: JsonObject) -> str:
+    """Return a block's type; empty if it has none, or one that is no word."""
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def text_member(value: JsonObject, member: str) -> str | None:
+    """Return a member of a block, such as an id; None for one that is no text."""
+    found = value.get(member)
+    return found if isinstance(found, str) else None
+
+
+def code_of(value: JsonObject) -> str | None:
+    """Return the id of the call whose code made this one, if code did."""
+    caller = value.get("caller")
+    return text_member(cast("JsonObject", caller), "tool_id") if isinstance(caller, dict) else None
+
+
+def is_server_result(kind: str) -> bool:
+    """Whether blocks of this type are what a tool gave that Anthropic runs."""
+    return kind.endswith("_tool_result")
+
+
+def is_blank(value: JsonObject) -> bool:
+    """Whether a block is a text that says nothing."""
+    text = value.get("text")
+    return isinstance(text, str) and not text.strip() and value.get("type") == "text"
+
+
+def joined(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages without empty ones, neighbours of one role made one (R5)."""
+    kept: list[Message] = []
+    for message in messages:
+        if not message.content:
+            continue
+        if kept and kept[-1].role == message.role:
+            last = kept[-1]
+            content, blocks = [*last.content, *message.content], [*last.blocks, *message.blocks]
+            kept[-1] = Message(message.role, content, blocks)
+        else:
+            kept.append(message)
+    return kept
+
+
+# Containers of Anthropic's code: which one goes with a request, and what cannot go without (R13).
+#
+# "container_id is required when there are pending tool uses generated by code execution with
+# tools." An id that has expired is refused as well (`container_expired`), so code that waits for
+# results of its calls can then be gone on with in no way. A file that an earlier turn put into a
+# container is silently inert in another one (pydantic-ai#7864).
+
+UPLOAD: Final = "container_upload"
+
+
+def container_of(history: History, options: Options) -> str | None:
+    """Return the id of the container that code ran in last, until it expires.
+
+    The time is that of the last event. A stream tells its container at its end: a response that
+    broke off tells nothing of it, and one that ran no code names none. A container is its
+    account's.
+    """
+    closing = history.responses.last_with(API, "container")
+    if closing is None:
+        return None
+    container: Any = closing.envelope.get("container")
+    held = cast("JsonObject", container) if isinstance(container, dict) else {}
+    container_id = held.get("id")
+    if not isinstance(container_id, str) or _is_over(held.get("expires_at"), history.as_of):
+        return None
+    if options.account is not None:
+        sent = history.responses.of(str(closing.response), 0).sent
+        if sent is not None and sent.account not in (None, options.account):
+            return None
+    return container_id
+
+
+def stopped_code(draft: Draft) -> set[str | None]:
+    """Return the ids of the code that waits for results of its calls and has no container."""
+    if draft.container is not None:
+        return set()
+    waiting: set[str | None] = set()
+    for message in draft.messages:
+        for value in message.content:
+            if "caller" in value:
+                waiting.add(code_of(value))
+    for message in draft.messages:
+        for piece in message.pieces:
+            if is_server_result(piece.type):
+                waiting.discard(text_member(piece.value, "tool_use_id"))
+    return waiting
+
+
+def note_inert_uploads(draft: Draft) -> None:
+    """Note the files of earlier turns that a new container will not hold."""
+    if draft.container is not None:
+        return
+    said_since = False
+    for message in reversed(draft.messages):
+        for piece in message.pieces if said_since else ():
+            if piece.type == UPLOAD:
+                why = "its container is gone: attach the file again for code to find it"
+                draft.note("noted", "R13", piece.block.version, why)
+        said_since = said_since or message.role == "assistant"
+
+
+def _is_over(expires_at: object, as_of: int | None) -> bool:
+    if as_of is None or not isinstance(expires_at, str):
+        return False
+    try:
+        moment = datetime.fromisoformat(expires_at)
+    except ValueError:
+        return False
+    return moment.tzinfo is not None and moment.timestamp() * 1_000_000 <= as_of

@@ -1,0 +1,315 @@
+"""Blocks of a history in Anthropic's spelling: its own as they came, all others from neutral form.
+
+What is repaired here concerns one block: ids, marks, empty results, what cannot be told.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+from onrecord.domain.content import Document, Native
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history.history import Block
+from onrecord.projections.apis.anthropic.draft import Draft
+from onrecord.projections.apis.anthropic.draft import Piece
+from onrecord.projections.apis.anthropic.draft import is_blank
+from onrecord.projections.apis.anthropic.draft import text_block
+from onrecord.projections.apis.anthropic.draft import CallIds
+from onrecord.projections.apis.anthropic.pairing import REFERENCE
+from onrecord.projections.apis.foreign import content_of
+from onrecord.projections.apis.answer_words import words_for_nothing
+from onrecord.projections.apis.documents import Behind
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, assert_never, cast
+from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.projections.api import replay_of
+from onrecord.projections.apis.anthropic.draft import API
+from onrecord.projections.apis.anthropic.draft import kind_of
+from onrecord.projections.apis.documents import texts_before
+from onrecord.projections.apis.foreign import arguments_of
+from onrecord.projections.apis.foreign import told_of
+from onrecord.projections.apis.answer_words import headline
+from onrecord.projections.history.tool_names import ANTHROPIC
+from onrecord.projections.history.tool_names import name_for
+from onrecord.projections.history.tool_names import renamed
+
+
+# Results of the caller's tools in Anthropic's spelling, and the documents that follow them.
+
+class Results:
+    """Spells the results of one request, in order."""
+
+    def __init__(self, draft: Draft, ids: CallIds) -> None:
+        """Spell into a draft, with the ids of the calls."""
+        self._draft = draft
+        self._ids = ids
+        self._behind = self._none()
+
+    def spell(self, block: Block) -> JsonObject:
+        """Return the block of a result."""
+        if block.mark == "missing":
+            why = f"no result in time: {CANCELLED!r} stands in"
+            self._draft.note("repaired", "R1", block.version, why)
+        call_id = self._ids.of_result(block)
+        if (value := self._draft.own(block)) is not None:
+            return self._own(block, value, call_id)
+        held = [self._part(block, part) for part in parts_of(self._draft, block)]
+        result: JsonObject = {
+            "type": "tool_result",
+            "tool_use_id": call_id,
+            "content": worded(self._draft, block, held),
+        }
+        if block.is_error:
+            result["is_error"] = True
+        return result
+
+    def following(self) -> list[Piece]:
+        """Return what follows the results of the round that is spelled, and begin the next."""
+        if not self._behind.parts:
+            return []
+        behind, self._behind = self._behind, self._none()
+        return list(map(Piece, behind.parts, behind.blocks))
+
+    def _none(self) -> Behind[JsonObject]:
+        return Behind(self._draft.options.tags, text_block)
+
+    def _part(self, block: Block, part: JsonObject) -> JsonObject:
+        if part["kind"] == "text":
+            return text_block(part["text"])
+        draft, document = self._draft, Document.model_validate(part)
+        where, spelled = draft.router.in_result(block, document, draft.spell)
+        if spelled is None:
+            return draft.words(block, document)
+        if where == "inline":
+            return spelled
+        why = "a document of a result follows it: the model does not read it there"
+        draft.note("moved", "document", block.version, why)
+        return text_block(self._behind.add(block, document, spelled))
+
+    def _own(self, block: Block, value: JsonObject, call_id: str) -> JsonObject:
+        if value.get("tool_use_id") != call_id:
+            value = {**value, "tool_use_id": call_id}
+        content = value.get("content")
+        if not isinstance(content, list):
+            return value
+        kept = self._kept(block, cast("list[Any]", content))
+        if kept == content:
+            return value
+        return {**value, "content": kept or nothing(is_error=block.is_error)}
+
+    def _kept(self, block: Block, content: list[Any]) -> list[Any]:
+        """Return a result's blocks without blank texts (R10) and marks (R16)."""
+        draft = self._draft
+        kept: list[Any] = []
+        for part in content:
+            if not isinstance(part, dict):
+                kept.append(part)
+                continue
+            value = cast("JsonObject", part)
+            if is_blank(value):
+                draft.note("left out", "R10", block.version, "blank text in a result")
+            else:
+                kept.append(draft.unmarked(value, block.version))
+                if "tool_name" in value:
+                    draft.types.add(REFERENCE)
+        if not kept:
+            draft.note("repaired", "R14", block.version, "a result without content")
+        return kept
+
+
+def parts_of(draft: Draft, block: Block) -> list[JsonObject]:
+    """Return what a result holds that is not Anthropic's: texts and documents, as they are stored.
+
+    Most are one text, and values of them would cost more than all else.
+    """
+    plain = block.plain
+    if plain["kind"] != "native":
+        content: list[JsonObject] = plain["content"]
+        return content
+    native = Native(api=plain["api"], value=plain["value"])
+    held, note = content_of(draft.whole(native, block), block)
+    draft.notes.append(note)
+    return [part.model_dump() for part in held]
+
+
+def worded(draft: Draft, block: Block, told: list[JsonObject]) -> list[JsonObject]:
+    """Return the blocks of a result without blank text; words where nothing is left."""
+    kept = [value for value in told if not is_blank(value)]
+    if len(kept) < len(told):
+        draft.note("left out", "R10", block.version, "blank text in a result")
+    return kept or nothing(is_error=block.is_error)
+
+
+def nothing(*, is_error: bool) -> list[JsonObject]:
+    """Return what a result without content says."""
+    return [text_block(words_for_nothing(is_error=is_error))]
+
+
+_RESULTS: Final = frozenset({"result", "missing"})
+_BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})
+_TELLING: Final = frozenset({"text", "image", "document", "search_result"})
+
+
+class Speller:
+    """Spells the blocks of one request, in order."""
+
+    def __init__(self, draft: Draft) -> None:
+        """Spell into a draft."""
+        self._draft = draft
+        self._ids = CallIds()
+        self._results = Results(draft, self._ids)
+
+    def spell(self, blocks: Iterable[Block]) -> Iterator[Piece]:
+        """Yield the blocks of a turn; documents that results cannot hold follow the last of them."""
+        before: Block | None = None
+        for block in blocks:
+            if block.mark not in _RESULTS:
+                yield from self._results.following()
+            for value in self._spelled(block, before):
+                yield Piece(value, block)
+            before = block
+        yield from self._results.following()
+
+    def _spelled(self, block: Block, before: Block | None) -> list[JsonObject]:
+        """Return the blocks that stand for a block; none where nothing of it can be told."""
+        match block.mark:
+            case "" | "note":
+                return self._said(block)
+            case "call" | "unawaited":
+                return self._call(block)
+            case "result" | "missing":
+                return [self._results.spell(block)]
+            case "late":
+                return self._late(block)
+            case "document":
+                return self._found(block, before)
+            case _:
+                assert_never(block.mark)
+
+    def _said(self, block: Block) -> list[JsonObject]:
+        if (value := self._draft.own(block)) is not None:
+            return self._native(block, value)
+        content = block.content
+        match content:
+            case Native():
+                return self._foreign(block, content)
+            case Text():
+                return [text_block(content.text)]
+            case Document():
+                return [self._draft.document(block, content)]
+            case Reasoning():
+                self._leave_out("R9", block, "the reasoning is not signed by Anthropic")
+                return []
+            case ToolCall():
+                return self._call(block)
+            case ToolResult():
+                return [self._results.spell(block)]
+            case _:
+                assert_never(content)
+
+    def _native(self, block: Block, value: JsonObject) -> list[JsonObject]:
+        kind = kind_of(value)
+        if kind == "fallback" and block.response is None:
+            self._leave_out("R19", block, "the service refuses a fallback that it did not make")
+            return []
+        if kind == "tool_use":
+            self._leave_out("R1", block, "a call that was not recorded as one")
+            return []
+        if kind == "tool_result":
+            self._draft.note("moved", "R2", block.version, "a result of no call goes as text")
+            return self._own_words(block, value)
+        if block.response is not None and replay_of(API, value) == "record":
+            self._leave_out("record", block, f"the service takes no {kind} back")
+            return []
+        if kind in _BY_REFERENCE and _file_id(value) is not None:
+            self._note_file(block)
+        return [value]
+
+    def _foreign(self, block: Block, native: Native) -> list[JsonObject]:
+        told, note = told_of(self._draft.whole(native, block), block)
+        self._draft.notes.append(note)
+        return [self._part(block, part) for part in told]
+
+    def _call(self, block: Block) -> list[JsonObject]:
+        call_id = self._ids.of_call(block)
+        if call_id != block.call_id:
+            why = "the id of the call is not one that Anthropic takes"
+            self._draft.note("translated", "R15", block.version, why)
+        if (value := self._draft.own(block)) is not None:
+            return [value if value.get("id") == call_id else {**value, "id": call_id}]
+        content = block.content
+        arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
+        if isinstance(content, Native):
+            arguments, note = arguments_of(self._draft.whole(content, block), block)
+            self._draft.notes.append(note)
+        if not isinstance(arguments, dict):
+            why = "the arguments of a call are an object"
+            self._draft.note("translated", "R15", block.version, why)
+            arguments = {"arguments": arguments}
+        given = block.name or ""
+        name = name_for(given, ANTHROPIC)
+        if name != given:
+            self._draft.note("translated", "R15", block.version, renamed(given, name))
+        return [{"type": "tool_use", "id": call_id, "name": name, "input": arguments}]
+
+    def _part(self, block: Block, part: Text | Document) -> JsonObject:
+        if isinstance(part, Text):
+            return text_block(part.text)
+        return self._draft.document(block, part)
+
+    def _late(self, block: Block) -> list[JsonObject]:
+        """Return a result that came too late as the user's words."""
+        value = self._draft.own(block)
+        if block.cancelled:
+            self._leave_out("late", block, "the call was given up, and was answered so before")
+            return []
+        self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
+        if value is None:
+            held = [self._given(block, part) for part in parts_of(self._draft, block)]
+            told = worded(self._draft, block, held)
+        else:
+            told = self._own_words(block, value)
+        return [text_block(headline(block)), *told]
+
+    def _given(self, block: Block, part: JsonObject) -> JsonObject:
+        if part["kind"] == "text":
+            return text_block(part["text"])
+        return self._draft.document(block, Document.model_validate(part))
+
+    def _own_words(self, block: Block, value: JsonObject) -> list[JsonObject]:
+        """Return those blocks of a result that a user's message may hold as well."""
+        content = value.get("content")
+        if isinstance(content, str):
+            content = [text_block(content)]
+        parts = cast("list[Any]", content) if isinstance(content, list) else []
+        told = [
+            self._draft.unmarked(value, block.version)
+            for part in parts
+            if isinstance(part, dict)
+            and kind_of(value := cast("JsonObject", part)) in _TELLING
+            and not is_blank(value)
+        ]
+        if len(told) < len(parts):
+            self._leave_out("late", block, "parts of the result that only a result may hold")
+        return told or nothing(is_error=block.is_error)
+
+    def _found(self, block: Block, before: Block | None) -> list[JsonObject]:
+        content = block.content
+        if not isinstance(content, Document):
+            return []
+        texts = texts_before(block, content, self._draft.options.tags, before)
+        return [*map(text_block, texts), self._draft.document(block, content)]
+
+    def _note_file(self, block: Block) -> None:
+        why = "refers to a file that the provider keeps: it may be gone"
+        self._draft.note("noted", "R23", block.version, why)
+
+    def _leave_out(self, rule: str, block: Block, why: str) -> None:
+        self._draft.note("left out", rule, block.version, why)
+
+
+def _file_id(value: JsonObject) -> str | None:
+    source = value.get("source")
+    held = cast("JsonObject", source) if isinstance(source, dict) else value
+    file_id = held.get("file_id")
+    return file_id if isinstance(file_id, str) else None

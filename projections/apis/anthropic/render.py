@@ -1,0 +1,315 @@
+"""Requests to Anthropic's Messages API: each rule in turn, from a history to what is sent.
+
+The rules R1 to R23 are those that the service was seen to enforce; docs/rendering.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Native, Text
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import MARK
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis.anthropic.draft import Draft
+from onrecord.projections.apis.tools import tools_for
+from onrecord.projections.apis.foreign import instructions_told
+from onrecord.projections.apis.foreign import tool_told
+from onrecord.projections.apis.foreign import whole
+from onrecord.projections.history.tool_names import ANTHROPIC
+from onrecord.projections.history.tool_names import name_for
+from onrecord.projections.history.tool_names import renamed
+from onrecord.projections.apis.tools import ANTHROPIC as WANTS
+from onrecord.projections.apis.tools import schema_for
+from dataclasses import replace
+from typing import Any, Final
+from onrecord.projections.apis.anthropic.draft import Message
+from onrecord.projections.apis.anthropic.draft import kind_of
+from onrecord.projections.apis.anthropic import read
+from onrecord.projections.api import Api
+from onrecord.projections.api import Reader
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.history import History
+from onrecord.projections.history.history import Turn
+from onrecord.projections.history.report import report_of
+from onrecord.projections.apis.anthropic.repair import begin_at_compaction
+from onrecord.projections.apis.anthropic.draft import UPLOAD
+from onrecord.projections.apis.anthropic.draft import container_of
+from onrecord.projections.apis.anthropic.draft import note_inert_uploads
+from onrecord.projections.apis.anthropic.draft import SERVER_CALLS
+from onrecord.projections.apis.anthropic.draft import THINKING
+from onrecord.projections.apis.anthropic.draft import code_of
+from onrecord.projections.apis.anthropic.draft import is_blank
+from onrecord.projections.apis.anthropic.draft import is_server_result
+from onrecord.projections.apis.anthropic.draft import joined
+from onrecord.projections.apis.anthropic.repair import mend_endings
+from onrecord.projections.apis.anthropic.repair import FALLBACK
+from onrecord.projections.apis.anthropic.repair import leave_out_declined
+from onrecord.projections.apis.anthropic.pairing import drop_blank_text
+from onrecord.projections.apis.anthropic.pairing import place_notes
+from onrecord.projections.apis.anthropic.pairing import pair_server_tools
+from onrecord.projections.apis.anthropic.pairing import REFERENCE
+from onrecord.projections.apis.anthropic.pairing import SEARCH_RESULT
+from onrecord.projections.apis.anthropic.pairing import mend_references
+from onrecord.projections.apis.anthropic.repair import check_signed
+from onrecord.projections.apis.anthropic.encode import Speller
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import nothing_to_send
+from onrecord.projections.apis.request import outside
+from onrecord.projections.apis.routing import Router
+
+
+# Instructions and tools in Anthropic's spelling.
+
+def spell_instructions(
+    draft: Draft, instructions: InstructionsSet | None, blobs: Mapping[str, bytes]
+) -> str | list[JsonObject] | None:
+    """Return what stands under `system`: a text, or the blocks that the caller gave."""
+    match instructions.content if instructions else "":
+        case str() as text:
+            return text if text.strip() else None
+        case Text(text=text):
+            return text if text.strip() else None
+        case Native(api="anthropic-messages") as native:
+            blocks = _system_blocks(restore(native.value, blobs))
+            told = [_unmarked(draft, block) for block in blocks if _is_told(block)]
+            return told or None
+        case Native() as native:
+            text, note = instructions_told(whole(native, blobs))
+            draft.notes.append(note)
+            return text or None
+
+
+def spell_tools(
+    draft: Draft, tools: ToolsDeclared | None, blobs: Mapping[str, bytes]
+) -> list[JsonObject] | None:
+    """Return what stands under `tools`, in the order in which they were defined."""
+    spelled: list[JsonObject] = []
+    for tool in tools_for(tools, "anthropic-messages"):
+        match tool:
+            case ToolDefinition():
+                spelled.append(_definition(draft, tool))
+            case Native(api="anthropic-messages"):
+                spelled.append(_unmarked(draft, restore(tool.value, blobs)))
+            case Native():
+                neutral, note = tool_told(whole(tool, blobs))
+                draft.notes.append(note)
+                spelled += [_definition(draft, neutral)] if neutral else []
+    return spelled or None
+
+
+def _system_blocks(value: JsonObject) -> list[JsonObject]:
+    """Return the blocks of `system`, recorded as `{"system": [...]}` or as the one block."""
+    held: Any = value.get("system", [value])
+    if isinstance(held, str):
+        return [{"type": "text", "text": held}]
+    return cast("list[JsonObject]", held) if isinstance(held, list) else []
+
+
+def _is_told(block: JsonObject) -> bool:
+    """Whether a block says something; a blank text is refused, here too (R10)."""
+    text = block.get("text")
+    return block.get("type") != "text" or not isinstance(text, str) or bool(text.strip())
+
+
+def _unmarked(draft: Draft, block: JsonObject) -> JsonObject:
+    if MARK not in block:
+        return block
+    draft.note("repaired", "R16", None, "cache marks are placed anew")
+    return {key: held for key, held in block.items() if key != MARK}
+
+
+def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
+    name = name_for(tool.name, ANTHROPIC)
+    if name != tool.name:
+        draft.note("translated", "R15", None, renamed(tool.name, name))
+    told: JsonObject = {"name": name}
+    if tool.description is not None:
+        told["description"] = tool.description
+    schema, done = schema_for(tool.input_schema, WANTS)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {**told, "input_schema": schema}
+
+
+# Cache marks: at most four, placed by where things stand, never by what was sent before (R16).
+
+_CACHED: Final = {"type": "ephemeral"}
+_MARKABLE: Final = frozenset({"text", "image", "document", "tool_result", "search_result"})
+_TURNS: Final = 2
+
+
+def place_marks(draft: Draft) -> None:
+    """Mark the ends of the tools, of the instructions, and of the user's last two turns.
+
+    The mark of the turn before the last finds what the last request cached. Thinking and empty
+    texts take no mark: "cache_control cannot be set for empty text blocks".
+    """
+    if draft.tools:
+        draft.tools = [*draft.tools[:-1], _marked(draft.tools[-1])]
+    if isinstance(draft.system, str):
+        draft.system = [{"type": "text", "text": draft.system}]
+    if draft.system:
+        draft.system = [*draft.system[:-1], _marked(draft.system[-1])]
+    users = [index for index, message in enumerate(draft.messages) if message.role == "user"]
+    for index in users[-_TURNS:]:
+        draft.messages[index] = _with_mark(draft.messages[index])
+
+
+def _with_mark(message: Message) -> Message:
+    content = list(message.content)
+    for place in range(len(content) - 1, -1, -1):
+        if kind_of(content[place]) in _MARKABLE:
+            content[place] = _marked(content[place])
+            break
+    return replace(message, content=content)
+
+
+def _marked(value: JsonObject) -> dict[str, Any]:
+    return {**value, MARK: dict(_CACHED)}
+
+
+_IN_PLAY: Final = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
+"""What lets one rule leave out what another rests on."""
+
+
+def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Request:
+    """Return the arguments `system`, `tools`, `messages` and `container`, those that there are.
+
+    `blobs` holds the bytes of `needed_blobs`, by digest. Raises NothingToSend for a history without
+    turns, CorruptRecord where a blob is missing.
+    """
+    draft = _draft(history, options, blobs)
+    _obey(draft, history, options)
+    if not draft.messages:
+        raise nothing_to_send(options)
+    if options.cache:
+        place_marks(draft)
+    arguments: dict[str, Any] = {
+        "system": draft.system,
+        "tools": draft.tools,
+        "messages": [{"role": told.role, "content": told.content} for told in draft.messages],
+        "container": draft.container,
+    }
+    given = {name: value for name, value in arguments.items() if value is not None}
+    notes = [*history.notes, *draft.notes]
+    return Request(given, options, report_of(notes, draft.router.routes))
+
+
+def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
+    router = Router(history, options)
+    draft = Draft(options, router, blobs, container=container_of(history, options))
+    speller = Speller(draft)
+    draft.system = spell_instructions(draft, history.instructions, blobs)
+    draft.tools = spell_tools(draft, history.tools, blobs)
+    draft.messages = [_plain(turn) or _spelled(turn, speller, draft) for turn in history.turns]
+    draft.notes.extend(outside(history, options))
+    return draft
+
+
+def _plain(turn: Turn) -> Message | None:
+    """Return a turn that is one text and needs no repair, as most are; None for any other."""
+    role, blocks = turn.role, turn.blocks
+    if len(blocks) != 1 or role == "system":
+        return None
+    block = blocks[0]
+    if block.mark or block.spilled:
+        return None
+    plain = block.plain
+    if plain["kind"] == "text":
+        text = plain["text"]
+        value: JsonObject = {"type": "text", "text": text}
+    elif plain["kind"] != "native" or plain["api"] != read.NAME:
+        return None
+    else:
+        value = plain["value"]
+        text = value.get("text")
+        if value.get("type") != "text" or MARK in value or not isinstance(text, str):
+            return None
+    return Message(role, [value], blocks) if text and not text.isspace() else None
+
+
+def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
+    content: list[JsonObject] = []
+    spelled: list[Block] = []
+    for value, block in speller.spell(turn.blocks):
+        content.append(value)
+        spelled.append(block)
+        draft.types.add("blank" if is_blank(value) else kind_of(value))
+    draft.types.add(turn.role)
+    if not content:
+        draft.types.add("empty")
+    return Message(turn.role, content, spelled)
+
+
+def _obey(draft: Draft, history: History, options: Options) -> None:
+    """Apply the rules that concern more than one block, where there is such a block at all.
+
+    What one rule leaves out may be what another rests on, so they are applied until none objects.
+    """
+    types = draft.types
+    if "compaction" in types:
+        begin_at_compaction(draft, history.responses, options)
+    if FALLBACK in types:
+        leave_out_declined(draft)
+    if "blank" in types:
+        drop_blank_text(draft)
+    if not types.isdisjoint((FALLBACK, "compaction", "blank", "empty")):
+        draft.messages = joined(draft.messages)
+    size = -1
+    while size != (size := _size(draft)):
+        _pair_and_place(draft, history, options)
+    if UPLOAD in types:
+        note_inert_uploads(draft)
+
+
+def _size(draft: Draft) -> int:
+    """Return how many blocks a draft has, as far as rules could leave any out."""
+    if draft.types.isdisjoint(_IN_PLAY) and not any(map(is_server_result, draft.types)):
+        return len(draft.messages)
+    return sum(len(message.content) for message in draft.messages)
+
+
+def _is_called_by_code(draft: Draft) -> bool:
+    """Whether code called a tool, which may have gone without its calls (a turn recorded in part)."""
+    if "tool_use" not in draft.types:
+        return False
+    return any(
+        code_of(value) is not None
+        for message in draft.messages
+        if message.role == "assistant"
+        for value in message.content
+    )
+
+
+def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
+    types = draft.types
+    if types & SERVER_CALLS or any(map(is_server_result, types)) or _is_called_by_code(draft):
+        pair_server_tools(draft)
+        draft.messages = joined(draft.messages)
+    if "system" in types:
+        place_notes(draft)
+        draft.messages = joined(draft.messages)
+    if not types.isdisjoint((REFERENCE, SEARCH_RESULT)):
+        mend_references(draft)
+    mend_endings(draft, history)
+    if types & THINKING:
+        check_signed(draft, history.responses, options)
+        draft.messages = joined(draft.messages)
+
+
+API: Final = Api(
+    name=read.NAME,
+    messages="messages",
+    reader=Reader(
+        read.neutral,
+        read.instructions,
+        read.tool,
+        partial=read.partial,
+        replay=read.replay,
+    ),
+    render=render,
+)

@@ -1,0 +1,318 @@
+"""Compaction: the provider's own summary stands for all that came before it (R18)."""
+
+from __future__ import annotations
+
+from typing import Any
+from onrecord.projections.apis.anthropic.draft import Draft
+from onrecord.projections.apis.anthropic.draft import Message
+from onrecord.projections.apis.anthropic.draft import Piece
+from onrecord.projections.apis.anthropic.draft import message_of
+from onrecord.projections.apis.request import Options
+from onrecord.projections.history.responses import Responses
+from typing import Final
+from onrecord.projections.history.history import History
+from onrecord.projections.apis.anthropic.draft import SERVER_CALLS
+from onrecord.projections.apis.anthropic.draft import THINKING
+from onrecord.projections.apis.anthropic.draft import is_server_result
+from onrecord.projections.apis.anthropic.draft import text_member
+from collections.abc import Iterator
+from itertools import groupby
+from onrecord.domain.prefix import Prefix
+from onrecord.projections.history.history import Block
+from onrecord.projections.apis.anthropic.draft import API
+from onrecord.projections.history.responses import Response
+
+
+def begin_at_compaction(draft: Draft, responses: Responses, options: Options) -> None:
+    """Begin with the last compaction that has content; leave out what precedes it.
+
+    The service takes one such block, and only as the first of a conversation
+    (`compaction_block_ambiguous`, `compaction_block_misplaced`); what precedes it would not be
+    read. A compaction without content failed: it changes nothing and stays where it is. One that
+    another account was given cannot go: then all that precedes it does.
+    """
+    _leave_out_foreign(draft, responses, options)
+    place = _last(draft)
+    if place is None:
+        return
+    index, offset = place
+    message = draft.messages[index]
+    version = message.pieces[offset].block.version
+    before = sum(len(earlier.content) for earlier in draft.messages[:index]) + offset
+    if before:
+        why = f"the compaction stands for the {before} blocks before it"
+        draft.note("left out", "R18", version, why)
+    calls = {piece.value.get("id") for piece in message.pieces[:offset] if piece.type == "tool_use"}
+    kept = message_of(message.role, message.pieces[offset:])
+    after = draft.messages[index + 1 :]
+    draft.messages = [kept, *(_without_results(draft, later, calls) for later in after)]
+
+
+def _without_results(draft: Draft, message: Message, calls: set[Any]) -> Message:
+    """Return the message without the results of calls that the compaction stands for (R2)."""
+    if not calls:
+        return message
+    gone = [piece for piece in message.pieces if piece.value.get("tool_use_id") in calls]
+    for piece in gone:
+        draft.leave_out("R18", piece, "the compaction stands for its call")
+    return message_of(message.role, (piece for piece in message.pieces if piece not in gone))
+
+
+def _last(draft: Draft) -> tuple[int, int] | None:
+    for index in range(len(draft.messages) - 1, -1, -1):
+        pieces = draft.messages[index].pieces
+        for offset in range(len(pieces) - 1, -1, -1):
+            if _is_summary(pieces[offset]):
+                return index, offset
+    return None
+
+
+def _leave_out_foreign(draft: Draft, responses: Responses, options: Options) -> None:
+    def stays(piece: Piece) -> bool:
+        block = piece.block
+        if not _is_summary(piece) or block.response is None or options.account is None:
+            return True
+        sent = responses.of(block.response, block.asked).sent
+        if sent is None or sent.account in (None, options.account):
+            return True
+        draft.leave_out("R18", piece, "the compaction was made for another account")
+        return False
+
+    draft.messages = [
+        message_of(message.role, filter(stays, message.pieces)) for message in draft.messages
+    ]
+
+
+def _is_summary(piece: Piece) -> bool:
+    return piece.type == "compaction" and bool(
+        piece.value.get("content") or piece.value.get("encrypted_content")
+    )
+
+
+# How a request to Anthropic ends: with the user's turn, with one to be gone on with, or else.
+
+_NEVER: Final = 1 << 62
+
+
+def mend_endings(draft: Draft, history: History) -> None:
+    """Mend assistant's turns that end a request, or that ended one (R11).
+
+    "messages: final assistant content cannot end with trailing whitespace"; nor may its last block
+    be thinking. A turn that the provider paused goes back as it is (R4).
+    """
+    messages, responses = draft.messages, history.responses
+    # Without a prefill, and with no message gone, only the last one can be an ending.
+    is_mixed = history.has_prefills or not draft.types.isdisjoint(("blank", "empty"))
+    first = 0 if is_mixed else max(0, len(messages) - 1)
+    # How many requests had been sent when the next message began.
+    asked_after = _NEVER
+    for index in range(len(messages) - 1, first - 1, -1):
+        blocks = messages[index].blocks
+        asked = blocks[0].asked
+        if messages[index].role == "assistant":
+            if asked != blocks[-1].asked:
+                pieces = _mended(draft, messages[index].pieces, responses)
+                messages[index] = message_of("assistant", pieces)
+            if asked_after > blocks[-1].asked:
+                _end(draft, index, responses, is_last=asked_after == _NEVER)
+        asked_after = asked
+
+
+def _end(draft: Draft, index: int, responses: Responses, *, is_last: bool) -> None:
+    """Mend a turn after which a request was sent, or will be."""
+    message = draft.messages[index]
+    if is_last and not _goes_on(message.pieces, responses):
+        why = "the assistant has the last word: newer models refuse that; say something first"
+        draft.note("noted", "R11", message.blocks[-1].version, why)
+    pieces = _as_prefill(draft, message.pieces, responses)
+    draft.messages[index] = message_of("assistant", pieces)
+
+
+def _mended(draft: Draft, pieces: list[Piece], responses: Responses) -> list[Piece]:
+    """Return a turn in whose midst requests were sent."""
+    mended: list[Piece] = []
+    for piece in pieces:
+        if mended and mended[-1].block.asked != piece.block.asked:
+            mended = _as_prefill(draft, mended, responses)
+        mended.append(piece)
+    return mended
+
+
+def _as_prefill(draft: Draft, pieces: list[Piece], responses: Responses) -> list[Piece]:
+    """Return pieces that end with words, if a request ended with them."""
+    if _goes_on(pieces, responses):
+        return pieces
+    kept = list(pieces)
+    while kept and (ending := _without_space(kept[-1])) is not kept[-1]:
+        version = kept.pop().block.version
+        if ending is not None:
+            draft.note("repaired", "R11", version, "whitespace at the end of the last text")
+            kept.append(ending)
+            break
+        draft.note("left out", "R11", version, "nothing but text may come last")
+    return kept
+
+
+def _without_space(piece: Piece) -> Piece | None:
+    """Return the piece as it may come last; None where it may not."""
+    if piece.type in THINKING:
+        return None
+    text = piece.value.get("text")
+    if piece.type != "text" or not isinstance(text, str) or text == text.rstrip():
+        return piece
+    stripped = text.rstrip()
+    return Piece({**piece.value, "text": stripped}, piece.block) if stripped else None
+
+
+def _goes_on(pieces: list[Piece], responses: Responses) -> bool:
+    """Whether the provider itself goes on with a turn that ends so.
+
+    It pauses amid its own tools only: of a turn that holds none of them any more, it would not know.
+    """
+    if not pieces:
+        return False
+    if pieces[-1].type in SERVER_CALLS or pieces[-1].type == "compaction":
+        return True
+    block = pieces[-1].block
+    if block.response is None or not responses.of(block.response, block.asked).is_paused:
+        return False
+    return any(piece.type in SERVER_CALLS or is_server_result(piece.type) for piece in pieces)
+
+
+# Fallbacks: where one model declined amid its answer and another one went on with it (R19).
+#
+# What the first had said may be read on; what it thought and called may not. The service's guide
+# ("Refusals and fallback", "Continuing the conversation") says of each block what is to be kept.
+
+FALLBACK: Final = "fallback"
+_DECLINED: Final = THINKING | {"connector_text", "tool_use"}
+
+
+def leave_out_declined(draft: Draft) -> None:
+    """Leave out what stands before a turn's last fallback and is void since.
+
+    That is thinking, narration, calls of the caller's tools with their results, and calls of the
+    service's own that have no result.
+    """
+    ended = {
+        text_member(piece.value, "tool_use_id")
+        for message in draft.messages
+        for piece in message.pieces
+        if is_server_result(piece.type)
+    }
+    void: set[str | None] = set()
+    draft.messages = [
+        message_of(message.role, _kept(draft, message, ended, void)) for message in draft.messages
+    ]
+
+
+def _kept(
+    draft: Draft, message: Message, ended: set[str | None], void: set[str | None]
+) -> list[Piece]:
+    """Return the pieces of the next message that stay; `void` takes in the calls that do not."""
+    pieces = message.pieces
+    last = max((place for place, p in enumerate(pieces) if p.type == FALLBACK), default=-1)
+    kept: list[Piece] = []
+    for place, piece in enumerate(pieces):
+        call_id = text_member(piece.value, "id")
+        if piece.type == "tool_result" and text_member(piece.value, "tool_use_id") in void:
+            draft.leave_out("R19", piece, "its call was declined amid the answer")
+        elif place < last and _is_void(piece, ended):
+            void |= {call_id} if piece.type == "tool_use" else set()
+            draft.leave_out("R19", piece, "its model declined to go on: another one took over")
+        else:
+            kept.append(piece)
+    return kept
+
+
+def _is_void(piece: Piece, ended: set[str | None]) -> bool:
+    if piece.type in SERVER_CALLS:
+        return text_member(piece.value, "id") not in ended
+    return piece.type in _DECLINED
+
+
+# Signed blocks: thinking goes back only behind the prefix it was made under.
+#
+# R8, R9 (platform.claude.com, "Preserved thinking" and "Prefix checks"): a block is valid only if
+# system, tools and all messages before it are what they were, for the same model and account, and
+# no thinking block between others was left out. "Invalid `signature` in `thinking` block. The
+# block is bound to a different conversation."
+
+def check_signed(draft: Draft, responses: Responses, options: Options) -> None:
+    """Leave out the thinking that would be refused."""
+    checked = _Signed(draft, responses, options)
+    draft.messages = [message_of(message.role, checked.kept(message)) for message in draft.messages]
+    if checked.is_loop_bare():
+        why = "the tool loop goes on without its thinking: older models want thinking disabled"
+        draft.note("noted", "R6", None, why)
+
+
+class _Signed:
+    """The prefix of what is about to be sent, as far as the messages were looked at."""
+
+    def __init__(self, draft: Draft, responses: Responses, options: Options) -> None:
+        self._draft = draft
+        self._responses = responses
+        self._options = options
+        self._readers = responses.readers(API, options.model)
+        self._prefix = Prefix(draft.system, draft.tools)
+        # Whether thinking was left out before: then an unknown prefix is not this one.
+        self._is_broken = False
+        self._place = -1
+        self._bare = -1
+
+    def kept(self, message: Message) -> Iterator[Piece]:
+        """Yield the pieces of the next message that go."""
+        self._place += 1
+        if message.role != "assistant":
+            self._prefix.add(message.role, message.content)
+            yield from message.pieces
+            return
+        for _, group in groupby(message.pieces, lambda piece: piece.block.response):
+            pieces = list(group)
+            if any(piece.type in THINKING for piece in pieces):
+                pieces = self._checked(pieces)
+            self._prefix.add("assistant", [piece.value for piece in pieces])
+            yield from pieces
+
+    def is_loop_bare(self) -> bool:
+        """Whether thinking was left out of the turn that a tool loop is in."""
+        return self._bare == self._place - 1 >= 0 and any(
+            block.get("type") == "tool_result" for block in self._draft.messages[-1].content
+        )
+
+    def _checked(self, pieces: list[Piece]) -> list[Piece]:
+        objection = self._objection(pieces[0].block)
+        if objection is None:
+            return pieces
+        rule, why = objection
+        self._is_broken = True
+        self._bare = self._place
+        for piece in pieces:
+            if piece.type in THINKING:
+                self._draft.leave_out(rule, piece, why)
+        return [piece for piece in pieces if piece.type not in THINKING]
+
+    def _objection(self, block: Block) -> tuple[str, str] | None:
+        """Return the rule by which a response's thinking stays away, and why; None: it goes."""
+        if self._options.thinking == "drop":
+            return "thinking", "thinking is dropped, as asked"
+        if block.response is None:
+            return "R9", "the thinking is of no recorded response"
+        response = self._responses.of(block.response, block.asked)
+        if self._readers.isdisjoint(models := response.models) and models and self._readers:
+            return "R9", "the thinking is another model's"
+        if _is_anothers(response, self._options):
+            return "R9", "the thinking was made for another account"
+        bound = response.sent.prefix if response.sent else None
+        if bound is None:
+            why = "thinking before it was left out"
+            return ("R8", why) if self._is_broken else None
+        if bound != self._prefix.digest():
+            return "R8", "what stands before it is not what it was made under"
+        return None
+
+
+def _is_anothers(response: Response, options: Options) -> bool:
+    account = response.sent.account if response.sent else None
+    return None not in (options.account, account) and options.account != account

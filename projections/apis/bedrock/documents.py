@@ -1,0 +1,241 @@
+"""Documents in the spelling of Bedrock's Converse API; what it cannot hold, in words.
+
+Shapes and formats: docs.aws.amazon.com, "ImageBlock", "DocumentBlock", "VideoBlock".
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any, Final
+from onrecord.domain.content import Document
+from onrecord.domain.documents import Modality, modality_of
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.bedrock.read import DOCUMENTS
+from onrecord.projections.apis.bedrock.read import VIDEOS
+from onrecord.projections.history.document_bytes import bytes_of
+from onrecord.projections.history.document_bytes import is_remote
+from onrecord.projections.history.document_bytes import text_of
+from collections.abc import Callable
+from typing import Any
+from onrecord.domain.content import Document, Text
+from onrecord.domain.documents import Modality
+from onrecord.projections.history.history import Block
+from onrecord.projections.apis.bedrock.read import held
+from onrecord.projections.apis.bedrock.read import kind_of
+from onrecord.projections.apis.bedrock.read import document
+from onrecord.projections.history.report import Where
+from onrecord.projections.apis.bedrock.draft import Draft
+from onrecord.projections.history.document_bytes import told_in
+from onrecord.projections.apis.documents import words_for
+
+
+MEDIA: Final = frozenset({"image", "document", "video", "audio"})
+"""Kinds of blocks that hold a file."""
+
+_IMAGES: Final = {f"image/{kind}": kind for kind in ("png", "jpeg", "gif", "webp")}
+_FORMATS: Final[Mapping[str, tuple[str, str]]] = {
+    **{media_type: ("image", kind) for media_type, kind in _IMAGES.items()},
+    **{media_type: ("document", kind) for kind, media_type in DOCUMENTS.items()},
+    **{media_type: ("video", kind) for kind, media_type in VIDEOS.items()},
+}
+_S3: Final = "s3://"
+
+_UNFIT: Final = re.compile(r"[^a-zA-Z0-9\-()\[\]]+")
+_LONGEST: Final = 200
+_NAMELESS: Final = "Document"
+
+
+def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+    """Return the block of a document; None where the API has none for it.
+
+    The name is the document's own, as it may be taken. Raises CorruptRecord where its bytes are not
+    among `blobs`.
+    """
+    media_type = document.media_type.partition(";")[0].strip().lower()
+    is_text = modality_of(media_type) == "text"
+    known = _FORMATS.get(media_type) or (("document", "txt") if is_text else None)
+    if known is None:
+        return None
+    kind, form = known
+    source = _source(document, blobs, is_text=is_text)
+    if source is None:
+        return None
+    named = {"name": fitting(document.name or "")} if kind == "document" else {}
+    return {kind: {"format": form, **named, "source": source}}
+
+
+def kind_read_as(kind: str) -> Modality | None:
+    """Return how a kind of blocks reaches a model; None for pages of a search, which few read."""
+    match kind:
+        case "image" | "document" | "video" | "audio":
+            return kind
+        case _:
+            return None
+
+
+def source_of(value: JsonObject, kind: str) -> JsonObject:
+    """Return where the file of a block is; nothing where the block does not say it."""
+    match value.get(kind):
+        case {"source": dict()}:
+            source: JsonObject = value[kind]["source"]
+            return source
+        case _:
+            return {}
+
+
+def is_in_s3(value: JsonObject, kind: str) -> bool:
+    """Whether the file of a block lies in S3."""
+    return "s3Location" in source_of(value, kind)
+
+
+def fitting(name: str) -> str:
+    """Return the name of a document as it may be taken (B7): no dot, no underscore, no umlaut."""
+    return _UNFIT.sub(" ", name).strip()[:_LONGEST].rstrip() or _NAMELESS
+
+
+class Names:
+    """The names that the documents of one request bear, each once."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._taken: set[str] = set()
+
+    def of(self, given: Any) -> str:
+        """Return the name under which the next document goes: with a number if it comes again."""
+        name = wire = fitting(given if isinstance(given, str) else "")
+        number = 1
+        while wire in self._taken:
+            number += 1
+            ending = f" ({number})"
+            wire = name[: _LONGEST - len(ending)] + ending
+        self._taken.add(wire)
+        return wire
+
+
+def _source(document: Document, blobs: Mapping[str, bytes], *, is_text: bool) -> JsonObject | None:
+    if is_remote(document):
+        url = document.url or ""
+        return {"s3Location": {"uri": url}} if url.startswith(_S3) else None
+    data = bytes_of(document, blobs)
+    if not data or (is_text and text_of(data) is None):
+        return None
+    return {"bytes": b64encode(data).decode()}
+
+
+# Files in a request to Bedrock: where the model reads them, under which names, or in which words.
+
+Reads = Callable[[Modality], bool]
+Spelled = Callable[[], JsonObject | None]
+
+
+class Media:
+    """Spells the files of one request, in order."""
+
+    def __init__(self, draft: Draft) -> None:
+        """Spell into a draft."""
+        self._draft = draft
+        self._names = Names()
+
+    def own(self, block: Block, value: JsonObject) -> JsonObject:
+        """Return a block of this API as the user's; words where the model does not read it."""
+        file = document(value)
+        if isinstance(file, Document):
+            return self._of_user(block, file, lambda: value)
+        return self._whole(block, value, self._draft.router.reads)
+
+    def said(self, block: Block, file: Document) -> JsonObject:
+        """Return a document as the user's; words where the model does not read it."""
+        return self._of_user(block, file, self._spell(file), file.name)
+
+    def own_in_result(self, block: Block, value: JsonObject) -> tuple[Where, JsonObject]:
+        """Return a block of this API as a part of a result, or as what follows it."""
+        file = document(value)
+        if isinstance(file, Document):
+            return self._of_result(block, file, lambda: value)
+        return "inline", self._whole(block, value, self._draft.router.reads_in_results)
+
+    def in_result(self, block: Block, file: Document) -> tuple[Where, JsonObject]:
+        """Return a document as a part of a result, or as what follows it; or words."""
+        return self._of_result(block, file, self._spell(file), file.name)
+
+    def _spell(self, file: Document) -> Spelled:
+        # Only what goes is spelled: the bytes of all else were not read.
+        return lambda: spell_document(file, self._draft.blobs)
+
+    def _of_user(
+        self, block: Block, file: Document, spell: Spelled, name: str | None = None
+    ) -> JsonObject:
+        spelled = self._draft.router.in_message(block, file, lambda _: self._by_user(file, spell()))
+        return (
+            self._named(block, spelled, name) if spelled is not None else self._words(block, file)
+        )
+
+    def _of_result(
+        self, block: Block, file: Document, spell: Spelled, name: str | None = None
+    ) -> tuple[Where, JsonObject]:
+        where, spelled = self._draft.router.in_result(
+            block,
+            file,
+            lambda _: self._by_tool(file, spell()),
+            lambda _: self._by_user(file, spell()),
+        )
+        if spelled is None:
+            return where, self._words(block, file)
+        return where, self._named(block, spelled, name)
+
+    def _by_user(self, file: Document, value: JsonObject | None) -> JsonObject | None:
+        """Return the block of a file as a message may hold it; None where none does."""
+        model = self._draft.model
+        if value is None or (is_in_s3(value, kind_of(value)) and not model.may_read_s3):
+            return None
+        return self._fit(file, value, self._draft.router.reads)
+
+    def _by_tool(self, file: Document, value: JsonObject | None) -> JsonObject | None:
+        """Return the block of a file as a result may hold it; None where none does."""
+        if value is None or (is_in_s3(value, kind_of(value)) and self._draft.model.vendor):
+            return None
+        return self._fit(file, value, self._draft.router.reads_in_results)
+
+    def _fit(self, file: Document, value: JsonObject, reads: Reads) -> JsonObject | None:
+        """Return the block of a file; of a text, where no files are read, a block of text."""
+        if kind_of(value) != "document" or reads("document"):
+            return value
+        text = told_in(file, self._draft.blobs)
+        return None if text is None else {"text": text}
+
+    def _whole(self, block: Block, value: JsonObject, reads: Reads) -> JsonObject:
+        """Return a block that holds no file of its own, if the model reads its kind; or words."""
+        kind = kind_of(value)
+        modality = kind_read_as(kind)
+        is_read = self._draft.model.reads_pages if modality is None else reads(modality)
+        return self._named(block, value) if is_read else self._told(block, value)
+
+    def _told(self, block: Block, value: JsonObject) -> JsonObject:
+        """Return the text of a block that the model does not read, or words in its place."""
+        part, kind = document(value), kind_of(value)
+        if isinstance(part, Text) and part.text.strip():
+            why = f"the model reads no {kind}: it goes as text"
+            self._draft.note("translated", "B8", block.version, why)
+            return {"text": part.text}
+        self._draft.leave_out("document", block, f"the model does not read a {kind}")
+        return {"text": f"[A part of kind {kind} cannot be shown here.]"}
+
+    def _words(self, block: Block, file: Document) -> JsonObject:
+        """Return the words in place of a document that was last decided on."""
+        why = f"the document ({file.media_type}) {self._draft.router.routes[-1].why}"
+        self._draft.leave_out("document", block, why)
+        return {"text": words_for(file)}
+
+    def _named(self, block: Block, value: JsonObject, given: str | None = None) -> JsonObject:
+        """Return the block of a file under a name that no other has (B7), if not as `given`."""
+        if kind_of(value) != "document":
+            return value
+        told = held(value)
+        before: Any = told.get("name")
+        name = self._names.of(before)
+        if name != (given or before):
+            why = f"the document goes under the name {name!r}"
+            self._draft.note("translated", "B7", block.version, why)
+        return value if name == before else {"document": {**told, "name": name}}

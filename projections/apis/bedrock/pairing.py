@@ -1,0 +1,351 @@
+"""What a message to Bedrock may hold, and how its neighbours stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history.history import Block
+from onrecord.projections.apis.bedrock.read import held
+from onrecord.projections.apis.bedrock.read import kind_of
+from onrecord.projections.apis.anthropic.draft import Message
+from onrecord.projections.apis.anthropic.draft import Piece
+from onrecord.projections.apis.anthropic.draft import joined
+from onrecord.projections.apis.anthropic.draft import message_of
+from onrecord.projections.apis.bedrock.draft import Draft
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from onrecord.domain.prefix import Prefix
+from onrecord.projections.apis.bedrock.draft import model_of
+from onrecord.projections.history.responses import Response
+
+
+_A_BEGINNING: Final[JsonObject] = {"text": "Go on."}
+_HAS_RESULTS: Final[JsonObject] = {"text": "I have the results."}
+_HAS_SEEN: Final[JsonObject] = {"text": "I have seen these."}
+_A_LINE: Final[JsonObject] = {"text": "A document:"}
+_APART: Final = frozenset({"document", "video"})
+_FILES: Final = _APART | {"image"}
+_MOST: Final = {"image": 20, "document": 5}
+"""How many blocks of a kind one message holds (docs.aws.amazon.com, "Message")."""
+
+
+def pair_server_tools(draft: Draft, messages: list[Message]) -> list[Message]:
+    """Return the messages without halves of what the service's own tools did (B15)."""
+    whole = _answered(messages)
+    kept: set[str] = set()
+
+    def stays(piece: Piece) -> bool:
+        call = call_of(piece.value)
+        if call is None or (call in whole and call not in kept and not _is_result(piece)):
+            kept.update({call} if call is not None else ())
+            return True
+        if _is_result(piece) and call in kept:
+            kept.discard(call)
+            whole.discard(call)
+            return True
+        half = "call" if _is_result(piece) else "result"
+        draft.leave_out("B15", piece.block, f"what a tool of the service's did has no {half}")
+        return False
+
+    return joined(
+        message_of(message.role, filter(stays, message.pieces))
+        if message.role == "assistant"
+        else message
+        for message in messages
+    )
+
+
+def tools_run(messages: Iterable[Message]) -> list[str]:
+    """Return the names of the service's own tools whose calls are in messages, each once."""
+    values = (value for message in messages for value in message.content)
+    calls = (held(value) for value in values if kind_of(value) == "toolUse" and call_of(value))
+    return list(dict.fromkeys(str(call.get("name")) for call in calls))
+
+
+def arranged(draft: Draft, messages: list[Message]) -> list[Message]:
+    """Return the messages as the model takes them, with words of ours where there have to be any."""
+    told, has_files = messages, not draft.kinds.isdisjoint(_FILES)
+    if has_files or draft.model.wants_results_alone:
+        told = [part for message in told for part in _apart(draft, message)]
+    if has_files:
+        told = [_beside_text(draft, message) for message in told]
+    if not told or told[0].role == "user" or draft.model.may_answer_first:
+        return told
+    first = told[0].blocks[0]
+    draft.note(
+        "repaired", "B5", first.version, "a word of the user's stands before the first answer"
+    )
+    return [Message("user", [_A_BEGINNING], [first]), *told]
+
+
+def call_of(value: JsonObject) -> str | None:
+    """Return the id of the call of an own tool of the service's that a block makes or answers."""
+    kind = kind_of(value)
+    is_call = kind == "toolUse" and held(value).get("type") == "server_tool_use"
+    if not is_call and kind != "toolResult":
+        return None
+    call = held(value).get("toolUseId")
+    return call if isinstance(call, str) else ""
+
+
+def _is_result(piece: Piece) -> bool:
+    return kind_of(piece.value) == "toolResult"
+
+
+def _answered(messages: Iterable[Message]) -> set[str]:
+    """Return the ids of the calls that have their result behind them."""
+    waiting: set[str] = set()
+    answered: set[str] = set()
+    for message in messages:
+        for value in message.content if message.role == "assistant" else ():
+            call = call_of(value)
+            if call is None:
+                continue
+            if kind_of(value) == "toolUse":
+                waiting.add(call)
+            elif call in waiting:
+                answered.add(call)
+    return answered
+
+
+def _apart(draft: Draft, message: Message) -> Iterator[Message]:
+    """Yield a message, cut around words of the assistant's where it may not be one (B9, B19)."""
+    begin = 0
+    for at, word in _seams(draft, message) if message.role == "user" else ():
+        yield Message("user", message.content[begin:at], message.blocks[begin:at])
+        yield Message("assistant", [word], [message.blocks[at]])
+        begin = at
+    yield message if not begin else Message("user", message.content[begin:], message.blocks[begin:])
+
+
+def _seams(draft: Draft, message: Message) -> Iterator[tuple[int, JsonObject]]:
+    """Yield where a message is to be cut, and the word that stands there."""
+    after_results = _seam(draft, message)
+    counted = Counter[str]()
+    for at, kind in enumerate(map(kind_of, message.content)):
+        version = message.blocks[at].version
+        counted[kind] += 1
+        if at == after_results:
+            why = "a word of the assistant's stands between results and what the user says"
+            draft.note("repaired", "B9", version, why)
+            yield at, _HAS_RESULTS
+        elif counted[kind] > _MOST.get(kind, counted[kind]):
+            why = f"a message holds {_MOST[kind]} of kind {kind} at most: the others follow a word"
+            draft.note("repaired", "B19", version, why)
+            yield at, _HAS_SEEN
+        else:
+            continue
+        counted = Counter({kind: 1})
+
+
+def _seam(draft: Draft, message: Message) -> int | None:
+    """Return where a message with results is to be cut; None where it may stay whole.
+
+    What was said at once with a document stays with it.
+    """
+    kinds = list(map(kind_of, message.content))
+    results = next((at for at, kind in enumerate(kinds) if kind != "toolResult"), len(kinds))
+    if not results or results == len(kinds):
+        return None
+    if draft.model.wants_results_alone:
+        return results
+    if not draft.model.wants_documents_apart:
+        return None
+    first = next((at for at, kind in enumerate(kinds) if kind in _APART), None)
+    if first is None:
+        return None
+    while first > results and _is_said_with(message.blocks[first - 1], message.blocks[first]):
+        first -= 1
+    return first
+
+
+def _beside_text(draft: Draft, message: Message) -> Message:
+    """Return a message in which a text stands with its documents (B6)."""
+    kinds = list(map(kind_of, message.content))
+    first = kinds.index("document") if message.role == "user" and "document" in kinds else None
+    if first is None or "text" in kinds[:first]:
+        return message
+    block = message.blocks[first]
+    after = zip(kinds[first:], message.blocks[first:], strict=True)
+    if any(kind == "text" and _is_said_with(other, block) for kind, other in after):
+        return message
+    draft.note("repaired", "B6", block.version, "a line of text stands before the document")
+    pieces = message.pieces
+    return message_of("user", [*pieces[:first], Piece(_A_LINE, block), *pieces[first:]])
+
+
+def _is_said_with(one: Block, other: Block) -> bool:
+    return one.place == other.place and one.mark == other.mark
+
+
+# How a request to Bedrock ends where the assistant has the last word (B14).
+
+_NEVER: Final = 1 << 62
+
+
+def mended(draft: Draft, messages: list[Message]) -> list[Message]:
+    """Return the messages, those of the assistant that end a request, or ended one, mended.
+
+    "messages: final assistant content cannot end with trailing whitespace"; nor may its last block
+    be reasoning.
+    """
+    may_be_mixed = draft.history.has_prefills or draft.has_gaps
+    if not may_be_mixed and messages[-1].role != "assistant":
+        return messages
+    kept = list(messages)
+    asked_after = _NEVER
+    for index in range(len(kept) - 1, -1, -1):
+        blocks = kept[index].blocks
+        asked = blocks[0].asked
+        if kept[index].role == "assistant":
+            if asked_after == _NEVER:
+                why = (
+                    "the assistant has the last word: newer models refuse that; say something first"
+                )
+                draft.note("noted", "B14", blocks[-1].version, why)
+            kept[index] = _mended(draft, kept[index], asked_after)
+        asked_after = asked
+    return kept
+
+
+def _mended(draft: Draft, message: Message, asked_after: int) -> Message:
+    """Return a message each part of which, if a request ended with it, ends with words."""
+    pieces: list[Piece] = []
+    for piece in message.pieces:
+        if pieces and pieces[-1].block.asked != piece.block.asked:
+            pieces = _as_prefill(draft, pieces)
+        pieces.append(piece)
+    if pieces and asked_after > pieces[-1].block.asked:
+        pieces = _as_prefill(draft, pieces)
+    return message_of("assistant", pieces)
+
+
+def _as_prefill(draft: Draft, pieces: list[Piece]) -> list[Piece]:
+    kept = list(pieces)
+    while kept and (ending := _without_space(kept[-1])) is not kept[-1]:
+        version = kept.pop().block.version
+        if ending is not None:
+            draft.note("repaired", "B14", version, "whitespace at the end of the last text")
+            kept.append(ending)
+            break
+        draft.note("left out", "B14", version, "nothing but text may come last")
+    return kept
+
+
+def _without_space(piece: Piece) -> Piece | None:
+    """Return the piece as it may come last; None where it may not."""
+    if kind_of(piece.value) == "reasoningContent":
+        return None
+    text = piece.value.get("text")
+    if not isinstance(text, str) or text == text.rstrip():
+        return piece
+    return Piece({**piece.value, "text": text.rstrip()}, piece.block)
+
+
+# Reasoning in a request to Bedrock: it goes back only where it was made (B10).
+#
+# Anthropic's models check it as they do elsewhere (docs.aws.amazon.com, "Thinking block
+# binding"): system, tools and all messages before it are what they were, for the same model and
+# account. What no model signed (DeepSeek, gpt-oss) is read by none.
+
+REASONING = "reasoningContent"
+
+
+def refused_reasoning(draft: Draft, messages: Sequence[Message]) -> set[int]:
+    """Return the identities of those values in the messages that would be refused."""
+    checked = _Signed(draft)
+    for message in messages:
+        checked.take(message)
+    return checked.refused
+
+
+class _Signed:
+    """The prefix of what is about to be sent, as far as the messages were looked at."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._prefix = Prefix(_system(draft.system), draft.tools)
+        # Whether reasoning was left out before: then an unknown prefix is not this one.
+        self._is_broken = False
+        self.refused: set[int] = set()
+
+    def take(self, message: Message) -> None:
+        """Look at the next message."""
+        if message.role != "assistant":
+            self._prefix.add(message.role, message.content)
+            return
+        for _, group in groupby(message.pieces, lambda piece: piece.block.response):
+            pieces = list(group)
+            if any(map(_is_reasoning, pieces)):
+                self._check(pieces)
+            self._prefix.add("assistant", list(self._kept(pieces)))
+
+    def _kept(self, pieces: Iterable[Piece]) -> Iterator[JsonObject]:
+        return (piece.value for piece in pieces if id(piece.value) not in self.refused)
+
+    def _check(self, pieces: list[Piece]) -> None:
+        thoughts = list(filter(_is_reasoning, pieces))
+        objection = self._objection(pieces[0].block)
+        for piece in thoughts:
+            rule, why = objection or ("B10", "no model has signed the reasoning")
+            if objection is None and _is_signed(piece.value):
+                continue
+            self._is_broken = True
+            self.refused.add(id(piece.value))
+            self._draft.leave_out(rule, piece.block, why)
+
+    def _objection(self, block: Block) -> tuple[str, str] | None:
+        """Return the rule by which a response's reasoning stays away, and why; None: it goes."""
+        options = self._draft.options
+        if options.thinking == "drop":
+            return "thinking", "reasoning is dropped, as asked"
+        if block.response is None:
+            return "B10", "the reasoning is of no recorded response"
+        response = self._draft.history.responses.of(block.response, block.asked)
+        if (other := self._other_reader(response)) is not None:
+            return "B10", other
+        bound = response.sent.prefix if response.sent else None
+        if bound is None:
+            why = "reasoning before it was left out"
+            return ("B10", why) if self._is_broken else None
+        if bound != self._prefix.digest():
+            return "B10", "what stands before it is not what it was made under"
+        return None
+
+    def _other_reader(self, response: Response) -> str | None:
+        models = {model_of(name).name for name in response.models}
+        reader, options = self._draft.model.name, self._draft.options
+        if reader and models and reader not in models:
+            return "the reasoning is another model's"
+        account = response.sent.account if response.sent else None
+        if options.account and account and options.account != account:
+            return "the reasoning was made for another account"
+        return None
+
+
+def _is_reasoning(piece: Piece) -> bool:
+    return kind_of(piece.value) == REASONING
+
+
+def _is_signed(value: JsonObject) -> bool:
+    """Whether a model can tell that the reasoning is its own."""
+    match held(value):
+        case {"reasoningText": {"signature": str(signature)}}:
+            return signature != ""
+        case {"redactedContent": str(data)}:
+            return data != ""
+        case _:
+            return False
+
+
+def _system(blocks: list[JsonObject]) -> str | JsonObject | None:
+    """Return instructions as they are digested when they are recorded."""
+    match blocks:
+        case []:
+            return None
+        case [{"text": str(text), **more}] if not more:
+            return text
+        case _:
+            return {"system": blocks}

@@ -1,0 +1,303 @@
+"""Requests to Bedrock's Converse API: each rule in turn, from a history to what is sent.
+
+The rules B1 to B19 are those that the service, or a model behind it, was seen to enforce;
+docs/rendering.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from onrecord.domain.content import Native, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis.members import objects
+from onrecord.projections.apis.bedrock.draft import MARK
+from onrecord.projections.apis.bedrock.draft import Draft
+from onrecord.projections.apis.tools import tools_for
+from onrecord.projections.apis.foreign import instructions_told
+from onrecord.projections.apis.foreign import tool_told
+from onrecord.projections.apis.foreign import whole
+from onrecord.projections.apis.tools import BEDROCK
+from onrecord.projections.apis.tools import schema_for
+from onrecord.projections.apis.bedrock.read import kind_of
+from onrecord.projections.apis.anthropic.draft import Message
+from onrecord.projections.apis.anthropic.draft import Piece
+from onrecord.projections.apis.anthropic.draft import message_of
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from onrecord.projections.apis.bedrock.read import held
+from onrecord.projections.apis.bedrock.documents import MEDIA
+from collections.abc import Mapping
+from onrecord.domain.events import ResponseCompleted
+from onrecord.projections.apis.bedrock import read
+from onrecord.projections.api import Api
+from onrecord.projections.api import Reader
+from onrecord.projections.history.history import History
+from onrecord.projections.history.report import report_of
+from onrecord.projections.apis.anthropic.draft import joined
+from onrecord.projections.apis.bedrock.draft import draft_of
+from onrecord.projections.apis.bedrock.pairing import mended
+from onrecord.projections.apis.bedrock.pairing import arranged
+from onrecord.projections.apis.bedrock.pairing import pair_server_tools
+from onrecord.projections.apis.bedrock.pairing import tools_run
+from onrecord.projections.apis.bedrock.pairing import REASONING
+from onrecord.projections.apis.bedrock.pairing import refused_reasoning
+from onrecord.projections.apis.bedrock.encode import Speller
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import nothing_to_send
+from onrecord.projections.apis.request import outside
+
+
+# Instructions and tools in the spelling of Bedrock's Converse API.
+
+_OPEN: Final[JsonObject] = {"type": "object"}
+
+
+def spell_instructions(draft: Draft) -> list[JsonObject]:
+    """Return what stands under `system`: blocks, none of them blank."""
+    instructions = draft.history.instructions
+    match instructions.content if instructions else "":
+        case str() as text:
+            return _told([{"text": text}])
+        case Text(text=text):
+            return _told([{"text": text}])
+        case Native(api="bedrock-converse") as native:
+            value = whole(native, draft.blobs).value
+            return _told(objects(value.get("system", [value])))
+        case Native() as native:
+            text, note = instructions_told(whole(native, draft.blobs))
+            draft.notes.append(note)
+            return _told([{"text": text}])
+
+
+def spell_tools(draft: Draft) -> list[JsonObject]:
+    """Return what stands under `toolConfig.tools`, in the order in which they were defined."""
+    spelled: list[JsonObject] = []
+    for tool in tools_for(draft.history.tools, draft.options.api):
+        match tool:
+            case ToolDefinition():
+                spelled.append(_definition(draft, tool))
+            case Native(api="bedrock-converse"):
+                value = whole(tool, draft.blobs).value
+                spelled += [] if MARK in value else [value]
+            case Native():
+                neutral, note = tool_told(whole(tool, draft.blobs))
+                draft.notes.append(note)
+                spelled += [_definition(draft, neutral)] if neutral else []
+    return spelled
+
+
+def declare_called(draft: Draft, ran: Iterable[str]) -> None:
+    """Declare the tools that were called, or that the service `ran`, where none is in force (B3)."""
+    own: list[JsonObject] = [{"systemTool": {"name": name}} for name in ran]
+    if draft.tools or not (draft.called or own):
+        return
+    called = [{"toolSpec": {"name": name, "inputSchema": {"json": _OPEN}}} for name in draft.called]
+    draft.tools = [*called, *own]
+    why = "no tools are in force: those that were called are declared, with any input"
+    draft.note("repaired", "B3", None, why)
+
+
+def _told(blocks: list[JsonObject]) -> list[JsonObject]:
+    """Return the blocks that say something (B4), without cache points (B13)."""
+    return [block for block in blocks if MARK not in block and _says(block)]
+
+
+def _says(block: JsonObject) -> bool:
+    text = block.get("text")
+    return not isinstance(text, str) or bool(text.strip())
+
+
+def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
+    told: JsonObject = {"name": draft.tool_name(tool.name, None)}
+    if tool.description and tool.description.strip():
+        told["description"] = tool.description
+    schema, done = schema_for(tool.input_schema, BEDROCK)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {"toolSpec": {**told, "inputSchema": {"json": schema}}}
+
+
+# Cache points: at most four, placed by where things stand, never by what was sent before (B13).
+
+_POINT: Final[JsonObject] = {MARK: {"type": "default"}}
+_UNMARKED: Final = frozenset({"document", "video"})
+_TURNS: Final = 2
+
+
+def place_marks(draft: Draft) -> None:
+    """Put a cache point behind the tools, the instructions, and the user's last two turns.
+
+    The point of the turn before the last finds what the last request cached. None stands behind a
+    document or a video: the service refuses it.
+    """
+    if not draft.model.takes_marks:
+        draft.note("noted", "B13", None, "the model takes no cache points")
+        return
+    if draft.tools and draft.model.takes_marked_tools:
+        draft.tools = [*draft.tools, _POINT]
+    if draft.system:
+        draft.system = [*draft.system, _POINT]
+    users = [index for index, message in enumerate(draft.messages) if message.role == "user"]
+    for index in users[-_TURNS:]:
+        draft.messages[index] = _marked(draft.messages[index])
+
+
+def _marked(message: Message) -> Message:
+    pieces = message.pieces
+    for place in range(len(pieces), 0, -1):
+        if kind_of(pieces[place - 1].value) not in _UNMARKED:
+            point = Piece(_POINT, pieces[place - 1].block)
+            return message_of("user", [*pieces[:place], point, *pieces[place:]])
+    return message
+
+
+# Arguments as boto3 takes them: bytes where the wire has base64, for it encodes them itself.
+
+BINARY: Final = MEDIA | {"reasoningContent", "guardContent"}
+"""Kinds of blocks that may hold bytes, in results as well."""
+
+
+def with_bytes(blocks: list[JsonObject]) -> list[JsonObject]:
+    """Return blocks with bytes in place of base64."""
+    return [_block(block) for block in blocks]
+
+
+def _block(value: JsonObject) -> JsonObject:
+    kind = kind_of(value)
+    spell = _SPELLINGS.get(kind)
+    return value if spell is None or not held(value) else {**value, kind: spell(held(value))}
+
+
+def _file(told: JsonObject) -> JsonObject:
+    match told.get("source"):
+        case {"bytes": str(data)}:
+            return {**told, "source": {**told["source"], "bytes": _bytes(data)}}
+        case _:
+            return told
+
+
+def _reasoning(told: JsonObject) -> JsonObject:
+    data: Any = told.get("redactedContent")
+    return {**told, "redactedContent": _bytes(data)} if isinstance(data, str) else told
+
+
+def _result(told: JsonObject) -> JsonObject:
+    return {**told, "content": with_bytes(objects(told.get("content")))}
+
+
+def _bytes(data: str) -> bytes | str:
+    """Return what base64 stands for; what is none stays as it is, for the service to judge."""
+    try:
+        return b64decode(data, validate=True)
+    except ValueError:
+        return data
+
+
+_SPELLINGS: Final[Mapping[str, Callable[[JsonObject], JsonObject]]] = {
+    **dict.fromkeys(MEDIA, _file),
+    "reasoningContent": _reasoning,
+    "guardContent": lambda told: _block(told) if "image" in told else told,
+    "toolResult": _result,
+}
+
+
+_STEPPED_IN: Final = "guardrail_intervened"
+
+
+def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Request:
+    """Return the arguments `system`, `toolConfig` and `messages`, those that there are.
+
+    In the arguments binary members are bytes, in the body they are base64. `blobs` holds the bytes
+    of `needed_blobs`, by digest. Raises NothingToSend for a history without turns, CorruptRecord
+    where a blob is missing.
+    """
+    draft = draft_of(history, options, blobs)
+    draft.system = spell_instructions(draft)
+    draft.tools = spell_tools(draft)
+    spelled = _spelled(draft)
+    if draft.has_own_tools:
+        spelled = pair_server_tools(draft, spelled)
+    declare_called(draft, tools_run(spelled) if draft.has_own_tools else ())
+    draft.messages = _obeying(draft, spelled)
+    if not draft.messages:
+        raise nothing_to_send(options)
+    draft.notes.extend(outside(history, options))
+    _note_guardrail(draft)
+    if options.cache:
+        place_marks(draft)
+    body = _request(draft)
+    arguments = body if draft.kinds.isdisjoint(BINARY) else _with_bytes(body)
+    report = report_of([*history.notes, *draft.notes], draft.router.routes)
+    return Request(arguments, options, report, body)
+
+
+def _spelled(draft: Draft) -> list[Message]:
+    speller = Speller(draft)
+    turns = draft.history.turns
+    return joined(
+        speller.spell(turn, turns[place + 1] if place + 1 < len(turns) else None)
+        for place, turn in enumerate(turns)
+    )
+
+
+def _obeying(draft: Draft, spelled: list[Message]) -> list[Message]:
+    """Return the messages as all rules want them that concern more than one block.
+
+    What one rule leaves out may be what another rests on, so they are applied until none objects.
+    """
+    messages = spelled
+    while messages:
+        if draft.has_own_tools:
+            messages = pair_server_tools(draft, messages)
+        messages = joined(mended(draft, messages)) if messages else []
+        told = arranged(draft, messages)
+        refused = refused_reasoning(draft, told) if REASONING in draft.kinds else None
+        if not refused:
+            return told
+        messages = joined(_without(message, refused) for message in messages)
+    return messages
+
+
+def _without(message: Message, values: set[int]) -> Message:
+    kept = (piece for piece in message.pieces if id(piece.value) not in values)
+    return message_of(message.role, kept)
+
+
+def _note_guardrail(draft: Draft) -> None:
+    last = draft.history.responses.last().closing
+    if isinstance(last, ResponseCompleted) and last.stop_reason == _STEPPED_IN:
+        why = "a guardrail stepped in: it looks at the whole history, and may do so again"
+        draft.note("noted", "B16", None, why)
+
+
+def _request(draft: Draft) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "system": draft.system or None,
+        "toolConfig": {"tools": draft.tools} if draft.tools else None,
+        "messages": [{"role": told.role, "content": told.content} for told in draft.messages],
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _with_bytes(body: Mapping[str, Any]) -> dict[str, Any]:
+    messages: list[JsonObject] = [
+        {**message, "content": with_bytes(message["content"])} for message in body["messages"]
+    ]
+    return {**body, "messages": messages}
+
+
+API: Final = Api(
+    name=read.NAME,
+    messages="messages",
+    reader=Reader(
+        read.neutral,
+        read.instructions,
+        read.tool,
+        partial=read.partial,
+    ),
+    render=render,
+)

@@ -1,0 +1,367 @@
+"""What an API and its models take: which kinds of documents, where, how large, and what else.
+
+The knowledge is data: capabilities.toml, and over it what a caller's own file says. A model's entry
+is found by its name: an id or an alias before all patterns, of these the longest that matches. It
+lies over what its API says of all models. Nothing known is text alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+from collections.abc import Container, Mapping
+from typing import Annotated, Any, Final, cast
+from pydantic import Field, StrictBool, ValidationError
+from onrecord.domain.content import Value
+from onrecord.domain.documents import Modality
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final
+from pydantic import Field
+from onrecord.domain import jsontext
+
+if TYPE_CHECKING:
+    from onrecord.projections.apis.request import Options
+
+
+# The names of models: one model goes by several, by who serves it and how it is asked for.
+
+_REGION: Final = re.compile(r"(?:us|eu|apac|jp|au|ca|sa|me|af|us-gov|global)\.")
+"""What Bedrock puts before the id of a model that may answer from several regions."""
+
+_VENDOR: Final = re.compile(r"[a-z][a-z0-9]*\.(?=[a-z])")
+"""What Bedrock puts before the name of a model: `anthropic.`; no `qwen2.` of `qwen2.5`."""
+
+ANY: Final = "*"
+"""What stands in a pattern for any text."""
+
+_PATH: Final = "/"
+
+
+def names_of(model: str) -> tuple[str, ...]:
+    """Return the names that a model goes by, in lower case, that by which it was asked for first.
+
+    Without the path of whose it is (`models/`, `anthropic/`, the ARN of Bedrock's that ends so), as
+    the model that a fine-tuned one was made of (`ft:gpt-4o:acme::id` is a `gpt-4o:acme::id`),
+    without the region and the vendor of Bedrock's, and with Vertex's `@` as the `-` of others.
+    """
+    given = model.strip().lower()
+    own = given.rpartition(_PATH)[2].removeprefix("ft:").replace("@", "-")
+    anywhere = _REGION.sub("", own, count=1) if _REGION.match(own) else own
+    bare = _VENDOR.sub("", anywhere, count=1) if _VENDOR.match(anywhere) else anywhere
+    return tuple(dict.fromkeys((given, own, anywhere, bare)))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern of names: `*` is any text, all else is itself, in any case.
+
+    One without a `/` looks at what follows the last one of a name.
+    """
+
+    text: str
+
+    def matches(self, name: str) -> bool:
+        """Whether a name, in lower case, is one of those."""
+        is_of_path = _PATH in self.text
+        return is_of_path == (_PATH in name) and self._expression.fullmatch(name) is not None
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        first, *others = map(re.escape, self.text.lower().split(ANY))
+        if not others:
+            return re.compile(first)
+        # What was found for a star is not looked for again: a name cannot make that take long.
+        between = "".join(f"(?>.*?{part})" for part in others[:-1])
+        return re.compile(f"{first}{between}.*{others[-1]}", re.DOTALL)
+
+
+# The entries that say what models take: their shape, and how one lies over another.
+
+MODELS: Final = "models"
+_IDENTITY: Final = ("id", "pattern", "aliases")
+
+_Amount = Annotated[int, Field(strict=True, gt=0)]
+
+
+class Told(Value):
+    """What is told of models; what is not told is as little as any model takes."""
+
+    user: tuple[Modality, ...] = ("text",)
+    tool_result: tuple[Modality, ...] = ("text",)
+    document_bytes: dict[Modality, _Amount] = Field(default_factory=dict[Modality, int])
+    reasoning: StrictBool = False
+    signatures: StrictBool = False
+    cache: StrictBool = False
+    parallel_calls: StrictBool = False
+    context_tokens: _Amount | None = None
+    output_tokens: _Amount | None = None
+
+    @classmethod
+    def read(cls, where: str, plain: JsonObject) -> Told:
+        """Return what plain JSON tells; InvalidInput, with the place and the reason, if nothing."""
+        try:
+            return cls.model_validate(plain)
+        except ValidationError as exc:
+            first = exc.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, (where, *first["loc"])))
+        if first["type"] == "extra_forbidden":
+            raise InvalidInput(f"{place}: is not one of {', '.join(cls.model_fields)}")
+        raise InvalidInput(f"{place}: {first['msg']}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is told of the models of some names; `ids` are in lower case."""
+
+    ids: tuple[str, ...]
+    patterns: tuple[Pattern, ...]
+    told: JsonObject
+
+
+def told_in(table: JsonObject) -> JsonObject:
+    """Return what the table of an API tells of all its models."""
+    return {name: value for name, value in table.items() if name != MODELS}
+
+
+def laid_over(under: JsonObject, over: JsonObject) -> JsonObject:
+    """Return what holds where one lies over another: mappings join, all else is replaced whole."""
+    joined = dict(under)
+    for name, value in over.items():
+        before = joined.get(name)
+        if isinstance(before, dict) and isinstance(value, dict):
+            joined[name] = laid_over(cast("JsonObject", before), cast("JsonObject", value))
+        else:
+            joined[name] = value
+    return joined
+
+
+def entries_in(api: str, under: JsonObject, over: JsonObject) -> tuple[Entry, ...]:
+    """Return the entries of an API: one's own first, over those of the same key."""
+    known: JsonObject = under.get(MODELS, {})
+    own: JsonObject = over.get(MODELS, {})
+    joined = {key: _joined(known.get(key, {}), plain) for key, plain in own.items()}
+    others = {key: plain for key, plain in known.items() if key not in own}
+    return tuple(_entry(api, key, plain) for key, plain in {**joined, **others}.items())
+
+
+def check_tables(tables: Mapping[str, Any], apis: Container[str]) -> None:
+    """Raise InvalidInput, with the entry and the reason, where tables by API have not their shape."""
+    for api, plain in tables.items():
+        if api not in apis:
+            raise InvalidInput(f"{api}: is no API that Onrecord speaks")
+        table = _table(api, plain)
+        Told.read(api, told_in(table))
+        _check_models(api, _table(f"{api}.{MODELS}", table.get(MODELS, {})))
+
+
+def _check_models(api: str, models: JsonObject) -> None:
+    taken: set[str] = set()
+    for key, plain in models.items():
+        where = f"{api}.{MODELS}.{key}"
+        entry = _entry(api, key, _table(where, plain))
+        Told.read(where, entry.told)
+        for name in (*entry.ids, *(pattern.text.lower() for pattern in entry.patterns)):
+            if name in taken:
+                raise InvalidInput(f"{where}: another entry is for {name!r}")
+            taken.add(name)
+
+
+def _table(where: str, plain: Any) -> JsonObject:
+    if isinstance(plain, dict):
+        return cast("JsonObject", plain)
+    raise InvalidInput(f"{where}: is no table")
+
+
+def _joined(under: JsonObject, over: JsonObject) -> JsonObject:
+    """Return an entry over another of the same key; who its models are, one of the two says."""
+    is_named = any(name in over for name in _IDENTITY)
+    return laid_over(_told_by(under) if is_named else under, over)
+
+
+def _told_by(plain: JsonObject) -> JsonObject:
+    """Return what an entry tells of its models: all but who they are."""
+    return {name: value for name, value in plain.items() if name not in _IDENTITY}
+
+
+def _entry(api: str, key: str, plain: JsonObject) -> Entry:
+    """Return an entry; a key is the id, or the pattern if it holds `*`, where no other is told."""
+    where = f"{api}.{MODELS}.{key}"
+    if "id" in plain and "pattern" in plain:
+        raise InvalidInput(f"{where}: must specify at most one of `id` or `pattern`")
+    is_pattern = "pattern" in plain or ("id" not in plain and ANY in key)
+    aliases = _texts(where, "aliases", plain.get("aliases", []))
+    if is_pattern and aliases:
+        raise InvalidInput(f"{where}: a pattern cannot declare aliases")
+    told = _told_by(plain)
+    if is_pattern:
+        patterns = _texts(where, "pattern", plain.get("pattern", key))
+        return Entry((), tuple(map(Pattern, patterns)), told)
+    ids = (*_texts(where, "id", plain.get("id", key)), *aliases)
+    return Entry(tuple(name.lower() for name in ids), (), told)
+
+
+def _texts(where: str, member: str, plain: Any) -> tuple[str, ...]:
+    """Return the text that a member is, or those that it holds."""
+    texts = cast("list[Any]", plain) if isinstance(plain, list) else [plain]
+    if member == "id" and isinstance(plain, list):
+        raise InvalidInput(f"{where}.id: is one text: use `aliases` for other names of the model")
+    if all(isinstance(text, str) and text.strip() for text in texts):
+        return tuple(texts)
+    raise InvalidInput(f"{where}.{member}: is no text, or a blank one")
+
+
+ANY_MODEL: Final = "(any model)"
+"""What a row says where it is that of an API."""
+
+_TEXT: Final[frozenset[Modality]] = frozenset({"text"})
+
+
+def _no_limits() -> Mapping[Modality, int]:
+    return MappingProxyType({})
+
+
+class Given(Value):
+    """What a caller says that a model takes; what is absent is as the matrix has it.
+
+    `user` are the modalities that a user's message may hold, `tool_result` those that a result may;
+    `document_bytes` is the size of the largest document that goes.
+    """
+
+    user: tuple[Modality, ...] | None = None
+    tool_result: tuple[Modality, ...] | None = None
+    document_bytes: Annotated[int, Field(strict=True, gt=0)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a model of an API takes.
+
+    `user` are the modalities that a user's message may hold, `tool_result` those that a result may.
+    `document_bytes` are the sizes of the largest documents that go within a request, before base64;
+    a modality that is not there has no limit of its own. `reasoning` tells whether the model shows
+    what it thinks, `signatures` whether that goes back signed, `cache` whether the service caches
+    what comes again, `parallel_calls` whether one answer may call several tools. `context_tokens`
+    and `output_tokens` are the most that it reads and writes; None where that is not known. `row`
+    names the entry that decided.
+    """
+
+    row: str
+    user: frozenset[Modality] = _TEXT
+    tool_result: frozenset[Modality] = _TEXT
+    document_bytes: Mapping[Modality, int] = field(default_factory=_no_limits, hash=False)
+    reasoning: bool = False
+    signatures: bool = False
+    cache: bool = False
+    parallel_calls: bool = False
+    context_tokens: int | None = None
+    output_tokens: int | None = None
+
+    def largest(self, modality: Modality) -> int | None:
+        """Return the size, in bytes, of the largest document of a modality; None: no limit known."""
+        return self.document_bytes.get(modality)
+
+
+def capabilities_of(api: str, model: str | None, options: Options) -> Capabilities:
+    """Return what a model takes: what comes with Onrecord, under `matrix`, under `capabilities`.
+
+    None is a model that nobody named: it takes what the API says of all. Where no entry is for the
+    model, or the API has none, it is text alone. InvalidInput where `matrix` has not their shape.
+    """
+    own = b"" if options.matrix is None else jsontext.write(options.matrix)
+    return _as_given(_known(api, model, own), options)
+
+
+def rows_of(api: str, matrix: JsonObject | None = None) -> tuple[Capabilities, ...]:
+    """Return what is said of all models of an API, then of each name; those of `matrix` first."""
+    under, over = bundled().get(api, {}), matrix or {}
+    defaults = laid_over(told_in(under), told_in(over))
+    return (
+        _capabilities(f"{api} {ANY_MODEL}", api, defaults),
+        *(
+            _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told))
+            for entry in entries_in(api, under, over)
+            for name in (*entry.ids, *(pattern.text for pattern in entry.patterns))
+        ),
+    )
+
+
+@cache
+def bundled() -> Mapping[str, JsonObject]:
+    """Return what comes with Onrecord, by API; not to be changed in place."""
+    import tomllib
+
+    return tomllib.loads(Path(__file__).with_name("capabilities.toml").read_text("utf-8"))
+
+
+@lru_cache(maxsize=256)
+def _known(api: str, model: str | None, own: bytes) -> Capabilities:
+    """Return what a model takes; `own` is the JSON of what a caller says of the API, or nothing."""
+    over: JsonObject = jsontext.read_object(own) if own else {}
+    under = bundled().get(api, {})
+    if not under and not over:
+        return Capabilities(f"{api} (not listed)")
+    defaults = laid_over(told_in(under), told_in(over))
+    if not model:
+        return _capabilities(f"{api} {ANY_MODEL}", api, defaults)
+    found = entry_for(model, entries_in(api, under, over))
+    if found is None:
+        return Capabilities(f"{api} ({model} not listed)")
+    name, entry = found
+    return _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told))
+
+
+def entry_for(model: str, entries: tuple[Entry, ...]) -> tuple[str, Entry] | None:
+    """Return the entry of a model, and by which name of it that was found; None if there is none.
+
+    `entries` begin with those that win over others of the same name.
+    """
+    names = names_of(model)
+    for name in names:
+        for entry in entries:
+            if name in entry.ids:
+                return name, entry
+    matching = [
+        (pattern, entry)
+        for entry in entries
+        for pattern in entry.patterns
+        if any(pattern.matches(name) for name in names)
+    ]
+    longest = max(matching, key=lambda found: len(found[0].text), default=None)
+    return None if longest is None else (longest[0].text, longest[1])
+
+
+def _capabilities(row: str, api: str, plain: JsonObject) -> Capabilities:
+    told = Told.read(api, plain)
+    return Capabilities(
+        row=row,
+        user=frozenset(told.user),
+        tool_result=frozenset(told.tool_result),
+        document_bytes=MappingProxyType(told.document_bytes),
+        reasoning=told.reasoning,
+        signatures=told.signatures,
+        cache=told.cache,
+        parallel_calls=told.parallel_calls,
+        context_tokens=told.context_tokens,
+        output_tokens=told.output_tokens,
+    )
+
+
+def _as_given(found: Capabilities, options: Options) -> Capabilities:
+    given = options.capabilities
+    if given is None:
+        return found
+    user = found.user if given.user is None else frozenset(given.user)
+    results = found.tool_result if given.tool_result is None else frozenset(given.tool_result)
+    limits = found.document_bytes
+    if given.document_bytes is not None:
+        limits = MappingProxyType(dict.fromkeys(sorted(user | results), given.document_bytes))
+    row = f"{found.row}, as given"
+    return replace(found, row=row, user=user, tool_result=results, document_bytes=limits)

@@ -1,0 +1,150 @@
+"""What blocks of other APIs say, and what is done to them on their way into a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, assert_never, cast
+
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import (
+    Block,
+    Document,
+    Native,
+    Opaque,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.history import history
+from onrecord.projections.api import instructions_of
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import outcome_of
+from onrecord.projections.api import parts_of
+from onrecord.projections.api import tool_of
+from onrecord.projections.history.report import Deed
+from onrecord.projections.history.report import Note
+from onrecord.projections.apis.activity_words import document_told
+from onrecord.projections.apis.activity_words import words_of
+
+_BESIDE: Final = ("annotations", "citations", "executed_tools", "thinking")
+"""What a text was made of, by members: sources, what Groq's tools did, the thoughts of Mistral."""
+
+Part = Text | Document
+Told = tuple[tuple[Part, ...], Note]
+
+
+def told_of(native: Native, block: history.Block) -> Told:
+    """Return what a block says, and the note on it; `native` is its content, whole."""
+    if block.response is None and (held := parts_of(native.api, native.value)):
+        return held, _note("translated", block, f"a message of {native.api}")
+    return _said(native, block)
+
+
+def _said(native: Native, block: history.Block) -> Told:
+    said = neutral_of(native.api, native.value)
+    match said:
+        case Text(text=text):
+            why = f"a text of {native.api}" if text else f"a message of {native.api} without text"
+            return (said,) if text else (), _note("translated", block, why + _untold(native.value))
+        case Document() if block.response is None:
+            return (said,), _note("translated", block, f"a document of {native.api}")
+        case Document():
+            why = "an assistant's turn holds no document: it goes as words"
+            return (Text(text=document_told(said)),), _note("translated", block, why)
+        case ServerToolCall() | ServerToolResult():
+            why = f"what a tool of {native.api} did goes as words"
+            words = [words_of(said)]
+            gave = outcome_of(native.api, native.value)
+            if gave is not None and (gave.content or gave.is_error):
+                words.append(words_of(gave))
+            return (Text(text="\n".join(words)),), _note("translated", block, why)
+        case ToolResult():
+            return said.content, _note("moved", block, "a result of no call goes as text")
+        case ToolCall():
+            return (), _note("left out", block, "a call that was not recorded as one")
+        case Reasoning():
+            return (), _note("left out", block, f"reasoning that only {native.api} can check")
+        case Opaque():
+            return (), _unread(block, native, said)
+        case _:
+            assert_never(said)
+
+
+def _untold(value: JsonObject) -> str:
+    """Return words for what stands beside a text, or among its parts, and goes nowhere."""
+    content: Any = value.get("content")
+    parts = cast("list[Any]", content) if isinstance(content, list) else []
+    within = [value, *value.values(), *parts]
+    held = [cast("JsonObject", each) for each in within if isinstance(each, dict)]
+    names = [name for name in _BESIDE if any(part.get(name) for part in held)]
+    return f", without its {' and '.join(names)}" if names else ""
+
+
+def goes_on(before: history.Block | None, block: history.Block) -> bool:
+    """Whether one text was cut in two, as Anthropic does wherever it cites something."""
+    if before is None or before.version + 1 != block.version or before.response != block.response:
+        return False
+    return _is_piece(before) and _is_piece(block)
+
+
+def _is_piece(block: history.Block) -> bool:
+    match block.plain:
+        case {"kind": "native", "api": "anthropic-messages", "value": {"type": "text"}}:
+            return True
+        case _:
+            return False
+
+
+def arguments_of(native: Native, block: history.Block) -> tuple[Any, Note]:
+    """Return the arguments of a call, none where they cannot be read; and the note on it."""
+    call = neutral_of(native.api, native.value)
+    if isinstance(call, ToolCall):
+        return call.arguments, _note("translated", block, f"a call of {native.api}")
+    return {}, _unread(block, native, call)
+
+
+def content_of(native: Native, block: history.Block) -> Told:
+    """Return what a result holds, nothing where it cannot be read; and the note on it."""
+    result = neutral_of(native.api, native.value)
+    if isinstance(result, ToolResult):
+        return result.content, _note("translated", block, f"a result of {native.api}")
+    return (), _unread(block, native, result)
+
+
+def instructions_told(native: Native) -> tuple[str, Note]:
+    """Return the text of another API's instructions, empty where there is none, and the note."""
+    if (told := instructions_of(native)).strip():
+        return told, Note("translated", "foreign", None, f"instructions of {native.api}")
+    why = f"instructions in the form of {native.api}"
+    return "", Note("left out", "foreign", None, why)
+
+
+def tool_told(native: Native) -> tuple[ToolDefinition | None, Note]:
+    """Return the definition of another API's tool, None if nobody else runs it, and the note."""
+    tool = tool_of(native)
+    if tool is None:
+        name = native.value.get("name") or native.value.get("type")
+        # Gemini and Bedrock name a tool by the member that holds it.
+        why = f"{name or next(iter(native.value), 'tool')}, in the form of {native.api}"
+        return None, Note("left out", "foreign", None, why)
+    return tool, Note("translated", "foreign", None, f"tools of {native.api}")
+
+
+def whole(native: Native, blobs: Mapping[str, bytes]) -> Native:
+    """Return a block with the strings that were moved to blobs."""
+    return Native(api=native.api, value=restore(native.value, blobs))
+
+
+def _unread(block: history.Block, native: Native, said: Block) -> Note:
+    kind = said.type if isinstance(said, Opaque) else said.kind
+    why = f"a {kind or 'block'} of {native.api} that only that API can read"
+    return _note("left out", block, why)
+
+
+def _note(deed: Deed, block: history.Block, why: str) -> Note:
+    return Note(deed, "foreign", block.version, why)

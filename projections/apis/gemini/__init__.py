@@ -1,0 +1,1 @@
+"""Gemini's API: Google's own service, and Vertex."""

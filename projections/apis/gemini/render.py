@@ -1,0 +1,348 @@
+"""Requests to Gemini's API: generateContent and its stream, at Google's own service and at Vertex.
+
+The rules G1 to G18 are listed in docs/rendering.md. Each event of the user's is a content of its
+own, all results of a round are one, so that a later request begins with the earlier one's contents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from onrecord.domain.content import Native, Text
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis.gemini.read import NAME
+from onrecord.projections.apis.gemini.server_tools import member
+from onrecord.projections.apis.gemini.server_tools import objects_in
+from onrecord.projections.apis.tools import tools_for
+from onrecord.projections.apis.foreign import instructions_told
+from onrecord.projections.apis.foreign import tool_told
+from onrecord.projections.apis.foreign import whole
+from onrecord.projections.apis.gemini.draft import Draft
+from onrecord.projections.apis.tools import GEMINI
+from onrecord.projections.apis.tools import schema_for
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, cast
+from onrecord.projections.apis.gemini.server_tools import camel
+from onrecord.projections.apis.gemini.server_tools import kind_of
+from onrecord.projections.apis.gemini.server_tools import snake
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from onrecord.projections.apis.gemini import read
+from onrecord.projections.api import Api
+from onrecord.projections.api import Reader
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.history import History
+from onrecord.projections.history.history import Turn
+from onrecord.projections.apis.gemini.server_tools import object_in
+from onrecord.projections.apis.gemini.server_tools import replay
+from onrecord.projections.history.report import report_of
+from onrecord.projections.apis.gemini.answers import parts_spoken
+from onrecord.projections.apis.gemini.answers import Continuation
+from onrecord.projections.apis.gemini.answers import continuation_of
+from onrecord.projections.apis.gemini.draft import draft_of
+from onrecord.projections.apis.gemini.user_messages import is_result
+from onrecord.projections.apis.gemini.user_messages import results_in
+from onrecord.projections.apis.gemini.user_messages import spell_results
+from onrecord.projections.apis.gemini.user_messages import contents_said
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import nothing_to_send
+from onrecord.projections.apis.request import outside
+
+
+# Instructions and tools in Gemini's spelling.
+
+_DECLARED = "functionDeclarations"
+
+
+def spell_instructions(draft: Draft) -> Any:
+    """Return what stands under `systemInstruction`; None where nothing does."""
+    instructions = draft.history.instructions
+    match instructions.content if instructions else "":
+        case str() as text:
+            return _instruction(text)
+        case Text(text=text):
+            return _instruction(text)
+        case Native() as native if native.api == NAME:
+            return member(whole(native, draft.blobs).value, "systemInstruction")
+        case Native() as native:
+            text, note = instructions_told(whole(native, draft.blobs))
+            draft.notes.append(note)
+            return _instruction(text)
+
+
+def spell_tools(draft: Draft) -> list[JsonObject] | None:
+    """Return what stands under `tools`: all functions in one tool, the service's own one each.
+
+    "Multiple tools are supported only when they are all search tools", so functions do not go as a
+    tool each.
+    """
+    spelled: list[JsonObject] = []
+    declared: list[JsonObject] = []
+    for tool in _tool_declarations(draft):
+        functions = objects_in(member(tool, _DECLARED))
+        if not functions:
+            spelled.append(tool)
+            continue
+        if not declared:
+            spelled.append({_DECLARED: declared})
+        declared += functions
+    return spelled or None
+
+
+def _tool_declarations(draft: Draft) -> list[JsonObject]:
+    told: list[JsonObject] = []
+    for tool in tools_for(draft.history.tools, NAME):
+        if isinstance(tool, ToolDefinition):
+            told.append(_definition(draft, tool))
+        elif tool.api == NAME:
+            told.append(whole(tool, draft.blobs).value)
+        else:
+            neutral, note = tool_told(whole(tool, draft.blobs))
+            draft.notes.append(note)
+            told += [_definition(draft, neutral)] if neutral else []
+    return told
+
+
+def _instruction(text: str) -> JsonObject | None:
+    return {"parts": [{"text": text}]} if text.strip() else None
+
+
+def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
+    """Return a tool of one function; its schema goes as JSON Schema, which loses nothing."""
+    told: JsonObject = {"name": draft.tool_name(tool.name, None)}
+    if tool.description is not None:
+        told["description"] = tool.description
+    schema, done = schema_for(tool.input_schema, GEMINI)
+    if done:
+        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+    return {_DECLARED: [{**told, "parametersJsonSchema": schema}]}
+
+
+# A Gemini request as google-genai's call takes it: `contents` and `config`.
+#
+# The SDK refuses members that it does not know, and drops nothing silently where it is given
+# JSON. So what it does not know is left out of the arguments, and stays in the body. It takes
+# bytes as base64 in either alphabet, and names of members in either spelling (google-genai 3.4).
+
+KNOWN: Final[Mapping[str, frozenset[str]]] = {
+    "": frozenset(
+        {
+            *("text", "thought", "thoughtSignature", "functionCall", "functionResponse"),
+            *("executableCode", "codeExecutionResult", "toolCall", "toolResponse"),
+            *("inlineData", "fileData", "videoMetadata", "mediaResolution", "mediaProcessing"),
+            *("partMetadata", "audioTranscription", "speechMetadata", "documentMetadata"),
+            *("spreadsheetMetadata", "audioMetadata"),
+        }
+    ),
+    "functionCall": frozenset({"id", "name", "args", "partialArgs", "willContinue"}),
+    "functionResponse": frozenset(
+        {"id", "name", "response", "parts", "willContinue", "scheduling"}
+    ),
+    "executableCode": frozenset({"id", "code", "language"}),
+    "codeExecutionResult": frozenset({"id", "outcome", "output"}),
+    "toolCall": frozenset({"id", "toolType", "args"}),
+    "toolResponse": frozenset({"id", "toolType", "response"}),
+    "inlineData": frozenset({"mimeType", "data", "displayName"}),
+    "fileData": frozenset({"mimeType", "fileUri", "displayName"}),
+}
+"""The members of a part that the SDK knows, and those of what a part holds."""
+
+_NAMES: Final[Mapping[str, frozenset[str]]] = {
+    spelled: names | frozenset(map(snake, names))
+    for of, names in KNOWN.items()
+    for spelled in (of, snake(of))
+}
+"""The same in either spelling."""
+
+TOOLS: Final = frozenset(
+    {
+        *("functionDeclarations", "googleSearch", "googleSearchRetrieval", "codeExecution"),
+        *("urlContext", "fileSearch", "googleMaps", "computerUse", "enterpriseWebSearch"),
+        *("retrieval", "parallelAiSearch", "exaAiSearch", "mcpServers"),
+    }
+)
+"""The members of a tool that the SDK knows."""
+
+
+def arguments_of(body: Mapping[str, Any]) -> tuple[JsonObject, list[str]]:
+    """Return the keyword arguments of a body, and the names of what the SDK does not know in it."""
+    unknown: list[str] = []
+    config = {name: held for name, held in body.items() if name != "contents"}
+    if "tools" in config:
+        config["tools"] = _tool_arguments(config["tools"], unknown)
+    contents = _content_arguments(body["contents"], unknown)
+    return {"contents": contents, **({"config": config} if config else {})}, unknown
+
+
+def _content_arguments(contents: list[JsonObject], unknown: list[str]) -> list[JsonObject]:
+    told: list[JsonObject] = []
+    for content in contents:
+        parts: list[JsonObject] = content["parts"]
+        if all(map(_is_known, parts)):
+            told.append(content)
+        elif known := list(_parts(parts, unknown)):
+            told.append({**content, "parts": known})
+    return told
+
+
+def _is_known(part: JsonObject) -> bool:
+    """Whether the SDK knows all of a part, as it does of most."""
+    if not part.keys() <= _NAMES[""]:
+        return False
+    for name, held in part.items():
+        names = _NAMES.get(name) if isinstance(held, dict) else None
+        if names is not None and not cast("JsonObject", held).keys() <= names:
+            return False
+    return True
+
+
+def _parts(parts: Iterable[JsonObject], unknown: list[str]) -> Iterator[JsonObject]:
+    for part in parts:
+        known = _known(part, "", unknown)
+        if kind_of(known) is not None:
+            yield known
+
+
+def _known(value: JsonObject, of: str, unknown: list[str]) -> JsonObject:
+    """Return an object with those members that the SDK knows; the object itself if it knows all."""
+    names = KNOWN.get(of)
+    if names is None:
+        return value
+    unknown += [name for name in value if camel(name) not in names]
+    told = {name: held for name, held in value.items() if camel(name) in names}
+    for name, held in told.items():
+        if not of and isinstance(held, dict):
+            told[name] = _known(cast("JsonObject", held), camel(name), unknown)
+    return value if told == value else told
+
+
+def _tool_arguments(tools: list[JsonObject], unknown: list[str]) -> list[JsonObject]:
+    unknown += [name for tool in tools for name in tool if camel(name) not in TOOLS]
+    known = ({k: held for k, held in tool.items() if camel(k) in TOOLS} for tool in tools)
+    return [tool for tool in known if tool]
+
+
+_A_WORD: Final = "Go on."
+
+
+def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Request:
+    """Return the arguments `contents` and `config`; the body has what the config holds beside them.
+
+    `blobs` holds the bytes of `needed_blobs`, by digest. Raises NothingToSend for a history without
+    turns, CorruptRecord where a blob is missing.
+    """
+    draft = draft_of(history, options, blobs)
+    continuation = continuation_of(draft)
+    body: dict[str, Any] = {
+        "systemInstruction": spell_instructions(draft),
+        "tools": spell_tools(draft),
+        "contents": _contents(draft, continuation),
+        "continuationToken": continuation.token if continuation else None,
+    }
+    if not body["contents"]:
+        raise nothing_to_send(options)
+    given = {name: held for name, held in body.items() if held is not None}
+    arguments, unknown = arguments_of(given)
+    if unknown:
+        names = ", ".join(dict.fromkeys(unknown))
+        why = f"{names}: google-genai does not know them, so they stand in the body only"
+        draft.note("noted", "G17", None, why)
+    _beware(draft, given["contents"])
+    report = report_of([*history.notes, *draft.notes], draft.router.routes)
+    return Request(arguments, options, report, body=given)
+
+
+def _contents(draft: Draft, continuation: Continuation | None) -> list[JsonObject]:
+    contents: list[JsonObject] = []
+    for content in _told(draft, continuation):
+        if content["role"] == "model" and contents and contents[-1]["role"] == "model":
+            joined = [*contents.pop()["parts"], *content["parts"]]
+            contents.append({"role": "model", "parts": joined})
+        else:
+            contents.append(content)
+    if contents and contents[0]["role"] == "model":
+        why = "a word of the user's stands before what the history begins with"
+        draft.note("repaired", "G3", None, why)
+        contents.insert(0, {"role": "user", "parts": [{"text": _A_WORD}]})
+    return contents
+
+
+def _told(draft: Draft, continuation: Continuation | None) -> Iterator[JsonObject]:
+    turns = draft.history.turns
+    for place, turn in enumerate(turns):
+        if continuation is None and (plain := _plain(turn)) is not None:
+            yield plain
+        elif turn.role == "assistant":
+            after = turns[place + 1] if place + 1 < len(turns) else None
+            yield from _answered(draft, turn, results_in(after), continuation)
+        else:
+            yield from contents_said(draft, turn.role, _unanswered(draft, turn))
+
+
+def _plain(turn: Turn) -> JsonObject | None:
+    """Return the content of a turn that is one text and needs no repair, as most are."""
+    block = turn.blocks[0]
+    if block.mark or len(turn.blocks) != 1 or turn.role == "system":
+        return None
+    plain = block.plain
+    if plain["kind"] == "text" and plain["text"].strip():
+        role = "user" if turn.role == "user" else "model"
+        return {"role": role, "parts": [{"text": plain["text"]}]}
+    if plain["kind"] != "native" or plain["api"] != read.NAME or block.spilled:
+        return None
+    value: JsonObject = plain["value"]
+    is_text = value.keys() == {"text"} and isinstance(value["text"], str) and value["text"]
+    return {"role": "model", "parts": [value]} if is_text and turn.role == "assistant" else None
+
+
+def _answered(
+    draft: Draft,
+    turn: Turn,
+    results: Mapping[int | None, Block],
+    continuation: Continuation | None,
+) -> Iterator[JsonObject]:
+    """Yield the content of a model's turn, then the results of its calls."""
+    held = continuation.responses if continuation else frozenset[str]()
+    for block in turn.blocks:
+        if block.response in held:
+            draft.leave_out("G12", block, "the service goes on with it by the token of its answer")
+    blocks = [block for block in turn.blocks if block.response not in held]
+    parts = parts_spoken(draft, blocks, results)
+    if parts:
+        yield {"role": "model", "parts": parts}
+    told = [results[block.call] for block in blocks if block.call in draft.calls]
+    yield from spell_results(draft, told)
+
+
+def _unanswered(draft: Draft, turn: Turn) -> list[Block]:
+    """Return the blocks of a user's turn that are no results of calls that went."""
+    return [block for block in turn.blocks if not is_result(block) or block.call not in draft.calls]
+
+
+def _beware(draft: Draft, contents: list[JsonObject]) -> None:
+    """Add the notes on the whole request."""
+    draft.notes.extend(outside(draft.history, draft.options))
+    if contents[-1]["role"] == "model":
+        draft.note("noted", "G18", None, "some models want the user to speak last")
+    if any(object_in(part, "toolCall") for content in contents for part in content["parts"]):
+        why = "the request wants `toolConfig.includeServerSideToolInvocations`"
+        draft.note("noted", "G15", None, why)
+    if draft.options.cache:
+        draft.note("noted", "G14", None, "the service caches by itself: there are no marks to set")
+
+
+API: Final = Api(
+    name=read.NAME,
+    messages="contents",
+    reader=Reader(
+        read.neutral,
+        read.instructions,
+        read.tool,
+        failed=read.says_it_failed,
+        partial=read.partial,
+        replay=replay,
+    ),
+    render=render,
+)
+"""How Gemini's API is read, and its requests are made."""

@@ -1,0 +1,50 @@
+"""Members of an API's JSON, taken with care: what is of another shape than it should be is left."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+from onrecord.domain.content import Text
+from onrecord.domain.jsontext import JsonObject
+
+
+def members(held: JsonObject, *names: str) -> JsonObject:
+    """Return those of the named members that say something: null says nothing."""
+    return {name: held[name] for name in names if held.get(name) is not None}
+
+
+def objects(found: Any) -> list[JsonObject]:
+    """Return the objects of a list; none of anything else."""
+    listed = cast("list[Any]", found) if isinstance(found, list) else []
+    return [cast("JsonObject", held) for held in listed if isinstance(held, dict)]
+
+
+def texts(*said: Any) -> tuple[Text, ...]:
+    """Return a text for each string that says something."""
+    return tuple(Text(text=text) for text in said if isinstance(text, str) and text)
+
+
+def text_or_none(said: Any) -> str | None:
+    """Return a string; None for anything else, and for an empty one."""
+    return said if isinstance(said, str) and said else None
+
+
+# The members of a request, read without trust: what is not of the expected kind is not there.
+#
+# That something has the wrong type is for the check of types to say.
+
+def placed_objects(value: Any) -> list[tuple[int, JsonObject]]:
+    """Return the objects of a list, each with its place in it."""
+    if not isinstance(value, list):
+        return []
+    held = enumerate(cast("list[Any]", value))
+    return [(place, cast("JsonObject", one)) for place, one in held if isinstance(one, dict)]
+
+
+def member(value: Any, name: str) -> Any:
+    """Return a member of an object; None where there is no object, or no such member."""
+    return cast("JsonObject", value).get(name) if isinstance(value, dict) else None
+
+
+def text(value: Any) -> str:
+    """Return a text; "" for anything else."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,336 @@
+"""A Chat Completions request while it is made: whom it is for, and what was done to get there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+import hashlib
+from onrecord.projections.history.history import Block
+from base64 import b64encode
+from onrecord.domain.content import Document
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.openai_chat.read import SOUNDS
+from onrecord.projections.history.document_bytes import bytes_of
+from onrecord.projections.history.document_bytes import is_remote
+from onrecord.projections.history.document_bytes import told_in
+from dataclasses import dataclass, field
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Document, Native
+from onrecord.projections.history.history import History
+from onrecord.projections.apis.openai_chat.read import NAME
+from onrecord.projections.history.report import Deed
+from onrecord.projections.history.report import Note
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.routing import Router
+from onrecord.projections.history.tool_names import OPENAI
+from onrecord.projections.history.tool_names import name_for
+from onrecord.projections.history.tool_names import renamed
+
+
+# What differs between the models that read a Chat Completions request, by their names.
+#
+# Compatible servers take the same request and disagree on details; a name such as
+# `deepseek/deepseek-chat` or `ft:gpt-4o:...` says whose model it is.
+
+_FAMILY: Final = re.compile(r"gpt-oss|[a-z]+")
+_OPENAI: Final = frozenset({"gpt", "o", "chatgpt", "codex"})
+_MISTRAL: Final = frozenset(
+    {"mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral", "voxtral"}
+)
+
+_ROLES: Final[tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]] = (
+    # "Unsupported value: 'messages[0].role' does not support 'system' with this model.", and the
+    # same of 'developer'.
+    (re.compile(r"o1-(mini|preview)"), {"system": "user", "developer": "user"}),
+    # "unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`"
+    (re.compile(r"deepseek"), {"developer": "system"}),
+    # Mistral's own API knows the same four (docs.mistral.ai, "Chat completion").
+    (re.compile("|".join(sorted(_MISTRAL))), {"developer": "system"}),
+)
+"""Roles that models refuse, each with the one to speak in."""
+
+_MEMBERS: Final = frozenset({"role", "content", "name"})
+
+_THINKING_ALOUD: Final = frozenset({"deepseek", "kimi", "moonshot"})
+"""Families that want to see what they thought before they called a tool."""
+
+_ANY_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
+_LONGEST_ID: Final = 40
+_MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The model that a request is for, as far as it is known."""
+
+    model: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's own name: without its vendor, in lower case; empty if it is not known."""
+        return (self.model or "").rpartition("/")[2].lower().removeprefix("ft:")
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether OpenAI's own service is the one to read the request."""
+        return family_of(self.model) in _OPENAI
+
+    @property
+    def is_compatible(self) -> bool:
+        """Whether it is known that another service than OpenAI's is to read the request."""
+        return self.model is not None and not self.is_openai
+
+    @property
+    def members(self) -> frozenset[str] | None:
+        """The members that a user's message may have; None where that is not known."""
+        if self.is_openai:
+            return _MEMBERS
+        return _MEMBERS - {"name"} if family_of(self.model) in _MISTRAL else None
+
+    @property
+    def wants_reasoning(self) -> bool:
+        """Whether an answer that calls tools is refused where it tells no reasoning."""
+        return family_of(self.model) in _THINKING_ALOUD
+
+    @property
+    def wants_a_word(self) -> bool:
+        """Whether the user may speak only after the assistant did, once a tool gave its result."""
+        return family_of(self.model) in _MISTRAL
+
+    def role(self, role: str) -> str:
+        """Return the role to speak in for one that the model may refuse."""
+        name = self.name
+        for pattern, roles in _ROLES:
+            if pattern.match(name):
+                return roles.get(role, role)
+        return role
+
+    def is_kin(self, model: str | None) -> bool:
+        """Whether one of its family made an answer; of an unknown one that is taken for granted.
+
+        OpenAI's service takes no members that it does not list, whoever made them.
+        """
+        own, other = family_of(self.model), family_of(model)
+        return not self.is_openai and (own is None or other is None or own == other)
+
+    def takes_id(self, call_id: str, *, is_kin: bool = False) -> bool:
+        """Whether the id of a call may go as it is; `is_kin`: a server made it that is asked again.
+
+        "Invalid 'messages[36].tool_calls[0].id': string too long. Expected a string with maximum
+        length 40, but got a string with length 51"; Mistral: "Tool call id was ... but must be a-z,
+        A-Z, 0-9, with a length of 9." Others take what they made: some put a signature into it.
+        """
+        if family_of(self.model) in _MISTRAL:
+            return bool(_MISTRAL_ID.match(call_id))
+        if is_kin and call_id:
+            return self.model is not None or len(call_id) <= _LONGEST_ID
+        return bool(_ANY_ID.match(call_id))
+
+    def id_of(self, digest: str) -> str:
+        """Return an id that may go, made of a digest in hex."""
+        return digest[:9] if family_of(self.model) in _MISTRAL else f"call_{digest[:24]}"
+
+
+@lru_cache(maxsize=64)
+def family_of(model: str | None) -> str | None:
+    """Return whose model a name is of: its first word; None where that says nothing."""
+    found = _FAMILY.match(Reader(model).name) if model else None
+    return found.group() if found else None
+
+
+# Ids of tool calls in a Chat Completions request: each once in its message, as the model takes
+# it.
+#
+# A result answers a call of the message before it, so an id may come again in a later message, as
+# servers give it that count calls from 0 in each answer.
+
+class CallIds:
+    """The ids that the calls of one request bear."""
+
+    def __init__(self, reader: Reader) -> None:
+        """Begin with no call, for a model."""
+        self._reader = reader
+        self._by_call: dict[int | None, str] = {}
+        self._taken: set[str] = set()
+
+    def begin_message(self) -> None:
+        """Forget which ids the calls of the last message took."""
+        self._taken.clear()
+
+    def of_call(self, block: Block, *, is_kin: bool) -> str:
+        """Return the id of a call, and keep it for its result; `is_kin`: its server made it.
+
+        An id that cannot go becomes one that is made of it and of its place, so that it is the same
+        in each request.
+        """
+        wire = block.call_id or ""
+        fits = wire not in self._taken and self._reader.takes_id(wire, is_kin=is_kin)
+        while not fits:
+            wire = self._reader.id_of(_digest(wire, block.version))
+            fits = wire not in self._taken
+        self._taken.add(wire)
+        self._by_call[block.call] = wire
+        return wire
+
+    def of_result(self, block: Block) -> str | None:
+        """Return the id of the call that a result answers; None if no call bears one."""
+        return self._by_call.get(block.call) if block.call is not None else None
+
+
+def _digest(given: str, version: int) -> str:
+    name = f"{version}:{given}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(name).hexdigest()
+
+
+# Documents as parts of a Chat Completions message; what no part can hold, in words.
+#
+# What parts there are: platform.openai.com, "Images and vision", "PDF files" and "Audio".
+
+_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_ANY_IMAGE: Final = "image/*"
+_PDF: Final = "application/pdf"
+_FORMATS: Final = {media_type: kind for kind, media_type in SOUNDS.items()} | {
+    "audio/x-wav": "wav",
+    "audio/mp3": "mp3",
+}
+
+
+def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+    """Return the part of a document; None where no part can hold it.
+
+    Only images may be given by address. Raises CorruptRecord where the document's bytes are not
+    among `blobs`.
+    """
+    media_type = document.media_type.partition(";")[0].strip().lower()
+    if is_remote(document):
+        is_image = media_type in {*_IMAGES, _ANY_IMAGE}
+        return _image(document.url or "") if is_image else None
+    data = bytes_of(document, blobs)
+    if not data:
+        return None
+    if media_type in _IMAGES:
+        return _image(_inline(media_type, data))
+    if media_type == _PDF:
+        held = {"filename": document.name or "document.pdf", "file_data": _inline(_PDF, data)}
+        return {"type": "file", "file": held}
+    if media_type in _FORMATS:
+        sound = {"data": b64encode(data).decode(), "format": _FORMATS[media_type]}
+        return {"type": "input_audio", "input_audio": sound}
+    text = told_in(document, blobs)
+    return None if text is None else {"type": "text", "text": text}
+
+
+def _image(url: str) -> JsonObject:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _inline(media_type: str, data: bytes) -> str:
+    return f"data:{media_type};base64,{b64encode(data).decode()}"
+
+
+_MICRO: Final = 1_000_000
+
+
+@dataclass(slots=True)
+class Draft:
+    """What the rules need to know, and the notes on what they did.
+
+    `reader` is the model that the request is for, `router` decides where documents go.
+    `is_elsewhere`: the model is known to be none of OpenAI's own service; `is_groq`: Groq is to read
+    it. `has_decoys` says that members of answers which say nothing, and which a request does not
+    have, were left out: one note tells of them all.
+    """
+
+    history: History
+    options: Options
+    blobs: Mapping[str, bytes]
+    reader: Reader
+    router: Router
+    ids: CallIds
+    is_elsewhere: bool
+    is_groq: bool = False
+    notes: list[Note] = field(default_factory=list[Note])
+    has_decoys: bool = False
+
+    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
+        """Add a note to the report."""
+        self.notes.append(Note(deed, rule, version, why))
+
+    def leave_out(self, rule: str, block: Block, why: str) -> None:
+        """Add a note that a block, or a part of it, does not go."""
+        self.note("left out", rule, block.version, why)
+
+    def tool_name(self, given: str, version: int | None) -> str:
+        """Return the name under which a tool goes, with a note if it is another one."""
+        name = name_for(given, OPENAI)
+        if name != given:
+            self.note("translated", "C13", version, renamed(given, name))
+        return name
+
+    def spell(self, document: Document) -> JsonObject | None:
+        """Return a document as a part; None where no part can hold it."""
+        return spell_document(document, self.blobs)
+
+    def own(self, block: Block) -> JsonObject | None:
+        """Return a block of this API as it came; None for any other."""
+        plain = block.plain
+        if plain["kind"] != "native" or plain["api"] != NAME:
+            return None
+        value: JsonObject = plain["value"]
+        return restore(value, self.blobs) if block.spilled else value
+
+    def foreign(self, block: Block) -> Native | None:
+        """Return a block of another API, whole; None for one in neutral form."""
+        plain = block.plain
+        if plain["kind"] != "native":
+            return None
+        value: JsonObject = plain["value"]
+        return Native(
+            api=plain["api"], value=restore(value, self.blobs) if block.spilled else value
+        )
+
+    def is_kin(self, block: Block) -> bool:
+        """Whether what a compatible server added to an answer may go back.
+
+        It may go to the family of models that made it (Reader.is_kin), and to the name that was
+        asked for it: routers answer in the name of another.
+        """
+        reader, responses = self.reader, self.history.responses
+        if reader.is_openai or block.response is None:
+            return not reader.is_openai
+        answered = responses.model_of(block.response)
+        if answered is not None and reader.is_kin(answered):
+            return True
+        asked = responses.model_asked(block.asked)
+        return reader.is_kin(asked) if answered is None else asked == reader.model
+
+    def holds_sound(self, expires_at: object) -> bool:
+        """Whether a model of OpenAI's hears the sound of an answer, and the service still has it.
+
+        The time is that of the last event.
+        """
+        as_of = self.history.as_of
+        is_over = isinstance(expires_at, int) and as_of is not None and expires_at * _MICRO <= as_of
+        reader = self.reader
+        is_heard = reader.is_openai and self.router.reads("audio")
+        return not is_over and (reader.model is None or is_heard)
+
+
+def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
+    """Return the draft of a request for the model that is wished, or that answered last."""
+    reader = Reader(options.model or history.responses.last_model(NAME))
+    router = Router(history, options)
+    ids, is_groq = CallIds(reader), not reader.is_openai and _is_groq(history, options)
+    return Draft(history, options, blobs, reader, router, ids, reader.is_compatible, is_groq)
+
+
+def _is_groq(history: History, options: Options) -> bool:
+    """Whether Groq answered last, by the member that none but its answers have."""
+    closing = history.responses.last_completed(NAME)
+    if closing is None or "x_groq" not in closing.envelope:
+        return False
+    sent = history.responses.of(str(closing.response), 0).sent
+    return options.model in (None, closing.model, sent.model if sent else None)

@@ -1,0 +1,363 @@
+"""A request to OpenAI's Responses API while it is made: items that know where they come from."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Final
+from onrecord.domain.content import Document
+from onrecord.domain.documents import modality_of
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.jsontext import JsonObject
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from onrecord.domain.documents import Modality, modality_of
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.report import Deed
+from onrecord.projections.history.report import Note
+from onrecord.projections.history.document_bytes import told_in
+from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.foreign import goes_on
+from onrecord.projections.apis.openai_responses.items import kind_of
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.routing import Router
+from collections.abc import Sequence
+from typing import Any, Final, cast
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, Text
+from onrecord.domain.errors import MalformedJson
+from onrecord.projections.apis.documents import tag_of
+from onrecord.projections.apis.openai_responses.items import OUTPUTS
+from onrecord.projections.apis.openai_responses.items import link_of
+from onrecord.projections.apis.answer_words import FAILURE
+from onrecord.projections.apis.answer_words import failed
+from onrecord.projections.apis.answer_words import words_for_nothing
+from onrecord.projections.apis.documents import Behind
+import hashlib
+
+
+# Documents as OpenAI's Responses API reads them: images, PDFs, office files and texts.
+#
+# In messages and in the outputs of functions alike: platform.openai.com, "Images and vision" and
+# "File inputs"; lengths: OpenAI's OpenAPI document, 2.3.0. Audio is refused: "got unsupported
+# MIME type 'audio/mpeg'".
+
+_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument."
+_FILES: Final[Mapping[str, str]] = {
+    "application/pdf": "document.pdf",
+    "application/msword": "document.doc",
+    "application/rtf": "document.rtf",
+    "application/vnd.ms-excel": "document.xls",
+    "application/vnd.ms-powerpoint": "document.ppt",
+    "application/vnd.oasis.opendocument.text": "document.odt",
+    f"{_OFFICE}wordprocessingml.document": "document.docx",
+    f"{_OFFICE}presentationml.presentation": "document.pptx",
+    f"{_OFFICE}spreadsheetml.sheet": "document.xlsx",
+}
+"""Files that are read, and the name of one that has none: the service wants to know its kind."""
+
+_TEXT: Final = "text/plain"
+_TEXT_NAME: Final = "document.txt"
+_INLINE: Final = "data:"
+_LONGEST_IMAGE: Final = 20_971_520
+_LONGEST_FILE: Final = 73_400_320
+
+
+def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+    """Return the part that holds a document; None where the service reads no such thing.
+
+    Raises CorruptRecord where its bytes are not among `blobs`.
+    """
+    media_type = document.media_type.partition(";")[0].strip().lower()
+    if modality_of(media_type) == "image":
+        return _image(document, media_type, blobs)
+    name = _name_of(document, media_type)
+    if name is None:
+        return None
+    if document.url is not None and not document.url.startswith(_INLINE):
+        return {"type": "input_file", "file_url": document.url}
+    data = _data_url(document, media_type if media_type in _FILES else _TEXT, blobs)
+    if data is None or len(data) > _LONGEST_FILE:
+        return None
+    return {"type": "input_file", "filename": name, "file_data": data}
+
+
+def _image(document: Document, media_type: str, blobs: Mapping[str, bytes]) -> JsonObject | None:
+    url: str | None = document.url
+    if url is None or url.startswith(_INLINE):
+        url = _data_url(document, media_type, blobs) if media_type in _IMAGES else None
+    if url is None or len(url) > _LONGEST_IMAGE:
+        return None
+    return {"type": "input_image", "detail": "auto", "image_url": url}
+
+
+def _name_of(document: Document, media_type: str) -> str | None:
+    """Return the name of a file that the service reads; None for any other."""
+    if media_type in _FILES:
+        return document.name or _FILES[media_type]
+    return (document.name or _TEXT_NAME) if modality_of(media_type) == "text" else None
+
+
+def _data_url(document: Document, media_type: str, blobs: Mapping[str, bytes]) -> str | None:
+    """Return a document's bytes as a `data:` URL (RFC 2397); None where there are none."""
+    if document.url is not None:
+        about, _, data = document.url.partition(",")
+        return f"data:{media_type};base64,{data}" if about.endswith(";base64") and data else None
+    digest = document.blob.sha256 if document.blob else ""
+    if digest not in blobs:
+        raise CorruptRecord("the bytes of a document are missing")
+    held = blobs[digest]
+    return f"data:{media_type};base64,{b64encode(held).decode()}" if held else None
+
+
+class Piece(NamedTuple):
+    """An item as it will be sent, the block of the history that it stands for, and its type.
+
+    `item` is the one that words stand for: the pictures that it holds come behind them.
+    """
+
+    value: JsonObject
+    block: Block
+    kind: str = "message"
+    item: JsonObject | None = None
+
+
+def text_part(text: str) -> JsonObject:
+    """Return a text as a part of a message."""
+    return {"type": "input_text", "text": text}
+
+
+def piece_of(value: JsonObject, block: Block) -> Piece:
+    """Return an item with its type."""
+    return Piece(value, block, kind_of(value))
+
+
+@dataclass(slots=True)
+class Draft:
+    """The items so far, and what was done to get there.
+
+    `types` are the types of the items that were spelled, but for plain messages: a rule has nothing
+    to do where what it looks for never occurs. `broken` are the responses of which an item does not
+    go as it came, and why: their reasoning cannot go either. `has_unfit_ids` says that an item has an
+    id that OpenAI did not give it. `router` decides for documents, `blobs` has the bytes that blocks
+    refer to, by digest.
+    """
+
+    options: Options
+    router: Router
+    blobs: Mapping[str, bytes]
+    pieces: list[Piece] = field(default_factory=list[Piece])
+    notes: list[Note] = field(default_factory=list[Note])
+    types: set[Any] = field(default_factory=set[Any])
+    broken: dict[str, str] = field(default_factory=dict[str, str])
+    has_unfit_ids: bool = False
+
+    def add(self, value: JsonObject, block: Block) -> None:
+        """Add an item."""
+        piece = piece_of(value, block)
+        self.types.add(piece.kind)
+        self.pieces.append(piece)
+
+    def say(self, text: str, block: Block) -> None:
+        """Add a text of the assistant's that this API did not make; pieces of one are joined."""
+        if self.pieces and goes_on((last := self.pieces[-1]).block, block):
+            text = f"{last.value['content']}{text}"
+            self.pieces.pop()
+        self.pieces.append(Piece({"role": "assistant", "content": text}, block))
+        self.types.add("message")
+
+    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
+        """Add a note to the report."""
+        self.notes.append(Note(deed, rule, version, why))
+
+    def spell(self, document: Document) -> JsonObject | None:
+        """Return a document as a part of a message; None where the service reads no such thing."""
+        return self._part(document, self.router.reads)
+
+    def spell_in_output(self, document: Document) -> JsonObject | None:
+        """Return a document as a part of a function's output; None where that cannot hold it."""
+        return self._part(document, self.router.reads_in_results)
+
+    def _part(self, document: Document, reads: Callable[[Modality], bool]) -> JsonObject | None:
+        """Return the part of a document; of a text, where no files are read, a text."""
+        if modality_of(document.media_type) != "text" or reads("document"):
+            return spell_document(document, self.blobs)
+        text = told_in(document, self.blobs)
+        return None if text is None else text_part(text)
+
+    def words(self, block: Block, document: Document) -> str:
+        """Return the words in place of a document that was last decided on, with a note on why."""
+        why = f"the document ({document.media_type}) {self.router.routes[-1].why}"
+        self.note("left out", "document", block.version, why)
+        return words_for(document)
+
+    def break_up(self, block: Block, why: str) -> None:
+        """Note that an item of a response does not go as it came."""
+        if block.response is not None:
+            self.broken.setdefault(block.response, why)
+
+
+# Outputs of calls, each in the item that its kind of call wants, from neutral content (O1, O13).
+
+_HOLDING: Final = frozenset({"function_call", "custom_tool_call"})
+"""Calls whose output may hold images and files."""
+
+_APPROVALS: Final = frozenset({"approve", "approved", "true", "yes"})
+
+
+class Held:
+    """What the output of one call holds, and which documents of it follow the round."""
+
+    def __init__(self, draft: Draft, block: Block, call: JsonObject) -> None:
+        """Take the result, and the call as it goes."""
+        self._draft = draft
+        self._block = block
+        self._kind = kind_of(call)
+        self._following: list[tuple[Document, JsonObject]] = []
+        self._has_screenshot = False
+
+    def part(self, part: Text | Document) -> JsonObject:
+        """Return a part of the result as the output holds it: itself, its tag, or words."""
+        if isinstance(part, Text):
+            return text_part(part.text)
+        draft, block = self._draft, self._block
+        where, spelled = draft.router.in_result(block, part, self._fitting, draft.spell)
+        if spelled is None:
+            return text_part(draft.words(block, part))
+        if where == "inline":
+            return spelled
+        self._following.append((part, spelled))
+        return text_part(tag_of(block, part, draft.options.tags))
+
+    def follow(self, behind: Behind[JsonObject]) -> None:
+        """Put the documents that the output cannot hold behind the round."""
+        block = self._block
+        for document, spelled in self._following:
+            why = "the output does not hold the document: it follows the round"
+            self._draft.note("moved", "O13", block.version, why)
+            behind.add(block, document, spelled)
+
+    def _fitting(self, document: Document) -> JsonObject | None:
+        """Return a document as the output of such a call holds it; None where it does not."""
+        if self._kind in _HOLDING:
+            return self._draft.spell_in_output(document)
+        is_picture = modality_of(document.media_type) == "image"
+        if self._kind != "computer_call" or self._has_screenshot or not is_picture:
+            return None
+        spelled = self._draft.spell(document)
+        self._has_screenshot = spelled is not None
+        return spelled
+
+
+def output_of(
+    call: JsonObject, parts: Sequence[JsonObject], *, is_error: bool
+) -> JsonObject | None:
+    """Return the item that answers a call with parts of a message; None where they cannot.
+
+    It names the program that made the call, as the call does. The API has no mark for an error, so
+    words tell of it. A computer wants a screenshot; an approval is given by "approved" or the like
+    alone; a tool search takes definitions of tools.
+    """
+    kind = kind_of(call)
+    answer: JsonObject = {
+        "type": OUTPUTS.get(kind, "function_call_output"),
+        "call_id": link_of(call),
+    }
+    if call.get("caller") is not None:
+        answer["caller"] = call["caller"]
+    text = _text_of(parts, is_error=is_error)
+    match kind:
+        case "computer_call":
+            return _screenshot(answer, parts)
+        case "local_shell_call":
+            return {"type": answer["type"], "id": link_of(call), "output": text}
+        case "shell_call":
+            return {**answer, "output": [_run(parts, is_error=is_error)]}
+        case "apply_patch_call":
+            status = "failed" if is_error else "completed"
+            return {**answer, "status": status, "output": text}
+        case "mcp_approval_request":
+            return _approval(link_of(call), text, is_error=is_error)
+        case "tool_search_call":
+            found = {"execution": "client", "status": "completed", "tools": _tools_in(text)}
+            return {**answer, **found}
+        case _:
+            return {**answer, "output": _held(parts, text, is_error=is_error)}
+
+
+def _held(parts: Sequence[JsonObject], text: str, *, is_error: bool) -> str | list[JsonObject]:
+    """Return what an output holds: the text if there is nothing else, or the parts."""
+    if all(part["type"] == "input_text" for part in parts) and len(parts) <= 1:
+        return text
+    return [{"type": "input_text", "text": FAILURE}, *parts] if is_error else list(parts)
+
+
+def _text_of(parts: Sequence[JsonObject], *, is_error: bool) -> str:
+    said = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
+    if not said.strip():
+        return words_for_nothing(is_error=is_error)
+    return failed(said) if is_error else said
+
+
+def _run(parts: Sequence[JsonObject], *, is_error: bool) -> JsonObject:
+    said = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
+    written, failed = ("", said) if is_error else (said, "")
+    outcome = {"type": "exit", "exit_code": int(is_error)}
+    return {"stdout": written, "stderr": failed, "outcome": outcome}
+
+
+def _screenshot(answer: JsonObject, parts: Sequence[JsonObject]) -> JsonObject | None:
+    shown = next((part["image_url"] for part in parts if part["type"] == "input_image"), None)
+    if shown is None:
+        return None
+    return {**answer, "output": {"type": "computer_screenshot", "image_url": shown}}
+
+
+def _approval(request_id: str | None, text: str, *, is_error: bool) -> JsonObject:
+    approved = not is_error and text.strip().lower() in _APPROVALS
+    answer: JsonObject = {
+        "type": "mcp_approval_response",
+        "approval_request_id": request_id,
+        "approve": approved,
+    }
+    return answer if approved else {**answer, "reason": text}
+
+
+def _tools_in(text: str) -> list[Any]:
+    try:
+        found = jsontext.read(text)
+    except MalformedJson:
+        return []
+    return cast("list[Any]", found) if isinstance(found, list) else []
+
+
+# Ids of calls as OpenAI's Responses API takes them (O6).
+#
+# "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64", and
+# each once, for an output is found by it. Call and output get the same new one, made from the old
+# one and the call's place, so that it is the same in each request.
+
+_LONGEST: Final = 64
+
+
+class CallIds:
+    """The ids that the calls of one request bear."""
+
+    def __init__(self) -> None:
+        """Begin with no call."""
+        self._taken: set[str] = set()
+
+    def of_call(self, block: Block) -> str:
+        """Return the id of the next call."""
+        given = wire = block.call_id or ""
+        while not 0 < len(wire) <= _LONGEST or wire in self._taken:
+            wire = _made_of(f"{wire}:{given}", block.version)
+        self._taken.add(wire)
+        return wire
+
+
+def _made_of(given: str, version: int) -> str:
+    name = f"{version}:{given}".encode("utf-8", "surrogatepass")
+    return f"call_{hashlib.sha256(name).hexdigest()[:24]}"

@@ -1,0 +1,317 @@
+"""Blocks of a history as items of OpenAI's Responses API: its own as they came, others neutral.
+
+What is repaired here concerns one item: ids, keys that no request has, outputs of another kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.openai_responses.draft import Draft
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, Final, assert_never
+from uuid import UUID
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.history import Turn
+from onrecord.projections.api import neutral_of
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.documents import texts_before
+from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.foreign import arguments_of
+from onrecord.projections.apis.foreign import content_of
+from onrecord.projections.apis.foreign import told_of
+from onrecord.projections.apis.foreign import whole
+from onrecord.projections.apis.openai_responses.draft import text_part
+from onrecord.projections.apis.openai_responses.draft import CallIds
+from onrecord.projections.apis.openai_responses.items import OUTPUTS
+from onrecord.projections.apis.openai_responses.items import as_plain_message
+from onrecord.projections.apis.openai_responses.items import has_fitting_id
+from onrecord.projections.apis.openai_responses.items import kind_of
+from onrecord.projections.apis.openai_responses.items import link_of
+from onrecord.projections.apis.openai_responses.items import with_link
+from onrecord.projections.apis.openai_responses.draft import Held
+from onrecord.projections.apis.openai_responses.draft import output_of
+from onrecord.projections.apis.answer_words import headline
+from onrecord.projections.apis.documents import Behind
+from onrecord.projections.history.tool_names import OPENAI
+from onrecord.projections.history.tool_names import name_for
+from onrecord.projections.history.tool_names import renamed
+
+
+# Keys that OpenAI's SDK adds to what it read, and that no request has (O12).
+
+_OWN: Final = frozenset({"parsed", "parsed_arguments", "async_"})
+"""`parsed` and `parsed_arguments` are what its `parse` made, `async_` is its name for `async`."""
+
+
+def without_own_keys(draft: Draft, value: JsonObject, version: int) -> JsonObject:
+    """Return an item without the keys that the SDK added to it, or to a part of it.
+
+    "Unknown parameter: 'input[1].content[0].parsed'."
+    """
+    content = value.get("content")
+    parts = cast("list[Any]", content) if isinstance(content, list) else ()
+    if _OWN.isdisjoint(value) and not any(map(_has_own, parts)):
+        return value
+    draft.note("repaired", "O12", version, "keys that the SDK added are not sent")
+    kept = {key: held for key, held in value.items() if key not in _OWN}
+    return {**kept, "content": [_kept(part) for part in parts]} if parts else kept
+
+
+def _has_own(part: Any) -> bool:
+    return isinstance(part, dict) and not _OWN.isdisjoint(cast("JsonObject", part))
+
+
+def _kept(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    return {key: held for key, held in cast("JsonObject", part).items() if key not in _OWN}
+
+
+_PARTS: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
+_APPROVAL: Final = "mcp_approval_request"
+
+Said = str | JsonObject
+"""A part of a message: a text that was given as such, or a part in the API's spelling."""
+
+
+class Speller:
+    """Spells the turns of one request, in order, into a draft."""
+
+    def __init__(self, draft: Draft) -> None:
+        """Begin with no calls."""
+        self._draft = draft
+        self._ids = CallIds()
+        self._calls: dict[int | None, JsonObject] = {}
+
+    def spell(self, turn: Turn) -> None:
+        """Add the items of a turn."""
+        if turn.role != "assistant":
+            self._heard(turn.role, turn.blocks)
+            return
+        for block in turn.blocks:
+            if block.mark in ("call", "unawaited"):
+                self._call(block)
+            else:
+                self._spoken(block)
+
+    def _own(self, block: Block) -> JsonObject | None:
+        """Return an item or a part of this API's as it came; None for any other block."""
+        plain = block.plain
+        if plain["kind"] != "native" or plain["api"] != NAME:
+            return None
+        value: JsonObject = plain["value"]
+        if block.spilled:
+            value = restore(value, self._draft.blobs)
+        return without_own_keys(self._draft, value, block.version)
+
+    def _spoken(self, block: Block) -> None:
+        """Add what the assistant said."""
+        if (value := self._own(block)) is not None:
+            self._item(value, block)
+            return
+        for part in self._neutral(block):
+            text = words_for(part) if isinstance(part, Document) else part.text
+            self._draft.say(text, block)
+
+    def _item(self, value: JsonObject, block: Block) -> None:
+        """Add an item of this API's."""
+        draft = self._draft
+        if kind_of(value) == "message" and value.get("status") == "in_progress":
+            draft.note("repaired", "O3", block.version, "a message that broke off goes as its text")
+            draft.break_up(block, "its message broke off")
+            value = as_plain_message(value)
+        draft.has_unfit_ids = draft.has_unfit_ids or not has_fitting_id(value)
+        draft.add(value, block)
+
+    def _neutral(self, block: Block) -> tuple[Text | Document, ...]:
+        """Return what a block that is not this API's says, with a note on what it does not."""
+        content = block.content
+        match content:
+            case Native():
+                told, note = told_of(whole(content, self._draft.blobs), block)
+                self._draft.notes.append(note)
+                return tuple(part for part in told if not _is_blank(part))
+            case Text() if _is_blank(content):
+                self._leave_out("O15", block, "blank text")
+                return ()
+            case Text() | Document():
+                return (content,)
+            case Reasoning():
+                self._leave_out("O4", block, "the reasoning is none of OpenAI's")
+                return ()
+            case ToolCall():
+                self._leave_out("O1", block, "a call that was not recorded as one")
+                return ()
+            case ToolResult():
+                self._draft.note("moved", "O2", block.version, "a result of no call goes as text")
+                return content.content
+            case _:
+                assert_never(content)
+
+    def _call(self, block: Block) -> None:
+        """Add a call, and keep it for its output."""
+        value = self._own(block)
+        if value is not None and kind_of(value) == _APPROVAL:
+            self._calls[block.call] = value
+            self._item(value, block)
+            return
+        call_id = self._ids.of_call(block)
+        if call_id != block.call_id:
+            why = "the id of the call is not one that the service takes"
+            self._draft.note("translated", "O6", block.version, why)
+        if value is None:
+            value = self._function_call(block, call_id)
+        elif value.get("call_id") != call_id:
+            value = {**value, "call_id": call_id}
+        self._calls[block.call] = value
+        self._item(value, block)
+
+    def _function_call(self, block: Block, call_id: str) -> JsonObject:
+        content = block.content
+        arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
+        if isinstance(content, Native):
+            arguments, note = arguments_of(whole(content, self._draft.blobs), block)
+            self._draft.notes.append(note)
+        if not isinstance(arguments, dict):
+            why = "the arguments of a call are an object"
+            self._draft.note("translated", "O7", block.version, why)
+            arguments = {"arguments": arguments}
+        given = block.name or ""
+        name = name_for(given, OPENAI)
+        if name != given:
+            self._draft.note("translated", "O7", block.version, renamed(given, name))
+        text = jsontext.write(arguments).decode()
+        return {"type": "function_call", "call_id": call_id, "name": name, "arguments": text}
+
+    def _heard(self, role: str, blocks: Sequence[Block]) -> None:
+        """Add the outputs of calls, then what the user said, or the operator."""
+        for is_output, group in groupby(blocks, _is_output):
+            if is_output:
+                self._outputs(group)
+                continue
+            for _, said in groupby(group, _event_of):
+                self._message(role, list(said))
+
+    def _message(self, role: str, blocks: Sequence[Block]) -> None:
+        """Add what one event says: one message, unless the caller spelled whole items."""
+        said: list[Said] = []
+        before: Block | None = None
+        for block in blocks:
+            if block.mark == "late":
+                self._late(block)
+            elif block.mark == "document":
+                said += self._found(block, before)
+            elif (value := self._own(block)) is None:
+                said += self._parts(block, self._neutral(block))
+            elif kind_of(value) in _PARTS:
+                said.append(value)
+            else:
+                self._say(role, said, block)
+                said = []
+                self._item(value, block)
+            before = block
+        self._say(role, said, blocks[0])
+
+    def _say(self, role: str, said: Sequence[Said], block: Block) -> None:
+        """Add a message: a text alone is a string, all else a list of parts."""
+        if not said:
+            return
+        if len(said) == 1 and isinstance(said[0], str):
+            self._draft.add({"role": role, "content": said[0]}, block)
+            return
+        content = [text_part(part) if isinstance(part, str) else part for part in said]
+        for part in content:
+            if part.get("file_id") is not None:
+                why = "refers to a file that the provider keeps: it may be gone"
+                self._draft.note("noted", "O14", block.version, why)
+        self._draft.add({"role": role, "content": content}, block)
+
+    def _parts(self, block: Block, told: Sequence[Text | Document]) -> list[Said]:
+        return [
+            part.text if isinstance(part, Text) else self._document(block, part) for part in told
+        ]
+
+    def _document(self, block: Block, document: Document) -> Said:
+        spelled = self._draft.router.in_message(block, document, self._draft.spell)
+        return self._draft.words(block, document) if spelled is None else spelled
+
+    def _outputs(self, blocks: Iterable[Block]) -> None:
+        """Add the outputs of a round, and behind all of them the documents that they cannot hold."""
+        behind = Behind(self._draft.options.tags, text_part)
+        for block in blocks:
+            self._output(block, behind)
+        if behind.parts:
+            self._say("user", behind.parts, behind.blocks[0])
+
+    def _output(self, block: Block, behind: Behind[JsonObject]) -> None:
+        """Add the output of a call."""
+        draft, call = self._draft, self._calls[block.call]
+        if block.mark == "missing":
+            why = f"no output in time: {CANCELLED!r} stands in"
+            draft.note("repaired", "O1", block.version, why)
+        value = self._own(block)
+        if value is not None and kind_of(value) == OUTPUTS.get(kind_of(call)):
+            draft.add(with_link(value, link_of(call)), block)
+            return
+        decided = len(draft.router.routes)
+        held = Held(draft, block, call)
+        parts = list(map(held.part, self._held(block)))
+        answer = output_of(call, parts, is_error=block.is_error)
+        if answer is None:
+            # Nothing of the output goes as was decided for it.
+            del draft.router.routes[decided:]
+            self._late(block)
+            return
+        draft.add(answer, block)
+        held.follow(behind)
+
+    def _held(self, block: Block) -> Sequence[Text | Document]:
+        """Return what a result holds."""
+        content = block.content
+        if isinstance(content, ToolResult):
+            return content.content
+        if not isinstance(content, Native):
+            return ()
+        if content.api == NAME:
+            result = neutral_of(NAME, restore(content.value, self._draft.blobs))
+            return result.content if isinstance(result, ToolResult) else ()
+        told, note = content_of(whole(content, self._draft.blobs), block)
+        self._draft.notes.append(note)
+        return told
+
+    def _late(self, block: Block) -> None:
+        """Add a result whose time is over as the user's words."""
+        if block.cancelled:
+            self._leave_out("late", block, "the call was given up, and was answered so before")
+            return
+        self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
+        told = self._parts(block, self._held(block))
+        self._say("user", [headline(block), *told], block)
+
+    def _found(self, block: Block, before: Block | None) -> list[Said]:
+        """Return the parts of a document that travels on its own."""
+        if not isinstance(block.content, Document):
+            return []
+        texts = texts_before(block, block.content, self._draft.options.tags, before)
+        return [*texts, self._document(block, block.content)]
+
+    def _leave_out(self, rule: str, block: Block, why: str) -> None:
+        self._draft.note("left out", rule, block.version, why)
+
+
+def _is_output(block: Block) -> bool:
+    return block.mark in ("result", "missing")
+
+
+def _event_of(block: Block) -> tuple[int, str, UUID | None]:
+    return block.version, "" if block.signal else block.mark, block.conversation
+
+
+def _is_blank(part: Text | Document) -> bool:
+    return isinstance(part, Text) and not part.text.strip()

@@ -1,0 +1,279 @@
+"""Reasoning and what came of it, which go together or not at all (O3, O4), and ids (O5).
+
+A response is taken as a whole: from its first reasoning on, all items go as they came, ids and all;
+or the reasoning is left out, and what came after it goes without ids. The service knows which
+reasoning an item came of by the item's id, so neither half may go without the other:
+"Item 'rs_...' of type 'reasoning' was provided without its required following item." and "Item
+'fc_...' of type 'function_call' was provided without its required 'reasoning' item: 'rs_...'."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from onrecord.domain.content import (
+    Document,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history.history import Block
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import outcome_of
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.activity_words import words_of
+from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.openai_responses.draft import Draft
+from onrecord.projections.apis.openai_responses.draft import Piece
+from onrecord.projections.apis.openai_responses.draft import text_part
+from onrecord.projections.apis.answer_words import headline
+from onrecord.projections.apis.documents import Behind
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+from onrecord.domain.events import ResponseCompleted
+from onrecord.projections.history.history import History
+from onrecord.projections.apis.openai_responses.draft import piece_of
+from onrecord.projections.apis.openai_responses.items import has_fitting_id
+from onrecord.projections.apis.openai_responses.items import id_of
+from onrecord.projections.apis.openai_responses.items import without_id
+from onrecord.projections.apis.request import Options
+
+
+# Items that cannot go as they are, told in words: so that what they did is not lost.
+
+def as_words(piece: Piece) -> Piece | None:
+    """Return the message that stands for an item; None where nothing of it can be told.
+
+    What the caller gave is the user's, all else the assistant's.
+    """
+    said = neutral_of(NAME, piece.value)
+    block = piece.block
+    if isinstance(said, ToolResult) and block.response is None:
+        told = [headline(block), *map(_words, said.content)]
+        return Piece({"role": "user", "content": "\n".join(told)}, block)
+    text = "\n".join(_told(piece.value))
+    if not text:
+        return None
+    return Piece({"role": "assistant", "content": text}, block, item=piece.value)
+
+
+def show_pictures(draft: Draft) -> None:
+    """Put the pictures of items that go as words behind them: the user shows them."""
+    shown: list[Piece] = []
+    for piece in draft.pieces:
+        shown.append(piece)
+        if piece.item is not None and (message := _pictures(draft, piece.item, piece.block)):
+            shown.append(Piece(message, piece.block))
+    draft.pieces = shown
+
+
+def _pictures(draft: Draft, item: JsonObject, block: Block) -> JsonObject | None:
+    """Return the message that shows the pictures that an item holds; None where it has none."""
+    gave, asked = outcome_of(NAME, item), neutral_of(NAME, item)
+    if gave is None or not isinstance(asked, ServerToolCall):
+        return None
+    behind = Behind(draft.options.tags, text_part)
+    named = replace(block, name=asked.name, call_id=asked.id)
+    for part in gave.content:
+        if isinstance(part, Document) and (part.url or "").startswith("data:"):
+            spelled = draft.router.in_message(named, part, draft.spell)
+            if spelled is not None:
+                behind.add(named, part, spelled)
+    return {"role": "user", "content": behind.parts} if behind.parts else None
+
+
+def _told(value: JsonObject) -> Iterator[str]:
+    said = neutral_of(NAME, value)
+    match said:
+        case ToolCall() | ServerToolCall() | ServerToolResult():
+            yield words_of(said)
+        case ToolResult(call_id=call_id, content=content, is_error=is_error):
+            name = str(value.get("type", "")).removesuffix("_call_output")
+            yield words_of(
+                ServerToolResult(call_id=call_id, name=name, content=content, is_error=is_error)
+            )
+        case Text(text=text):
+            yield text
+        case _:
+            return
+    gave = outcome_of(NAME, value)
+    if gave is not None and (gave.content or gave.is_error):
+        yield words_of(gave)
+
+
+def _words(part: Text | Document) -> str:
+    return part.text if isinstance(part, Text) else words_for(part)
+
+
+_REASONING: Final = "reasoning"
+_CAME_OF_IT: Final = frozenset({"image_generation_call", "compaction"})
+"""What a response may end with after reasoning, beside a message or a call of the caller's tools."""
+
+
+class _Objection(NamedTuple):
+    """Why the items of a response from `start` on cannot go as they came, by which rule."""
+
+    start: int
+    rule: str
+    why: str
+
+
+_AGAIN: Final = _Objection(0, "O5", "an item with the same id stands before it")
+_UNFIT: Final = _Objection(0, "O5", "its id is none that the service gives")
+
+
+def check_reasoning(draft: Draft, history: History, options: Options) -> None:
+    """Leave out the reasoning that would be refused, and the ids of what came of it."""
+    checked = _Checked(draft, history, options)
+    draft.pieces = [
+        piece
+        for response, group in groupby(draft.pieces, _response_of)
+        for piece in checked.kept(response, list(group))
+    ]
+
+
+class _Checked:
+    """What is known of the items that were looked at so far."""
+
+    def __init__(self, draft: Draft, history: History, options: Options) -> None:
+        self._draft = draft
+        self._responses = history.responses
+        self._options = options
+        self._readers = history.responses.readers(NAME, options.model)
+        self._gone = history.torn
+        self._seen: set[Any] = set()
+        self._bare: set[str] = set()
+
+    def kept(self, response: str | None, pieces: list[Piece]) -> Iterator[Piece]:
+        """Yield the items of the next response, or of what stands between two, as they go."""
+        is_clear = any(map(_is_clear, pieces)) and not self._is_anothers_model(pieces[0].block)
+        unfit = [self._unfit(piece, is_clear=is_clear) for piece in pieces]
+        worst = next(filter(None, unfit), None)
+        objection = None if response is None else self._objection(response, pieces, worst)
+        if objection is None and worst is None:
+            yield from pieces
+            return
+        start = len(pieces) if objection is None else objection.start
+        for place, piece in enumerate(pieces):
+            why = objection if place >= start else unfit[place]
+            yield from [piece] if why is None else self._bared(piece, why)
+        if response is not None and objection is not None:
+            self._bare.add(response)
+
+    def _unfit(self, piece: Piece, *, is_clear: bool) -> _Objection | None:
+        """Return why an item cannot go by its id; None where it can, and no other after it."""
+        item_id = _id_of(piece)
+        if item_id is not None and item_id in self._seen:
+            return _AGAIN
+        self._seen.add(item_id)
+        return None if is_clear or has_fitting_id(piece.value) else _UNFIT
+
+    def _bared(self, piece: Piece, objection: _Objection) -> Iterator[Piece]:
+        """Yield what stands for an item that does not go as it came."""
+        version = piece.block.version
+        if piece.kind == _REASONING:
+            self._draft.note("left out", objection.rule, version, objection.why)
+            return
+        value = without_id(piece.value)
+        if value is piece.value:
+            yield piece
+        elif value is not None:
+            why = f"goes without its id: {objection.why}"
+            self._draft.note("repaired", objection.rule, version, why)
+            yield piece_of(value, piece.block)
+        elif (told := as_words(piece)) is not None:
+            self._draft.note("translated", objection.rule, version, f"as words: {objection.why}")
+            yield told
+        else:
+            self._draft.note("left out", objection.rule, version, objection.why)
+
+    def _objection(
+        self, response: str, pieces: list[Piece], unfit: _Objection | None
+    ) -> _Objection | None:
+        """Return why items of a response cannot go as they came; None where all of them can."""
+        if response in self._bare or self._is_torn(pieces):
+            return _Objection(0, "O3", "other items of the response are gone")
+        if self._is_anothers(pieces[0].block):
+            return _Objection(0, "O4", "the response was made for another account")
+        places = [place for place, piece in enumerate(pieces) if piece.kind == _REASONING]
+        if not places:
+            return None
+        if self._options.thinking == "drop":
+            return _Objection(places[0], "thinking", "reasoning is dropped, as asked")
+        if (why := self._draft.broken.get(response)) is not None:
+            return _Objection(places[0], "O3", why)
+        if unfit is not None:
+            return _Objection(places[0], unfit.rule, unfit.why)
+        if any(map(_is_nameless, pieces[places[0] :])) and not any(map(_is_clear, pieces)):
+            return _Objection(places[0], "O3", "its message came without an id")
+        if (why := self._unreadable([pieces[place] for place in places])) is not None:
+            return _Objection(places[0], "O4", why)
+        ending = 1 + max((n for n, piece in enumerate(pieces) if _comes_of_it(piece)), default=-1)
+        alone = next((place for place in places if place >= ending), None)
+        return None if alone is None else _Objection(alone, "O3", "nothing came of the reasoning")
+
+    def _is_torn(self, pieces: Sequence[Piece]) -> bool:
+        """Whether an event amid the response's, or right before them, is left out."""
+        if not self._gone:
+            return False
+        first, last = pieces[0].block, pieces[-1].block
+        versions = range(first.version - 1, last.version + 1)
+        return any((first.conversation, version) in self._gone for version in versions)
+
+    def _is_anothers(self, block: Block) -> bool:
+        if self._options.account is None:
+            return False
+        sent = self._responses.of(block.response or "", block.asked).sent
+        return sent is not None and sent.account not in (None, self._options.account)
+
+    def _is_anothers_model(self, block: Block) -> bool:
+        if not self._readers or self._responses.model_of(block.response or "") in self._readers:
+            return False
+        models = self._responses.of(block.response or "", block.asked).models
+        return bool(models) and self._readers.isdisjoint(models)
+
+    def _unreadable(self, reasoning: Sequence[Piece]) -> str | None:
+        """Return why the service could not read a response's reasoning; None where it can.
+
+        It reads what it was sent encrypted, and what it holds: a whole response that it stored.
+        "Item with id 'rs_...' not found. Items are not persisted when `store` is set to false."
+        Compatible servers give reasoning in clear, store nothing, and take it back.
+        """
+        block = reasoning[0].block
+        if self._is_anothers_model(block):
+            return "the reasoning is another model's"
+        if all(piece.value.get("encrypted_content") or _is_clear(piece) for piece in reasoning):
+            return None
+        closing = self._responses.of(block.response or "", block.asked).closing
+        is_held = isinstance(closing, ResponseCompleted) and closing.envelope.get("store") is True
+        return None if is_held else "the reasoning is neither held by the service nor encrypted"
+
+
+def _response_of(piece: Piece) -> str | None:
+    return piece.block.response
+
+
+def _id_of(piece: Piece) -> str | None:
+    """Return an item's id; None where that is only a name of something else."""
+    if piece.kind in ("local_shell_call_output", "item_reference"):
+        return None
+    return id_of(piece.value)
+
+
+def _comes_of_it(piece: Piece) -> bool:
+    if piece.kind == "message":
+        return piece.value.get("role") == "assistant"
+    return piece.block.call is not None or piece.kind in _CAME_OF_IT
+
+
+def _is_clear(piece: Piece) -> bool:
+    """Whether an item is reasoning that can be read, as OpenAI's own never can."""
+    return piece.kind == _REASONING and bool(piece.value.get("content"))
+
+
+def _is_nameless(piece: Piece) -> bool:
+    return piece.kind == "message" and piece.value.get("id") is None

@@ -1,0 +1,238 @@
+"""What OpenAI's own tools were asked and what they gave, in the form that all APIs share.
+
+Most of its tools say both in one item, where other APIs have a block for each. Shapes:
+platform.openai.com, "Using tools"; the OpenAPI description of OpenAI's API, "ResponseOutputItem".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import members
+from onrecord.projections.apis.members import objects
+from onrecord.projections.apis.members import text_or_none
+from onrecord.projections.apis.members import texts
+
+NAMES: Final[Mapping[str, str]] = {
+    "web_search_call": "web_search",
+    "file_search_call": "file_search",
+    "code_interpreter_call": "code_execution",
+    "image_generation_call": "image_generation",
+    "mcp_call": "mcp",
+    "mcp_list_tools": "mcp",
+    "tool_search_call": "tool_search",
+    "shell_call": "shell",
+    "local_shell_call": "shell",
+    "computer_call": "computer",
+    "apply_patch_call": "apply_patch",
+    "program": "program",
+}
+"""Types of items to the names that all APIs share for the tools that they are of."""
+
+_IMAGES: Final[Mapping[Any, str]] = {
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+    "gif": "image/gif",
+    "svg": "image/svg+xml",
+}
+
+_Found: TypeAlias = Text | Url | Document
+
+
+class _Gave(NamedTuple):
+    content: tuple[_Found, ...]
+    metadata: JsonObject
+
+
+def name_of(item: JsonObject) -> str:
+    """Return the name of the tool that an item is of; that of the item, if all APIs share none."""
+    kind, name = item.get("type"), item.get("name")
+    told = kind if isinstance(kind, str) else ""
+    if told in NAMES:
+        return NAMES[told]
+    return name if isinstance(name, str) and name else told.removesuffix("_call")
+
+
+def called(value: JsonObject) -> ServerToolCall | None:
+    """Return what one of the provider's tools was asked; None for any other item.
+
+    A call of an MCP server's tool is one of the tool `mcp`, which takes the server, the name of
+    that tool and its arguments; without the name of a tool it asks for the list of them.
+    """
+    kind = value.get("type")
+    if not isinstance(kind, str) or not _is_call(kind, value):
+        return None
+    call_id = value.get("call_id") or value.get("id")
+    return ServerToolCall(
+        id=call_id if isinstance(call_id, str) else "",
+        name=NAMES[kind],
+        arguments=_asked(kind, value),
+    )
+
+
+def gave(value: JsonObject) -> ServerToolResult | None:
+    """Return what the tool of an item gave, as far as it says; None for other items.
+
+    An item that says nothing of it has a result without content. None too for those whose result
+    is another item: of a program, a shell, a search for tools.
+    """
+    held = _gave(value)
+    if held is None:
+        return None
+    call_id = value.get("id")
+    return ServerToolResult(
+        call_id=call_id if isinstance(call_id, str) else "",
+        name=name_of(value),
+        content=held.content,
+        is_error=bool(value.get("error")) or value.get("status") == "failed",
+        metadata=held.metadata,
+    )
+
+
+def _is_call(kind: str, value: JsonObject) -> bool:
+    match kind:
+        case "tool_search_call":
+            return value.get("execution") != "client"
+        case "shell_call":
+            return _is_hosted(value.get("environment"))
+        case "local_shell_call" | "computer_call" | "apply_patch_call":
+            return False
+        case _:
+            return kind in NAMES
+
+
+def _asked(kind: str, value: JsonObject) -> Any:
+    match kind:
+        case "web_search_call":
+            return {key: held for key, held in _action(value).items() if key != "sources"}
+        case "image_generation_call":
+            return _renamed(value, revised_prompt="prompt", prompt="prompt")
+        case "mcp_call":
+            asked = _renamed(value, server_label="server", name="tool")
+            return {**asked, "arguments": _read(value.get("arguments"))}
+        case "mcp_list_tools":
+            return _renamed(value, server_label="server")
+        case "tool_search_call":
+            return value.get("arguments", {})
+        case "shell_call":
+            return value.get("action", {})
+        case _:
+            return _renamed(value, queries="queries", code="code")
+
+
+def _gave(value: JsonObject) -> _Gave | None:
+    match value.get("type"):
+        case "web_search_call":
+            return _pages(value)
+        case "file_search_call":
+            return _files(value)
+        case "code_interpreter_call":
+            outputs = objects(value.get("outputs"))
+            content = tuple(part for held in outputs for part in _output(held))
+            return _Gave(content, members(value, "container_id", "status"))
+        case "image_generation_call":
+            about = {k: v for k, v in value.items() if k not in _NOT_ABOUT and v is not None}
+            return _Gave(_picture(value), about)
+        case "mcp_call":
+            said = _said(value.get("output"), value.get("error"))
+            return _Gave(said, members(value, "server_label", "status"))
+        case "mcp_list_tools":
+            names = _lines(value.get("tools"), "name")
+            said = _said(None, value.get("error"))
+            about = {**members(value, "server_label"), "count": len(names)}
+            return _Gave((*names, *said), about)
+        case _:
+            return None
+
+
+_NOT_ABOUT: Final = frozenset({"type", "id", "result", "status"})
+
+
+def _pages(value: JsonObject) -> _Gave:
+    """Return the pages that a search found, or the one that it opened."""
+    action = _action(value)
+    found = action.get("sources") or [action]
+    pages = tuple(page for source in objects(found) for page in _page(source))
+    kind = {"action_type": action["type"]} if isinstance(action.get("type"), str) else {}
+    return _Gave(
+        pages, {**kind, **members(value, "status"), **members(action, "queries", "pattern")}
+    )
+
+
+def _page(source: JsonObject) -> tuple[Text | Url, ...]:
+    if url := text_or_none(source.get("url")):
+        return (Url(url=url, title=text_or_none(source.get("title"))),)
+    return texts(source.get("name"))
+
+
+def _files(value: JsonObject) -> _Gave:
+    """Return what was found in files; `files` of the metadata says in which."""
+    found = objects(value.get("results"))
+    told = [members(held, "file_id", "filename", "score") for held in found]
+    about = {**members(value, "status"), **({"files": told} if told else {})}
+    return _Gave(_lines(found, "filename", "text"), about)
+
+
+def _picture(value: JsonObject) -> tuple[Document, ...]:
+    data = value.get("result")
+    if not isinstance(data, str) or not data:
+        return ()
+    format_ = value.get("output_format")
+    media_type = _IMAGES.get(format_, "image/png") if isinstance(format_, str) else "image/png"
+    return (Document(media_type=media_type, url=f"data:{media_type};base64,{data}"),)
+
+
+def _output(held: JsonObject) -> tuple[Text | Document, ...]:
+    match held:
+        case {"type": "logs", "logs": str(logs)} if logs:
+            return (Text(text=logs),)
+        case {"type": "image", "url": str(url)} if url:
+            return (Document(media_type="image/png", url=url),)
+        case _:
+            return ()
+
+
+def _action(value: JsonObject) -> JsonObject:
+    action = value.get("action")
+    return cast("JsonObject", action) if isinstance(action, dict) else {}
+
+
+def _said(output: Any, error: Any) -> tuple[Text, ...]:
+    told = error if isinstance(error, str) or error is None else jsontext.write(error).decode()
+    return texts(output, told)
+
+
+def _lines(found: Any, *names: str) -> tuple[Text, ...]:
+    """Return a text for each object: those of its members that are texts, a line each."""
+    told = (
+        filter(None, (text_or_none(held.get(name)) for name in names)) for held in objects(found)
+    )
+    return texts(*map("\n".join, told))
+
+
+def _renamed(held: JsonObject, **names: str) -> JsonObject:
+    """Return members under other names, without those that say nothing."""
+    return {name: held[key] for key, name in names.items() if held.get(key) is not None}
+
+
+def _is_hosted(environment: Any) -> bool:
+    """Whether commands run in a container of the provider's."""
+    match environment:
+        case {"type": str(kind)}:
+            return kind.startswith("container")
+        case _:
+            return False
+
+
+def _read(arguments: Any) -> Any:
+    if not isinstance(arguments, str):
+        return arguments if arguments is not None else {}
+    try:
+        return jsontext.read(arguments) if arguments else {}
+    except MalformedJson:
+        return arguments

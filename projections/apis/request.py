@@ -1,0 +1,151 @@
+"""A request: what an API accepts as history, and what was done to the record to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+from onrecord.domain import jsontext
+from onrecord.domain.content import Value
+from onrecord.domain.errors import NothingToSend
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.history.history import History
+from onrecord.projections.history.report import Note
+from onrecord.projections.history.report import Report
+from onrecord.projections.history.window import MessageWindow
+from onrecord.projections.history.window import Window
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.history import Turn
+
+
+class Options(Value):
+    """What a request depends on beside the events.
+
+    `thinking` "drop" leaves out all that is signed. `cache` places cache marks. `model` and
+    `account` (a keyed digest) name whom the request is for; None: whoever answered before.
+    `missing` is what becomes of a call that has no result yet: it is cancelled, it refuses the
+    request, or it is dropped. `tags` names the form of what stands before a document that travels on
+    its own. `capabilities` and `matrix` say what models take, for this request and where it differs
+    from what comes with Onrecord; the former wins.
+    """
+
+    api: str = "anthropic-messages"
+    window: Window | MessageWindow | None = None
+    thinking: Literal["keep", "drop"] = "keep"
+    cache: bool = False
+    model: str | None = None
+    account: str | None = None
+    missing: Literal["cancel", "refuse", "drop"] = "cancel"
+    tags: Literal["seed-short-id", "doc-reference"] = "seed-short-id"
+    capabilities: Given | None = None
+    matrix: JsonObject | None = None
+
+    def plain(self) -> JsonObject:
+        """Return the options as JSON, those at their default left out; `options_of` reads it."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def options_of(plain: JsonObject) -> Options:
+    """Return the options that `Options.plain` gave."""
+    return Options.model_validate(plain)
+
+
+def outside(history: History, options: Options) -> tuple[Note, ...]:
+    """Return the note on what a window leaves out; without a window nothing stands outside of one.
+
+    Other events may be missing too: those that an adoption gave up.
+    """
+    if options.window is None or not history.left_out:
+        return ()
+    why = f"the {history.left_out} events before stand outside of the window"
+    return (Note("left out", "window", None, why),)
+
+
+def nothing_to_send(options: Options) -> NothingToSend:
+    """Return the error of a history without a turn that could be sent, and what to do about it."""
+    if options.window is None:
+        return NothingToSend("the conversation has no turn that can be sent: say something first")
+    return NothingToSend("the window keeps no turn that can be sent: let it keep more")
+
+
+class Request(Mapping[str, Any]):
+    """The keyword arguments of a call: `create(model=..., **request)`; plain dicts and lists.
+
+    They may share parts with decoded events: change a copy. `body` is the same as the API's wire
+    has it, plain JSON. `report` says what was repaired, left out, moved or translated.
+    """
+
+    __slots__ = ("_arguments", "body", "options", "report")
+
+    def __init__(
+        self,
+        arguments: Mapping[str, Any],
+        options: Options,
+        report: Report,
+        body: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Hold the arguments, of which none is absent, the options they follow, and the report.
+
+        `body` is given where the SDK does not take what it sends: bytes for base64, or other names.
+        """
+        self._arguments = arguments
+        self.body = arguments if body is None else body
+        self.options = options
+        self.report = report
+
+    @property
+    def api(self) -> str:
+        """The wire format of the arguments."""
+        return self.options.api
+
+    def __getitem__(self, name: str) -> Any:
+        """Return an argument; KeyError where the request has none of that name."""
+        return self._arguments[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the arguments."""
+        return iter(self._arguments)
+
+    def __len__(self) -> int:
+        """Return how many arguments there are."""
+        return len(self._arguments)
+
+    def __repr__(self) -> str:
+        """Return what the request is, without what it says."""
+        return f"<Request {self.api}: {', '.join(self)}; {len(self.report)} notes>"
+
+    def body_parts(self) -> dict[str, bytes]:
+        """Return each member of the body as its JSON text: compact UTF-8."""
+        return {name: jsontext.write(value) for name, value in self.body.items()}
+
+
+# Documents that the tools of an API made do not go back to it: its own JSON holds them.
+
+def without_own(history: History, api: str) -> History:
+    """Return a history without the documents that tools of an API made."""
+    if not history.has_made:
+        return history
+    if not any(_is_own(block, api) for turn in history.turns for block in turn.blocks):
+        return history
+    return replace(history, turns=tuple(_joined(_without(history.turns, api))))
+
+
+def _without(turns: Iterable[Turn], api: str) -> Iterator[Turn]:
+    for turn in turns:
+        blocks = [block for block in turn.blocks if not _is_own(block, api)]
+        if blocks:
+            yield Turn(turn.role, blocks)
+
+
+def _joined(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """Yield turns, those that nothing stands between any more as one."""
+    for _, group in groupby(turns, lambda turn: turn.role):
+        first, *others = group
+        yield replace(first, blocks=[*first.blocks, *(it for turn in others for it in turn.blocks)])
+
+
+def _is_own(block: Block, api: str) -> bool:
+    return block.made_by == api

@@ -1,0 +1,136 @@
+"""A conversation as the model sees it: turns of blocks, whatever API will carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypeAlias
+from uuid import UUID
+from pydantic import ConfigDict, Discriminator, TypeAdapter
+from onrecord.domain.content import (
+    Document,
+    Native,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history.report import frozen
+from onrecord.projections.history.report import Note
+from onrecord.projections.history.responses import Place
+from onrecord.projections.history.responses import Responses
+from typing import Literal, TypeAlias
+
+
+Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
+"""What a block holds: an API's own JSON, or a neutral form."""
+
+_CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(
+    Annotated[Content, Discriminator("kind")], config=ConfigDict(hide_input_in_errors=True)
+)
+
+Mark = Literal["", "note", "call", "unawaited", "result", "missing", "late", "document"]
+"""What a block is in its turn.
+
+Empty: it was said there. `note`: by the operator. `call`: a tool of the caller's is called;
+`unawaited`: so, but the provider expects no result. `result`: of a call, in time; `missing`: it
+stands in for one that is not there; `late`: of a call whose time is over, or of none that is known.
+`document`: it was found in the event that `call_id` or nothing names, and travels on its own.
+"""
+
+Missing = Literal["cancel", "refuse", "drop"]
+"""What becomes of a call without a result: a cancelled one stands in, nothing goes, or the call is
+left out."""
+
+
+@frozen
+class Block:
+    """A block of a turn.
+
+    `version` is its event's; a stand-in has the call's. `conversation` is where that stands, None
+    where nobody said: the versions of a fork begin anew. `plain` is its content as events are stored
+    (docs/format.md); `spilled` says that strings of it may be in blobs. `response` is the id of the
+    answer it belongs to, as text. `asked` is how many requests were sent before it (`Responses.of`
+    takes both). `call` numbers the calls of a history, from 1: a call and its result have the same
+    number, id and name of the tool. `made_by` is the API whose tool made a document: its own JSON
+    holds that, in an answer before. `cancelled`: the result says that the call was given up.
+    `signal`: neither a user nor a tool said it, but a signal; its documents have the mark so named.
+    """
+
+    version: int
+    conversation: UUID | None
+    plain: JsonObject
+    spilled: bool = True
+    response: str | None = None
+    asked: int = 0
+    mark: Mark = ""
+    call: int | None = None
+    call_id: str | None = None
+    name: str | None = None
+    is_error: bool = False
+    made_by: str | None = None
+    cancelled: bool = False
+    signal: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where its event is."""
+        return self.conversation, self.version
+
+    @property
+    def content(self) -> Content:
+        """What the block holds, made anew each time; `plain` is what costs nothing."""
+        return _CONTENT.validate_python(self.plain)
+
+
+@frozen
+class Turn:
+    """Consecutive blocks of one speaker; a `system` turn is a note of the operator's."""
+
+    role: Role
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a request is made of.
+
+    `has_prefills` says that a request may have ended with the assistant's turn. `left_out` counts the events up to the last one that were not given: the window's doing.
+    `as_of` is when the last event was recorded (microseconds; None: not known).
+    `torn` is where events were left out of what else goes: parts of a response, it may be.
+    `has_made` says that providers' tools made documents that stand in it. `awaited` are the ids of
+    the calls that have no result yet, of the round that is open.
+    """
+
+    turns: tuple[Turn, ...]
+    responses: Responses
+    instructions: InstructionsSet | None = None
+    tools: ToolsDeclared | None = None
+    notes: tuple[Note, ...] = ()
+    has_prefills: bool = True
+    left_out: int = 0
+    as_of: int | None = None
+    torn: frozenset[Place] = frozenset()
+    has_made: bool = False
+    awaited: tuple[str, ...] = ()
+
+
+# Whether there is something to ask the model next: the input of its next turn.
+
+NextInput: TypeAlias = Literal["deferred", "nothing", "ready"]
+"""What a runtime does next: it waits for results of calls, it waits for somebody to say something,
+or it asks the model."""
+
+
+def next_input(*, awaited: int, unanswered: bool) -> NextInput:
+    """Return what comes next, with so many calls that await a result and what is not answered yet.
+
+    A round that is open holds back all that is said meanwhile. What a request asked whose answer
+    broke off, or never came, is not answered.
+    """
+    if awaited:
+        return "deferred"
+    return "ready" if unanswered else "nothing"

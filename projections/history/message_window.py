@@ -1,0 +1,150 @@
+"""Windows by messages: the last ones of a history, as two other agent frameworks keep them.
+
+`message-window` is that of Camunda's agent connectors, `sliding-window` that of Embabel's tool
+loop; both are views, and what they leave out stays in the record. A message is what one event of
+the caller's says, one response of the model's, or all results of a round together. What the model
+said at once is one response, too, where nobody recorded of which it is. A document that travels on
+its own rides with what stands before it, and does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from typing import Literal, assert_never
+
+from onrecord.domain.content import Role
+from onrecord.domain.errors import InvalidInput
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.history import History
+from onrecord.projections.history.history import Turn
+from onrecord.projections.history.window import MessageWindow
+from onrecord.projections.history.window import Window
+
+_Kind = Literal["said", "note", "answer", "results", "document"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a history: blocks of one speaker that come or go together."""
+
+    kind: _Kind
+    role: Role
+    blocks: tuple[Block, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether a window counts it."""
+        return self.kind != "document"
+
+    @property
+    def calls(self) -> bool:
+        """Whether it holds calls of the caller's tools."""
+        return any(block.mark in ("call", "unawaited") for block in self.blocks)
+
+
+def in_window(history: History, window: Window | MessageWindow | None) -> History:
+    """Return what a window by messages keeps of a history; all of it for any other window.
+
+    No result is kept without its call. InvalidInput for a negative number of messages.
+    """
+    if not isinstance(window, MessageWindow):
+        return history
+    if window.messages < 0:
+        raise InvalidInput(f"maxMessages must not be negative (was {window.messages})")
+    messages = list(messages_of(history.turns))
+    instructions = 0 if history.instructions is None else 1
+    match window.strategy:
+        case "message-window":
+            kept = _without_oldest(messages, window.messages - instructions)
+        case "sliding-window":
+            kept = _last(messages, window.messages - instructions)
+        case _:
+            assert_never(window.strategy)
+    return history if len(kept) == len(messages) else _viewed(history, _paired(kept))
+
+
+def messages_of(turns: Iterable[Turn]) -> Iterator[Message]:
+    """Yield the messages that turns are made of, in order."""
+    for turn in turns:
+        for (kind, _), blocks in groupby(turn.blocks, partial(_source, turn.role)):
+            yield Message(kind, turn.role, tuple(blocks))
+
+
+def _source(role: Role, block: Block) -> tuple[_Kind, object]:
+    """Return what kind of message a block is of, and what it shares with the rest of it."""
+    if block.mark in ("result", "missing"):
+        return "results", None
+    if block.mark == "document" and not block.signal:
+        return "document", block.place
+    if role == "assistant":
+        return "answer", block.response
+    return "note" if block.mark == "note" else "said", block.place
+
+
+def _without_oldest(messages: Sequence[Message], most: int) -> list[Message]:
+    """Return messages without the oldest: calls go with their results, results with documents."""
+    kept = list(messages)
+    count = sum(message.counts for message in kept)
+    while kept and count > most:
+        oldest = kept.pop(0)
+        count -= oldest.counts
+        while oldest.calls and kept and kept[0].kind == "results":
+            kept.pop(0)
+            count -= 1
+        while kept and kept[0].kind == "document":
+            kept.pop(0)
+    return kept
+
+
+def _last(messages: Sequence[Message], most: int) -> list[Message]:
+    """Return the notes and so many of the other messages, the last ones, without leading results.
+
+    Notes count; where any other message goes, they stand before those that stay. Of notes, too, only
+    those are there that stand in the exchanges that were read (`exchanges_of`).
+    """
+    notes = [message for message in messages if message.kind == "note"]
+    others = [message for message in messages if message.kind != "note"]
+    surplus = sum(message.counts for message in others) - max(0, most - len(notes))
+    if surplus <= 0:
+        return list(messages)
+    while others and surplus > 0:
+        surplus -= others.pop(0).counts
+    while others and others[0].kind in ("results", "document"):
+        others.pop(0)
+    return [*notes, *others]
+
+
+def _paired(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages without results whose calls are gone; what is empty then is gone, too."""
+    called: set[int | None] = set()
+    for message in messages:
+        called.update(block.call for block in message.blocks if block.mark in ("call", "unawaited"))
+        if message.kind != "results":
+            yield message
+        elif blocks := tuple(block for block in message.blocks if block.call in called):
+            yield replace(message, blocks=blocks)
+
+
+def _role(message: Message) -> Role:
+    return message.role
+
+
+def _viewed(history: History, messages: Iterable[Message]) -> History:
+    """Return a history of these of its messages alone."""
+    turns = tuple(
+        Turn(role, [block for message in said for block in message.blocks])
+        for role, said in groupby(messages, _role)
+    )
+    kept = [block for turn in turns for block in turn.blocks]
+    stays = {id(block) for block in kept}
+    gone = [block for turn in history.turns for block in turn.blocks if id(block) not in stays]
+    answers = {block.response for block in kept if block.response}
+    return replace(
+        history,
+        turns=turns,
+        left_out=history.left_out + len({block.place for block in gone}),
+        torn=history.torn | {block.place for block in gone if block.response in answers},
+    )

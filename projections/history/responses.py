@@ -1,0 +1,172 @@
+"""What is known of each response of a conversation: the request it answers, and how it ended.
+
+Requests and envelopes are long and seldom needed, so recorded ones are read only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from onrecord.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Told
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.history.plain import plain_of
+from onrecord.projections.history.plain import plain_of_event
+
+Item = Told | tuple[int, Event]
+"""An event as a fold takes it: as the log has it, or its version and the event."""
+
+Place = tuple[UUID | None, int]
+"""Where an event is: its conversation, if that is known, and its version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One response: what was sent for it and what closed it, as far as these are known."""
+
+    sent: RequestSent | None = None
+    closing: ResponseCompleted | ResponseInterrupted | None = None
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The names of the model that answered: as it was asked for, and its own."""
+        told = (self.sent, self.closing)
+        return frozenset(event.model for event in told if event and event.model)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the provider wants the same turn back, to go on with it."""
+        closing = self.closing
+        return isinstance(closing, ResponseCompleted) and closing.stop_reason == "pause_turn"
+
+
+UNKNOWN = Response()
+
+
+class Responses:
+    """The responses of a conversation's main line, by id."""
+
+    def __init__(self, requests: Sequence[Item] = (), closings: Sequence[Item] = ()) -> None:
+        """Take what was sent and what closed responses, in order of version."""
+        self._requests = requests
+        self._closings = closings
+        self._by_response: dict[str, ResponseCompleted | ResponseInterrupted] | None = None
+        self._by_request: dict[bytes, Item] | None = None
+        self._models: dict[str, str | None] | None = None
+
+    def of(self, response: str, asked: int) -> Response:
+        """Return a response; `asked` is how many requests were sent before its first block.
+
+        A response that names no request answers the last one that was sent before it.
+        """
+        closing = self.last().closing
+        if closing is None or str(closing.response) != response:
+            closing = self._closed().get(response)
+        return self._response(closing, asked)
+
+    def model_of(self, response: str) -> str | None:
+        """Return the model that gave a response; None: nobody told.
+
+        It costs a fraction of what `of` does, where a rule asks for every response.
+        """
+        if self._models is None:
+            closings = map(_plain_of, self._closings)
+            self._models = {
+                closing["response"]: closing.get("model") for closing in closings if closing
+            }
+        return self._models.get(response)
+
+    def model_asked(self, asked: int) -> str | None:
+        """Return the model that the last of so many requests asked; None: nobody told."""
+        return _plain_of(self._requests[asked - 1]).get("model") if asked else None
+
+    def last_asked(self, api: str) -> str | None:
+        """Return the model that was asked last through an API; None: nobody told."""
+        requests = map(_plain_of, reversed(self._requests))
+        models = (request.get("model") for request in requests if request.get("api") == api)
+        return next(filter(None, models), None)
+
+    def last_model(self, api: str) -> str | None:
+        """Return the model that answered last through an API; None: nobody told."""
+        closings = map(_plain_of, reversed(self._closings))
+        models = (closing.get("model") for closing in closings if closing.get("api") == api)
+        return next(filter(None, models), None)
+
+    def readers(self, api: str, wished: str | None) -> frozenset[str]:
+        """Return the names of the model that is to read a request: empty if nobody told.
+
+        It is the one that is wished, or that gave the last whole answer through the API.
+        """
+        if wished is not None:
+            return frozenset({wished})
+        closing = self.last_completed(api)
+        return self._response(closing, 0).models if closing else frozenset()
+
+    def last(self) -> Response:
+        """Return how the last response ended."""
+        return Response(None, _closing(self._closings[-1])) if self._closings else UNKNOWN
+
+    def last_completed(self, api: str) -> ResponseCompleted | None:
+        """Return how the last response ended that came through an API and did not break off."""
+        closings = map(_closing, reversed(self._closings))
+        completed = (one for one in closings if isinstance(one, ResponseCompleted))
+        return next((one for one in completed if one.api == api), None)
+
+    def last_with(self, api: str, member: str) -> ResponseCompleted | None:
+        """Return how the last whole response of an API ended that has such an object with it.
+
+        `member` is a plain word, and stands in the envelope.
+        """
+        name = b'"%s":{' % member.encode()
+        for item in reversed(self._closings):
+            # Bodies are canonical: most are not read. From the end, they are searched in half the time.
+            if isinstance(item, Told) and (item.body or b"").rfind(name) < 0:
+                continue
+            closing = _closing(item)
+            if not isinstance(closing, ResponseCompleted) or closing.api != api:
+                continue
+            if isinstance(closing.envelope.get(member), dict):
+                return closing
+        return None
+
+    def _response(
+        self, closing: ResponseCompleted | ResponseInterrupted | None, asked: int
+    ) -> Response:
+        request = closing.request if closing else None
+        sent = self._named().get(request.bytes) if request else None
+        if sent is None and asked:
+            sent = self._requests[asked - 1]
+        event = event_of(sent) if sent else None
+        return Response(event if isinstance(event, RequestSent) else None, closing)
+
+    def _closed(self) -> dict[str, ResponseCompleted | ResponseInterrupted]:
+        if self._by_response is None:
+            closings = map(_closing, self._closings)
+            self._by_response = {str(closing.response): closing for closing in closings if closing}
+        return self._by_response
+
+    def _named(self) -> dict[bytes, Item]:
+        if self._by_request is None:
+            self._by_request = {
+                item.event_id: item for item in self._requests if isinstance(item, Told)
+            }
+        return self._by_request
+
+
+def event_of(item: Item) -> Event | Unrecognised | Erased:
+    """Return what happened."""
+    return item.event() if isinstance(item, Told) else item[1]
+
+
+def _plain_of(item: Item) -> JsonObject:
+    """Return the members of an event; none where it cannot be read."""
+    plain = plain_of(item) if isinstance(item, Told) else plain_of_event(item[1])
+    return plain if isinstance(plain, dict) else {}
+
+
+def _closing(item: Item) -> ResponseCompleted | ResponseInterrupted | None:
+    event = event_of(item)
+    return event if isinstance(event, ResponseCompleted | ResponseInterrupted) else None

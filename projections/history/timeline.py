@@ -1,0 +1,343 @@
+"""A conversation as people read it: a row a block, in order, with calls and results paired.
+
+A row says what happened in a few words and in full text; how long text is folded, coloured and
+aligned is for whoever draws it. Folding keeps nothing but what is open, so it streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from onrecord.domain import events
+from onrecord.domain.content import (
+    Document,
+    Native,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from onrecord.domain.events import Event
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.history import timeline_text
+from onrecord.projections.history.timeline_text import Aside
+from onrecord.projections.history.timeline_text import Mark
+from onrecord.projections.history.timeline_text import Speaker
+from onrecord.projections.history.timeline_text import Told
+from onrecord.projections.history.timeline_text import aside
+from onrecord.projections.history.tool_names import given_names
+from onrecord.projections.history.timeline_text import LinesTold
+from onrecord.projections.history.timeline_text import LineTold
+from onrecord.projections.history.timeline_text import Lost
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import outcome_of
+
+Standing: TypeAlias = Callable[[int, UUID | None], Lost | None]
+"""Tells of an event's version and line why it is no history; None if it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that was said or done.
+
+    `kind` is what it is in a word or two, `text` all of it, `marks` what to mind. A result has
+    the version of its call in `answers`. `line` is the side line it is on (None: the main line).
+    """
+
+    version: int
+    exchange: int
+    recorded_at: int
+    speaker: Speaker
+    kind: str
+    text: str
+    marks: tuple[Mark, ...] = ()
+    answers: int | None = None
+    line: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    version: int
+    name: str
+
+
+_Calls: TypeAlias = dict[str, _Call]
+_Block: TypeAlias = events.ReasoningRecorded | events.CompactionRecorded | events.OpaqueRecorded
+_OnTheWire: TypeAlias = events.RequestSent | events.AttemptFailed
+
+
+def as_recorded(_version: int, line: UUID | None) -> Lost | None:
+    """Return how an event stood when it was recorded: what is on a side line was aside."""
+    return None if line is None else "aside"
+
+
+def timeline(
+    recorded: Iterable[RecordedEvent],
+    *,
+    side_lines: bool = False,
+    standing: Standing = as_recorded,
+) -> Iterator[Row]:
+    """Yield the rows of recorded events; those of side lines only if they are asked for.
+
+    Then a row follows for each side line, with where it stands and what became of it.
+    """
+    told = Timeline(side_lines=side_lines, standing=standing)
+    lines = LinesTold()
+    for event in recorded:
+        yield from told.rows(event)
+        if side_lines:
+            lines.take(event, _lost(event, standing))
+    yield from map(_line, lines)
+
+
+class Timeline:
+    """The fold: give it a conversation's events in order, get their rows."""
+
+    def __init__(self, *, side_lines: bool = False, standing: Standing = as_recorded) -> None:
+        """Begin with no call open; events of side lines have rows only if they are asked for."""
+        self._side_lines = side_lines
+        self._standing = standing
+        self._calls: _Calls = {}
+        self._names: Mapping[str, str] = {}
+        self._asked: dict[UUID, str] = {}
+
+    def rows(self, event: RecordedEvent) -> Iterator[Row]:
+        """Yield the rows of the next event."""
+        happened = event.event()
+        line = None if isinstance(happened, Erased | Unrecognised) else happened.line
+        if line is None or self._side_lines:
+            lost = _lost(event, self._standing)
+            named = self._modelled(self._named(happened), event.event_id)
+            for told in _tell(named, event.version, self._calls):
+                yield _row(event, told, line, lost)
+
+    def _named(self, happened: Event | Unrecognised | Erased) -> Event | Unrecognised | Erased:
+        """Return an event, a call under the name that the caller gave its tool."""
+        match happened:
+            case events.ToolsDeclared(line=None):
+                self._names = given_names(happened)
+            case events.ToolCallRecorded(name=name) if name in self._names:
+                return happened.model_copy(update={"name": self._names[name]})
+            case _:
+                pass
+        return happened
+
+    def _modelled(
+        self, happened: Event | Unrecognised | Erased, event_id: UUID
+    ) -> Event | Unrecognised | Erased:
+        """Return an event, a response that names no model with the one that was asked."""
+        match happened:
+            case events.RequestSent(model=str(model)):
+                self._asked[event_id] = model
+            case events.ResponseCompleted(request=UUID() as request):
+                asked = self._asked.pop(request, None)
+                return happened if happened.model else happened.model_copy(update={"model": asked})
+            case events.ResponseInterrupted(request=UUID() as request, reason=reason) if (
+                reason != "deferred"
+            ):
+                self._asked.pop(request, None)
+            case _:
+                pass
+        return happened
+
+
+def _lost(event: RecordedEvent, standing: Standing) -> Lost | None:
+    happened = event.event()
+    if isinstance(happened, Erased | Unrecognised):
+        return None  # Nothing tells which line it is on.
+    return standing(event.version, happened.line)
+
+
+def _line(line: LineTold) -> Row:
+    return Row(
+        version=line.begun,
+        exchange=line.exchange,
+        recorded_at=line.recorded_at,
+        speaker="record",
+        kind="line",
+        text=str(line),
+        marks=() if line.lost is None else (line.lost,),
+        line=line.line,
+    )
+
+
+def _row(event: RecordedEvent, told: Told, line: UUID | None, lost: Lost | None) -> Row:
+    return Row(
+        version=event.version,
+        exchange=event.exchange,
+        recorded_at=event.recorded_at,
+        speaker=told.speaker,
+        kind=told.kind,
+        text=told.text,
+        marks=told.marks if lost is None else (*told.marks, lost),
+        answers=told.answers,
+        line=line,
+    )
+
+
+def _tell(event: Event | Unrecognised | Erased, version: int, calls: _Calls) -> Iterator[Told]:
+    match event:
+        case Erased():
+            yield Told("record", event.type, "its content was erased", ("erased",))
+        case Unrecognised():
+            text = event.body.decode("utf-8", "backslashreplace")
+            yield Told("record", event.type, text, ("unread",))
+        case events.MessageRecorded():
+            yield from _message(event)
+        case events.ToolCallRecorded():
+            calls[event.call_id] = _Call(version, event.name)
+            yield _call(event)
+        case events.ToolResultRecorded() | events.ToolResultRejected():
+            yield from _answered(event, calls)
+        case events.ServerToolCallRecorded():
+            yield from _server_call(event, version, calls)
+        case events.ServerToolResultRecorded():
+            yield _server_result(event, calls.pop(event.call_id, None))
+        case events.SignalReceived():
+            yield from _signal(event)
+        case events.ResponseCompleted() | events.ResponseInterrupted():
+            yield from _ended(event)
+        case _:
+            yield _block(event)
+
+
+def _block(event: _Block | _OnTheWire | Aside) -> Told:
+    match event:
+        case events.ReasoningRecorded(content=content):
+            return Told("assistant", "thinking", timeline_text.reasoning(content))
+        case events.CompactionRecorded(content=content):
+            return Told("provider", "compaction", timeline_text.native(content))
+        case events.OpaqueRecorded():
+            return Told("assistant", event.type, timeline_text.native(event.content), ("opaque",))
+        case events.RequestSent():
+            return Told("record", "request", timeline_text.request(event))
+        case events.AttemptFailed():
+            return Told("record", "attempt", timeline_text.attempt(event), ("error",))
+        case _:
+            return aside(event)
+
+
+def _message(event: events.MessageRecorded) -> Iterator[Told]:
+    for block in event.content:
+        match block:
+            case Document():
+                yield Told(event.role, "document", timeline_text.document(block))
+            case Text():
+                yield Told(event.role, "text", block.text)
+            case Native():
+                kind = str(block.value.get("type", "message"))
+                kind = "text" if kind == "message" else kind
+                text = timeline_text.message(block)
+                if event.role != "assistant" or text != timeline_text.NO_TEXT:
+                    yield Told(event.role, kind, text)
+
+
+def _call(event: events.ToolCallRecorded | events.ServerToolCallRecorded) -> Told:
+    called = f"{event.name} {timeline_text.compact(_arguments(event.content))}"
+    if isinstance(event, events.ServerToolCallRecorded):
+        return Told("assistant", "server call", called)
+    return Told("assistant", "tool call", called, () if event.awaited else ("interrupted",))
+
+
+def _arguments(content: ToolCall | Native) -> Any:
+    match content:
+        case ToolCall():
+            return content.arguments
+        case Native(api=api, value=value):
+            read = neutral_of(api, value)
+            if isinstance(read, ToolCall | ServerToolCall):
+                return read.arguments
+            return value.get("input", value)
+
+
+def _signal(event: events.SignalReceived) -> Iterator[Told]:
+    kind = f"signal {event.name}" if event.name else "signal"
+    marks: tuple[Mark, ...] = ("interrupts",) if event.interrupts else ()
+    for block in event.content:
+        text = block.text if isinstance(block, Text) else timeline_text.document(block)
+        yield Told("outside", kind, text, marks)
+    if not event.content:
+        yield Told("outside", kind, "nothing", marks)
+
+
+def _answered(
+    event: events.ToolResultRecorded | events.ToolResultRejected, calls: _Calls
+) -> Iterator[Told]:
+    match event:
+        case events.ToolResultRecorded():
+            yield from _result(event, calls.pop(event.call_id, None))
+        case events.ToolResultRejected(call_id=call_id, content=content, is_error=is_error):
+            given = events.ToolResultRecorded(call_id=call_id, content=content, is_error=is_error)
+            for told in _result(given, calls.get(call_id)):
+                yield replace(told, marks=("rejected",))
+
+
+def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[Told]:
+    failed: tuple[Mark, ...] = ("error",) if event.is_error and not event.cancelled else ()
+    marks: tuple[Mark, ...] = ("cancelled",) if event.cancelled else failed
+    told = Told("tool", "result", "", marks, call.version if call else None)
+    match event.content:
+        case ToolResult(content=content):
+            texts = [block.text for block in content if isinstance(block, Text)]
+            documents = [block for block in content if isinstance(block, Document)]
+        case Native():
+            texts, documents = [timeline_text.result(event.content)], []
+    if texts or not documents:
+        yield replace(told, text=_given(call, " ".join(texts) or "nothing"))
+    for document in documents:
+        yield replace(told, text=_given(call, timeline_text.document(document)))
+
+
+def _server_call(
+    event: events.ServerToolCallRecorded, version: int, calls: _Calls
+) -> Iterator[Told]:
+    """Tell of a call, and of what it gave where its block says so."""
+    calls[event.call_id] = _Call(version, event.name)
+    yield _call(event)
+    gave = outcome_of(event.content.api, event.content.value)
+    if gave is not None and (gave.content or gave.is_error):
+        yield _gave(calls.pop(event.call_id), gave)
+
+
+def _server_result(event: events.ServerToolResultRecorded, call: _Call | None) -> Told:
+    read = neutral_of(event.content.api, event.content.value)
+    if isinstance(read, ServerToolResult):
+        return _gave(call, read)
+    text = _given(call, timeline_text.result(event.content))
+    return Told("provider", "result", text, answers=call.version if call else None)
+
+
+def _gave(call: _Call | None, gave: ServerToolResult) -> Told:
+    marks: tuple[Mark, ...] = ("error",) if gave.is_error else ()
+    text = _given(call, timeline_text.gave(gave))
+    return Told("provider", "result", text, marks, call.version if call else None)
+
+
+def _given(call: _Call | None, text: str) -> str:
+    return f"{call.name}: {text}" if call else text
+
+
+def _ended(event: events.ResponseCompleted | events.ResponseInterrupted) -> Iterator[Told]:
+    match event:
+        case events.ResponseCompleted():
+            yield from _unfinished(event.unfinished)
+            yield Told("record", "response", timeline_text.response(event))
+        case events.ResponseInterrupted():
+            yield from _interrupted(event)
+
+
+def _interrupted(event: events.ResponseInterrupted) -> Iterator[Told]:
+    yield from _unfinished(event.unfinished)
+    detail = event.detail or (timeline_text.compact(event.error) if event.error else None)
+    yield Told("record", "response", timeline_text.with_reason(event.reason, detail), ("interrupted",))
+
+
+def _unfinished(parts: tuple[events.Unfinished, ...]) -> Iterator[Told]:
+    for part in parts:
+        kind = str(part.value.get("type", "block"))
+        yield Told("assistant", f"unfinished {kind}", part.partial, ("interrupted",))

@@ -1,0 +1,401 @@
+"""What blocks and events say in a line of text: for people, not for models."""
+
+from __future__ import annotations
+
+from typing import Any, Final, assert_never, cast
+from onrecord.domain import events, jsontext
+from onrecord.domain.content import (
+    Document,
+    HeldFile,
+    Native,
+    Reasoning,
+    ServerToolResult,
+    Text,
+    ToolResult,
+    Url,
+)
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.projections.api import instructions_of
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import tool_of
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
+from onrecord.domain import events
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+from uuid import UUID
+from onrecord.domain.events import (
+    LineAdopted,
+    Relation,
+    RequestSent,
+    ResponseCompleted,
+    ResponseInterrupted,
+)
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.references import refers_back
+from onrecord.domain.registry import Erased, Unrecognised
+
+
+def request(event: events.RequestSent) -> str:
+    """Return what was sent, to whom and how much."""
+    made = "" if event.recipe is None else f", rendered from version {event.recipe.version}"
+    place = "" if event.after is None else f" after version {event.after}"
+    goes_on = "" if event.relation == "extends" else f", {event.relation}{place}"
+    return f"{event.template.size:,} bytes to {event.model or event.api}{goes_on}{made}"
+
+
+def attempt(event: events.AttemptFailed) -> str:
+    """Return how an attempt failed."""
+    status = "no answer" if event.status is None else f"HTTP {event.status}"
+    return with_reason(status, event.reason or (compact(event.error) if event.error else None))
+
+
+def response(event: events.ResponseCompleted) -> str:
+    """Return how a response ended and what it cost."""
+    told = f"{event.stop_reason or 'complete'}, {event.model or event.api}"
+    read, written = event.input_tokens, event.output_tokens
+    if read is None and written is None:
+        return told
+    return f"{told}, {_count(read)} tokens in, {_count(written)} out"
+
+
+def _count(tokens: int | None) -> str:
+    return "unknown" if tokens is None else f"{tokens:,}"
+
+
+def instructions(content: str | Text | Native) -> str:
+    """Return instructions as text; `none` where they were taken away."""
+    match content:
+        case (str() as text) | Text(text=text):
+            return text or "none"
+        case Native():
+            return instructions_of(content) or native(content)
+
+
+def reasoning(content: Native | Reasoning) -> str:
+    """Return what was thought, as far as it may be read."""
+    if isinstance(content, Reasoning):
+        return content.text
+    return native(content)
+
+
+NO_TEXT: Final = "no text"
+
+
+def message(block: Native) -> str:
+    """Return what a provider's message, or a block of one, says."""
+    if block.value.get("type", "message") != "message":
+        return native(block)
+    if said := _said(block.value.get("content")):
+        return said
+    read = neutral_of(block.api, block.value)
+    if isinstance(read, Text) and (read.text or not block.value.get("content")):
+        return read.text or NO_TEXT
+    return native(block)
+
+
+def result(block: Native) -> str:
+    """Return what a provider's result of a call says."""
+    if said := _said(block.value.get("output")):
+        return said
+    read = None if "content" in block.value else neutral_of(block.api, block.value)
+    if not isinstance(read, ToolResult | ServerToolResult):
+        return native(block)
+    held = map(_part, read.content)
+    return "; ".join(filter(None, held)) or (
+        native(block) if block.value.get("output") else "nothing"
+    )
+
+
+def gave(result: ServerToolResult) -> str:
+    """Return what a provider's own tool gave, and how code ended if not well."""
+    code = result.metadata.get("return_code")
+    ended = f"return code {code}" if isinstance(code, int) and code else ""
+    return "; ".join(filter(None, [*map(_part, result.content), ended])) or "nothing"
+
+
+def _part(part: Text | Url | Document | HeldFile) -> str:
+    match part:
+        case Text(text=text):
+            return text
+        case Url(url=url, title=title):
+            return f"{title} <{url}>" if title else url
+        case HeldFile(file_id=file_id):
+            return f"file {file_id}"
+        case Document():
+            return document(part)
+        case _:
+            assert_never(part)
+
+
+_TEXTS: Final = ("text", "thinking", "content")
+_SEALED: Final = ("data", "signature", "encrypted_content")
+
+
+def native(block: Native) -> str:
+    """Return what a provider's block says: its text where it has one, else its JSON."""
+    match block.value:
+        case {"type": "document" | "image" | "file" as kind, "source": dict()}:
+            about = cast("dict[str, Any]", block.value["source"])
+            parts = (block.value.get("title"), about.get("media_type"), about.get("url"))
+            return ", ".join(str(part) for part in parts if part) or kind
+        case _:
+            return _native(block)
+
+
+def _native(block: Native) -> str:
+    for name in _TEXTS:
+        if said := _said(block.value.get(name)):
+            return said
+    if any(name in block.value for name in _SEALED):
+        return "sealed by the provider"
+    return compact({name: held for name, held in block.value.items() if name != "type"})
+
+
+def _said(value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case {"$onrecord.blob": str(), "size": int() as size}:
+            return f"{size:,} bytes, held apart"
+        case list():
+            parts = [_said_of(item) for item in cast("list[Any]", value)]
+            return "; ".join(part for part in parts if part)
+        case _:
+            return ""
+
+
+def _said_of(item: Any) -> str:
+    match item:
+        case {"title": str() as title, "url": str() as url}:
+            return f"{title} <{url}>"
+        case {"text": str() as text}:
+            return text
+        case _:
+            return ""
+
+
+def adoption(event: events.LineAdopted) -> str:
+    """Return what the main line goes on from."""
+    line = "" if event.begun is None else f" with the line from version {event.begun}"
+    place = f"version {event.after}" if event.after else "the beginning"
+    return f"goes on from {place}{line}"
+
+
+def document(held: Document) -> str:
+    """Return a document's name, kind and size."""
+    size = "" if held.blob is None else f"{held.blob.size:,} bytes"
+    url = None if held.url is None or held.url.startswith("data:") else held.url
+    parts = (held.name or url, held.media_type, size)
+    return ", ".join(part for part in parts if part)
+
+
+def extracted(event: events.DocumentExtracted) -> str:
+    """Return which document was found, in the result of which tool, and where in it."""
+    tool = f" in the result of {event.tool_name}" if event.tool_name else ""
+    place = f" at {event.path}" if event.path else ""
+    return f"{document(event.document)}{tool}{place}"
+
+
+def tool_name(tool: ToolDefinition | BuiltinTool | Native) -> str:
+    """Return the name of a tool; the type of one that has none."""
+    match tool:
+        case Native(value=value):
+            read = tool_of(tool)
+            if read is not None:
+                return read.name
+            # Gemini and Bedrock name a tool by the member that holds it.
+            named = value.get("name") or value.get("type") or next(iter(value), "unnamed")
+            return str(named)
+        case ToolDefinition() | BuiltinTool():
+            return tool.name
+
+
+def pairs(labels: dict[str, str]) -> str:
+    """Return labels as `name=value, …`."""
+    return ", ".join(f"{name}={value}" for name, value in labels.items())
+
+
+def with_reason(text: str, reason: str | None) -> str:
+    """Return a text and the reason for it, if there is one."""
+    return f"{text}: {reason}" if reason else text
+
+
+def compact(value: Any) -> str:
+    """Return a value as compact JSON."""
+    return jsontext.write(value).decode()
+
+
+# What is beside the talk itself, as rows of a timeline tell it: starts, settings, amendments.
+
+Speaker = Literal["user", "assistant", "system", "tool", "provider", "record", "outside"]
+"""Who a row is of; `record`: nobody spoke, the record notes what happened around the talk; `outside`:
+what is neither a user nor a tool sent a signal."""
+
+Mark = Literal[
+    "error",
+    "cancelled",
+    "interrupted",
+    "opaque",
+    "unread",
+    "erased",
+    "aside",
+    "given up",
+    "rejected",
+    "interrupts",
+]
+"""What is out of the ordinary about a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one event tells, before it has a place; the members are as in a `Row` of the timeline."""
+
+    speaker: Speaker
+    kind: str
+    text: str
+    marks: tuple[Mark, ...] = ()
+    answers: int | None = None
+
+
+_Retold: TypeAlias = events.LineAdopted | events.HistoryCompacted | events.ContentRedacted
+Aside: TypeAlias = (
+    events.ConversationStarted
+    | events.ConversationForked
+    | events.ConversationClosed
+    | events.InstructionsSet
+    | events.ToolsDeclared
+    | events.DocumentExtracted
+    | events.ContextCarried
+    | events.AnnotationAdded
+    | _Retold
+)
+"""What is beside the talk itself."""
+
+
+def aside(event: Aside) -> Told:
+    """Return what an event tells that is beside the talk itself."""
+    match event:
+        case events.ConversationStarted():
+            return Told("record", "started", event.key)
+        case events.ConversationForked():
+            origin = f"from {event.origin} as it stood at version {event.version}"
+            return Told("record", "forked", with_reason(origin, event.reason))
+        case events.ConversationClosed():
+            return Told("record", "closed", event.reason or "")
+        case events.InstructionsSet(content=content):
+            return Told("system", "instructions", instructions(content))
+        case events.ToolsDeclared():
+            return Told("system", "tools", ", ".join(map(tool_name, event.tools)) or "none")
+        case events.DocumentExtracted():
+            return Told("record", "extracted", extracted(event))
+        case events.ContextCarried():
+            return Told("record", "context", "what tool calls carry: onrecord context shows it")
+        case events.AnnotationAdded():
+            place = "" if event.version is None else f"on version {event.version}: "
+            return Told("record", "annotation", place + pairs(event.labels))
+        case _:
+            return _retold(event)
+
+
+def _retold(event: _Retold) -> Told:
+    """Tell of an event that changes what the history is."""
+    match event:
+        case events.LineAdopted():
+            return Told("record", "adopted", adoption(event))
+        case events.HistoryCompacted():
+            stands = f"stands for what was said up to version {event.until}: "
+            return Told("record", "compacted", stands + event.summary)
+        case events.ContentRedacted():
+            redacted = f"version {event.version} is left out of every request from here on"
+            return Told("record", "redacted", with_reason(redacted, event.reason))
+        case _:
+            assert_never(event)
+
+
+# The side lines of a conversation as people read of them: where each stands, what became of it.
+
+Lost: TypeAlias = Literal["aside", "given up"]
+"""Why an event is no history: it never was (`aside`), or an adoption replaced it."""
+
+
+@dataclass(slots=True)
+class LineTold:
+    """A side line: `begun` is the version of its first event, `recorded_at` the time of that.
+
+    `after` is the version that it goes on from (None: of none), `adopted` that of the event which
+    made it part of the main line (None: none did), `given_up` how many of its events are history
+    no more, `kept` how many still are.
+    """
+
+    line: UUID
+    begun: int
+    exchange: int
+    recorded_at: int
+    relation: Relation = "branches"
+    after: int | None = None
+    events: int = 0
+    adopted: int | None = None
+    kept: int = 0
+    given_up: int = 0
+
+    @property
+    def lost(self) -> Lost | None:
+        """Why nothing of it is history; None if something is."""
+        if self.kept:
+            return None
+        return "given up" if self.given_up else "aside"
+
+    def __str__(self) -> str:
+        """Say where it stands and what became of it."""
+        place = "" if self.after is None else f" after version {self.after}"
+        part = ", in part given up" if self.given_up else ""
+        fate = self.lost or f"history since version {self.adopted}{part}"
+        return f"{self.relation}{place}, {_counted(self.events)}, {fate}"
+
+
+class LinesTold:
+    """The fold: give it a conversation's events in order, ask for its side lines."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lines: dict[UUID, LineTold] = {}
+        self._requests: dict[UUID, int] = {}
+
+    def __iter__(self) -> Iterator[LineTold]:
+        """Yield the side lines in the order in which they began."""
+        return iter(self._lines.values())
+
+    def take(self, recorded: RecordedEvent, lost: Lost | None) -> None:
+        """Take in the next event, and why it is no history (None: it is)."""
+        event = recorded.event()
+        if isinstance(event, Erased | Unrecognised):
+            return
+        version, event_id = recorded.version, recorded.event_id
+        if isinstance(event, RequestSent):
+            self._requests[event_id] = version
+        if isinstance(event, LineAdopted) and refers_back(event, version):
+            adopted = self._lines.get(event.adopted) if event.adopted else None
+            if adopted is not None:
+                adopted.adopted = version
+        if event.line is None:
+            return
+        line = self._lines.setdefault(
+            event.line, LineTold(event.line, version, recorded.exchange, recorded.recorded_at)
+        )
+        line.events += 1
+        line.kept += lost is None
+        line.given_up += lost == "given up"
+        match event:
+            case RequestSent() if event_id == event.line and refers_back(event, version):
+                line.relation, line.after = event.relation, event.after
+            case ResponseCompleted() | ResponseInterrupted() if event.request != event.line:
+                # Another answer to a request that has a line already.
+                answers = self._requests.get(event.request) if event.request else None
+                line.after = line.after if line.after is not None else answers
+            case _:
+                return
+
+
+def _counted(events: int) -> str:
+    return "1 event" if events == 1 else f"{events} events"

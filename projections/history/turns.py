@@ -1,0 +1,346 @@
+"""The fold of events to turns: the main line of a conversation as the model sees it.
+
+What is decided here (with rounds.py and answers.py), for every API alike:
+
+- A tool's result is in time if no request was sent between the call and the result. All results of
+  a round stand first in the user's turn, in the order of the calls. Where one is missing, a
+  cancelled result stands in; a late one becomes a block of the turn in which it came. So nothing
+  that was sent once changes later.
+- What the user says while a request is out comes after the response to it: the model had not seen
+  it. So does what was recorded between the making of a request and its sending (seen.py).
+- A response that broke off keeps its finished blocks and the text of an unfinished one; a call that
+  awaits no result and has none is left out. A response that was refused is no part of the history
+  (Anthropic, "Handling refusals"), nor is what was redacted or erased.
+- Where the caller's own summary stands for what was said, it is the first that the user says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+from uuid import UUID
+
+from onrecord.domain import events
+from onrecord.domain.content import Role
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Told
+from onrecord.domain.registry import Erased, Unrecognised, name_of
+from onrecord.projections.history.answers import Answers
+from onrecord.projections.history.tool_names import given_names
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.history import History
+from onrecord.projections.history.history import Missing
+from onrecord.projections.history.history import Turn
+from onrecord.projections.api import says_it_failed
+from onrecord.projections.history.omissions import AMENDS
+from onrecord.projections.history.omissions import SUMMARY
+from onrecord.projections.history.omissions import amended
+from onrecord.projections.history.omissions import as_compacted
+from onrecord.projections.history.omissions import left_out
+from onrecord.projections.history.plain import plain_of
+from onrecord.projections.history.plain import plain_of_event
+from onrecord.projections.history.omissions import taken_out
+from onrecord.projections.history.omissions import without
+from onrecord.projections.history.report import Note
+from onrecord.projections.history.responses import Item
+from onrecord.projections.history.responses import Place
+from onrecord.projections.history.responses import Responses
+from onrecord.projections.history.responses import event_of
+from onrecord.projections.history.rounds import Rounds
+from onrecord.projections.history.rounds import given_up
+from onrecord.projections.history.rounds import says_nothing
+from onrecord.projections.history.seen import as_seen
+from onrecord.projections.history.rounds import signal_blocks
+
+# Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
+_IN_BLOBS: Final = ord("$")
+_ON_A_SIDE_LINE: Final = b'{"line":'
+_NONE: Final[Mapping[Place, list[JsonObject]]] = {}
+
+
+def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
+    """Return the turns of a conversation's main line, from its events in order of version."""
+    return history(recorded).turns
+
+
+def history(recorded: Iterable[Item], missing: Missing = "cancel") -> History:
+    """Return the turns, and the instructions and tools in force, from events in order of version.
+
+    The events may begin later than the conversation (a window); then those that set instructions
+    and tools in force come first. The events of a fork come after those of its origin. `missing`
+    says what becomes of calls without a result; to heed `refuse` is for whoever sends the history.
+    """
+    items = list(recorded)
+    told, redactions, compaction = items, set[Place](), None
+    taken: Mapping[Place, list[JsonObject]] = {}
+    fold = _Fold(redactions, missing)
+    fold.take_all(told)
+    if fold.is_amended:
+        redactions, compaction = amended(items)
+        taken = taken_out(items, redactions) if redactions else taken
+        told = items if compaction is None else as_compacted(items, compaction)
+        fold = _Fold(redactions, missing, taken=taken)
+        fold.take_all(told)
+    if fold.saw_less:
+        ordered, unseen = as_seen(told)
+        fold = _Fold(redactions, missing, unseen, taken)
+        fold.take_all(ordered)
+    return fold.history(items, left_out(items, compaction))
+
+
+class _Fold:
+    """What the events said so far; `is_amended` says that one of them tells how others are told.
+
+    That is rare, as is a request that had not seen all that was before it (`saw_less`); then the
+    events are to be taken in otherwise: looking for it beforehand would cost all folds.
+    """
+
+    def __init__(
+        self,
+        redactions: set[Place],
+        missing: Missing,
+        notes: Iterable[Note] = (),
+        taken: Mapping[Place, list[JsonObject]] = _NONE,
+    ) -> None:
+        self.is_amended = False
+        # The conversation of the event that is taken in.
+        self._at: UUID | None = None
+        self._torn: set[Place] = set()
+        self._redacted = redactions
+        self._taken_out = taken
+        # Versions tell no two calls apart: those of a fork begin anew.
+        self._calls = 0
+        self._rounds = Rounds(missing)
+        self._notes = list(notes)
+        self._answers = Answers(self._rounds, self._notes)
+        self._requests = self._answers.requests
+        self._instructions: events.InstructionsSet | None = None
+        self._tools: events.ToolsDeclared | None = None
+        # Calls bear the names that their caller gave, as the tools do.
+        self._names: Mapping[str, str] = {}
+        self._has_made = False
+
+    @property
+    def saw_less(self) -> bool:
+        """Whether a request had not seen all that was before it."""
+        return self._answers.saw_less
+
+    def take_all(self, items: Iterable[Item]) -> None:
+        """Take in events in order; CorruptRecord where one does not have its shape."""
+        try:
+            for item in items:
+                if not isinstance(item, Told):
+                    version, event = item
+                    self._at = None
+                    self._take(item, version, name_of(event), plain_of_event(event), True)
+                    continue
+                self._at = item.conversation_id
+                name, body = item.type, item.body or b""
+                if name in _LONG and not body.startswith(_ON_A_SIDE_LINE):
+                    self._take_long(item, name, body)
+                    continue
+                plain = plain_of(item)
+                if not isinstance(plain, dict):
+                    self._unread(item.version, plain)
+                elif name not in _TOLD or self._redacted or "line" in plain:
+                    self._take(item, item.version, name, plain, True)
+                else:
+                    _TOLD[name](self, item.version, plain, _IN_BLOBS in body)
+        except (KeyError, TypeError) as exc:
+            raise CorruptRecord(
+                "the body of an event does not have its shape: "
+                "verify the log and restore it from a backup"
+            ) from exc
+
+    def history(self, items: list[Item], missing: int) -> History:
+        """Return all that was taken in."""
+        last = items[-1] if items else None
+        awaited, told = self._rounds.awaited(), self._rounds.turns()
+        return History(
+            turns=told,
+            responses=Responses(self._requests, self._answers.closings),
+            instructions=self._instructions,
+            tools=self._tools,
+            notes=(*self._notes, *self._rounds.notes),
+            has_prefills=self._rounds.has_prefills,
+            left_out=missing,
+            as_of=last.recorded_at if isinstance(last, Told) else None,
+            torn=frozenset(self._torn | self._rounds.torn),
+            has_made=self._has_made,
+            awaited=awaited,
+        )
+
+    def _take(
+        self,
+        item: Item,
+        version: int,
+        name: str,
+        plain: JsonObject,
+        spilled: bool,
+    ) -> None:
+        self.is_amended = self.is_amended or name in AMENDS
+        if "line" in plain:
+            return
+        if name in _LONG:
+            self._take_long(item, name, None)
+        elif (self._at, version) in self._redacted:
+            self._leave_out("redacted", version, "the event was redacted")
+        elif tell := _TOLD.get(name):
+            tell(self, version, plain, spilled)
+        elif name == _SUMMARY:
+            self._summarise(version, plain, spilled)
+        else:
+            self._take_whole(version, item)
+
+    def _take_long(self, item: Item, name: str, body: bytes | None) -> None:
+        if name == _REQUEST:
+            self._answers.ask(item, body)
+        else:
+            self._answers.complete(item, body, self._at)
+
+    def _take_whole(self, version: int, item: Item) -> None:
+        match event_of(item):
+            case events.InstructionsSet() as event:
+                self._instructions = event
+            case events.ToolsDeclared() as event:
+                self._tools, self._names = event, given_names(event)
+            case events.ResponseInterrupted() as event:
+                self._answers.break_off(item, event, self._at)
+            case _:
+                return
+
+    def message(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        role: Role = plain["role"]
+        rounds, asked = self._rounds, len(self._requests)
+        if role == "assistant":
+            response = plain.get("response")
+            for said in plain["content"]:
+                rounds.speak(Block(version, self._at, said, spilled, response, asked))
+        elif role == "system":
+            for said in plain["content"]:
+                rounds.note(Block(version, self._at, said, spilled, None, asked, "note"))
+        else:
+            for said in plain["content"]:
+                rounds.say(Block(version, self._at, said, spilled, None, asked))
+
+    def part(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        asked = len(self._requests)
+        self._rounds.speak(
+            Block(version, self._at, plain["content"], spilled, plain["response"], asked)
+        )
+
+    def call(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        call_id: str = plain["call_id"]
+        self._calls += 1
+        call = Block(
+            version,
+            self._at,
+            plain["content"],
+            spilled,
+            plain.get("response"),
+            len(self._requests),
+            "call" if plain.get("awaited", True) else "unawaited",
+            self._calls,
+            call_id,
+            self._names.get(plain["name"], plain["name"]),
+        )
+        self._rounds.call(call, call_id)
+
+    def result(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        call_id: str = plain["call_id"]
+        asked = len(self._requests)
+        call, mark = self._rounds.call_of(call_id)
+        number, name = (call.call, call.name) if call else (None, None)
+        content = plain["content"]
+        if gone := self._taken_out.get((self._at, version)):
+            content = without(content, gone)
+        cancelled: bool = plain.get("cancelled", False)
+        if cancelled and says_nothing(content):
+            content = given_up(call_id)
+        is_error: bool = plain.get("is_error", False)
+        if content["kind"] == "native" and not is_error:
+            is_error = says_it_failed(content["api"], content["value"])
+        self._rounds.answer(
+            Block(
+                version,
+                self._at,
+                content,
+                spilled,
+                None,
+                asked,
+                mark,
+                number,
+                call_id,
+                name,
+                is_error,
+                cancelled=cancelled,
+            ),
+            call_id,
+        )
+
+    def rejected(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        if plain["reason"] == "cancelled":
+            why = "the call had been given up when this result of it came"
+            self._notes.append(Note("left out", "cancelled", version, why))
+        else:
+            why = "the call has its result already"
+            self._notes.append(Note("left out", "duplicate", version, why))
+
+    def signal(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        for block in signal_blocks(version, self._at, plain, spilled, len(self._requests)):
+            self._rounds.say(block)
+
+    def adopted(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        self._rounds.forgo()
+
+    def _summarise(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        said = {"kind": "text", "text": SUMMARY + plain["summary"]}
+        self._rounds.say(Block(version, self._at, said, spilled, None, len(self._requests)))
+        why = f"its summary stands for what was said up to version {plain['until']}"
+        self._notes.append(Note("left out", "compacted", version, why))
+
+    def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
+        if "path" in plain:
+            return  # The result before it holds the document.
+        document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
+        asked, api = len(self._requests), plain.get("api")
+        self._has_made = self._has_made or api is not None
+        found = Block(
+            *(version, self._at, document, spilled, None, asked, "document", None, call_id, name),
+            made_by=api,
+        )
+        self._rounds.find(found)
+
+    def _unread(self, version: int, event: Erased | Unrecognised) -> None:
+        match event:
+            case Erased():
+                self._leave_out("erased", version, "the event was erased")
+            case Unrecognised():
+                self._leave_out("unread", version, f"{event.type} is of a newer Onrecord")
+
+    def _leave_out(self, rule: str, version: int, why: str) -> None:
+        self._torn.add((self._at, version))
+        self._notes.append(Note("left out", rule, version, why))
+
+
+_REQUEST: Final = "request.sent"
+_SUMMARY: Final = "history.compacted"
+_LONG: Final = frozenset({_REQUEST, "response.completed"})
+"""Long events that turns can do without: on the main line they are not read."""
+
+_TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
+    "message.recorded": _Fold.message,
+    "reasoning.recorded": _Fold.part,
+    "tool_call.recorded": _Fold.call,
+    "tool_result.recorded": _Fold.result,
+    "tool_result.rejected": _Fold.rejected,
+    "signal.received": _Fold.signal,
+    "line.adopted": _Fold.adopted,
+    "server_tool_call.recorded": _Fold.part,
+    "server_tool_result.recorded": _Fold.part,
+    "compaction.recorded": _Fold.part,
+    "opaque.recorded": _Fold.part,
+    "document.extracted": _Fold.document,
+}
+"""What holds blocks of a turn, or says what is awaited of one."""

@@ -1,0 +1,342 @@
+"""Where a request goes on from a line: an alignment of what it says with what the line holds.
+
+Linear in both: units become numbers by a dictionary, and runs of them are looked for (runs.py). A
+request that begins as the line does is looked at first; else the longest run counts, so that a
+repeated "yes" confuses nothing. Results are found by their call, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Final, Literal
+
+from onrecord.projections.matching.recorded_units import RecordedUnit
+from onrecord.projections.matching.runs import ending_runs
+from onrecord.projections.matching.runs import longest_run
+from onrecord.projections.matching.runs import runs_back
+from onrecord.projections.matching.units import Unit
+
+_CALL: Final = "call:"
+
+How = Literal["extends", "repeats", "branches", "view", "apart"]
+"""How a request goes on from a line.
+
+It holds all of it and more, or just all of it (`repeats`); it holds what the line began with and
+goes another way, or a part of it (`branches`); it holds the line's end, but not all that was before
+(`view`); or nothing that tells (`apart`).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What a request and a line share.
+
+    `new` are the places of the request's units that the line does not hold, in order; `after` is
+    the version after which the line may be cut to keep what is shared (0: nothing). `weight` counts
+    the units that are shared, `is_sure` says that they are more than a chance. `calls` tells of new
+    results, by place, which recorded call they are of, where the request has another id for it.
+    """
+
+    how: How
+    new: tuple[int, ...] = ()
+    after: int = 0
+    weight: int = 0
+    is_sure: bool = False
+    calls: Mapping[int, str] = field(default_factory=dict[int, str])
+
+    def tells_more_than(self, other: Alignment) -> bool:
+        """Whether it says more about where a request goes on than an alignment with another line."""
+        return (self.is_sure, self.weight) > (other.is_sure, other.weight)
+
+
+def align(sent: Sequence[Unit], line: Sequence[RecordedUnit], gap: int | None = None) -> Alignment:
+    """Return what a request shares with a line; `gap` is where the line's units were not read.
+
+    Units before that place are the line's first, those from it on its last.
+    """
+    return _Aligning(sent, line, gap).found()
+
+
+class _Aligning:
+    def __init__(self, sent: Sequence[Unit], line: Sequence[RecordedUnit], gap: int | None) -> None:
+        self._sent = sent
+        self._line = line
+        self._gap = len(line) if gap is None else gap
+        numbers = _Numbers()
+        self._of_line = [numbers.of(told.unit) for told in line]
+        self._of_sent = [numbers.of(unit) for unit in sent]
+        self._spine = _spine(sent)
+        self._line_spine = _spine([told.unit for told in line])
+        self._owned = _owners([told.unit for told in line])
+        self._results = _results(sent)
+
+    def found(self) -> Alignment:
+        """Return the alignment that says most."""
+        found = self._best()
+        return replace(found, calls=dict(self._given(set(found.new))))
+
+    def _given(self, new: set[int]) -> Iterator[tuple[int, str]]:
+        """Yield which recorded calls new results are of that name them otherwise.
+
+        Equal calls are told apart by their order, from the last one.
+        """
+        owned = [(place, owner) for place, (_, owner) in _owners(self._sent).items()]
+        if not any(place in new and owner >= 0 for place, owner in owned):
+            return
+        made = _calls(told.unit for told in self._line)
+        sent = [place for place in _calls(self._sent) if place not in new]
+        known = _by_number(made, self._of_line)
+        last = {
+            place: known.get(number, [])[-count:]
+            for number, places in _by_number(sent, self._of_sent).items()
+            for count, place in enumerate(reversed(places), 1)
+        }
+        for place, owner in owned:
+            if place in new and (calls := last.get(owner)):
+                call = made[calls[0]]
+                if call != self._sent[place].result_of:
+                    yield place, call
+
+    def _best(self) -> Alignment:
+        shared, places = self._prefix()
+        at_line_end = self._reaches_end(shared)
+        if at_line_end:
+            return self._whole(places)
+        if len(places) == len(self._spine):
+            return self._branch(places)
+        view = self._view(places)
+        if view is not None and (view.is_sure or not places):
+            return view
+        amid = self._amid(places)
+        if amid is not None:
+            return amid
+        return self._branch(places) if places else Alignment("apart")
+
+    def _prefix(self) -> tuple[int, dict[int, int]]:
+        """Return how far on the line's spine the request goes with it, and what matches there.
+
+        That is a place of the line to a place of the request.
+        """
+        places: dict[int, int] = {}
+        at = 0
+        for there in range(len(self._line_spine)):
+            own = self._line_spine[there]
+            if own >= self._gap:
+                return there, places
+            is_same = at < len(self._spine) and (
+                self._of_line[own] == self._of_sent[self._spine[at]]
+            )
+            if is_same:
+                places[own] = self._spine[at]
+                at += 1
+            elif not self._line[own].may_miss:
+                return there, places
+        return len(self._line_spine), places
+
+    def _reaches_end(self, shared: int) -> bool:
+        return shared == len(self._line_spine) and self._gap == len(self._line)
+
+    def _whole(self, places: dict[int, int]) -> Alignment:
+        """Return how a request goes on that holds the whole spine of the line."""
+        same, other = self._with_results(places)
+        required = [place for place, told in enumerate(self._line) if _is_result(told)]
+        is_all = all(place in same for place in required)
+        known = {*same.values(), *other.values()}
+        if not is_all:
+            return self._after_last(same, known)
+        last = max(known, default=-1)
+        behind = self._blanks_behind(last)
+        new = tuple(
+            place
+            for place, unit in enumerate(self._sent)
+            if place not in known and not (unit.is_blank and (place < last or place in behind))
+        )
+        how: How = "extends" if any(not self._sent[p].is_blank for p in new) else "repeats"
+        after = max((told.until for told in self._line), default=0)
+        return Alignment(how, new, after, len(same), self._is_sure(same.values()))
+
+    def _blanks_behind(self, last: int) -> set[int]:
+        """Return the places of the blank answers right behind one that is known: they are its own."""
+        if last < 0 or not self._sent[last].is_answer:
+            return set()
+        rest = enumerate(self._sent[last + 1 :], last + 1)
+        blanks = takewhile(lambda it: it[1].is_answer and it[1].is_blank, rest)
+        return {place for place, _ in blanks}
+
+    def _after_last(self, same: dict[int, int], known: set[int]) -> Alignment:
+        """Return the view in which what follows the last unit of the spine that matches is new."""
+        last = max(
+            (own for place, own in same.items() if not _is_result(self._line[place])), default=-1
+        )
+        new = tuple(p for p in range(last + 1, len(self._sent)) if p not in known)
+        after = max((told.until for told in self._line), default=0)
+        return Alignment("view", new, after, len(same), self._is_sure(same.values()))
+
+    def _view(self, begun: dict[int, int]) -> Alignment | None:
+        """Return the alignment that ends with the line's last unit; None if there is none.
+
+        `begun` is what matches from the beginning: what stands there is not the last unit as well.
+        """
+        ending = [place for place in self._line_spine if not self._line[place].may_miss]
+        runs = ending_runs(
+            [self._of_sent[place] for place in self._spine],
+            [self._of_line[place] for place in ending],
+        )
+        best = max(runs, default=0)
+        if not best:
+            return None
+        end = max(place for place, run in enumerate(runs) if run == best)
+        if self._spine[end] in begun.values():
+            return None
+        places = {ending[-1 - back]: self._spine[end - back] for back in range(best)}
+        same, other = self._with_results(places)
+        view = self._after_last(same, {*same.values(), *other.values()})
+        return replace(view, is_sure=view.is_sure or self._shares_answers(places))
+
+    def _shares_answers(self, places: dict[int, int]) -> bool:
+        """Whether an answer matches, and another one of the line is in the request besides."""
+        if not any(self._is_answer(place) for place in places):
+            return False
+        answers = {self._of_line[place] for place in self._line_spine if self._is_answer(place)}
+        return len(answers.intersection(self._of_sent)) > 1
+
+    def _is_answer(self, place: int) -> bool:
+        return self._line[place].unit.is_answer
+
+    def _branch(self, places: dict[int, int]) -> Alignment:
+        same, _ = self._with_results(places)
+        count = self._shared_in_order(same)
+        kept = {own for place, own in same.items() if place < count}
+        last = max(kept, default=-1)
+        new = tuple(
+            place
+            for place, unit in enumerate(self._sent)
+            if place not in kept and not (unit.is_blank and place < last)
+        )
+        after = max((told.until for told in self._line[:count]), default=0)
+        if not after:
+            return Alignment("apart")
+        return Alignment("branches", new, after, len(kept), self._is_sure(kept))
+
+    def _amid(self, places: dict[int, int]) -> Alignment | None:
+        """Return the longest run that the rest of the request shares with the line, if it is sure.
+
+        So it is where a program edits what it had cut before: what stands behind the run is new.
+        """
+        rest = self._spine[len(places) :]
+        ahead = [place for place in self._line_spine if place > max(places, default=-1)]
+        wanted = [self._of_sent[place] for place in rest]
+        end, run = longest_run(wanted, [self._of_line[place] for place in ahead])
+        if not run:
+            return None
+        known = runs_back(wanted[end - run : end], [self._of_line[place] for place in ahead])
+        there = max(place for place, held in enumerate(known) if held == run)
+        found = {ahead[there - back]: rest[end - 1 - back] for back in range(run)}
+        same, other = self._with_results(found)
+        if not self._is_sure(same.values()):
+            return None
+        last = max(found.values())
+        held = {*same.values(), *other.values()}
+        new = tuple(place for place in range(last + 1, len(self._sent)) if place not in held)
+        after = self._line[max(same)].until
+        return Alignment("branches", new, after, len(same) + len(places), is_sure=True)
+
+    def _with_results(self, places: dict[int, int]) -> tuple[dict[int, int], dict[int, int]]:
+        """Return what matches with the results of the line, and the results that were rewritten."""
+        same, other = dict(places), dict[int, int]()
+        for place, (call, owner) in self._owned.items():
+            there = places.get(owner, -1)
+            own = self._results.get((call if there < 0 else "", there))
+            if own is not None:
+                target = same if self._of_line[place] == self._of_sent[own] else other
+                target[place] = own
+        return same, other
+
+    def _shared_in_order(self, same: dict[int, int]) -> int:
+        """Return how many of the line's units a cut can keep, all of them shared."""
+        count = 0
+        for place, told in enumerate(self._line[: self._gap]):
+            if place in same:
+                count = place + 1
+            elif not (told.may_miss or told.unit.is_blank):
+                break
+        return _cut_before(self._line, count)
+
+    def _is_sure(self, matched: Iterable[int]) -> bool:
+        units = [self._sent[place] for place in matched]
+        spoken = [unit for unit in units if unit.is_answer or unit.result_of is not None]
+        return (bool(spoken) and len(units) > 1) or any(unit.ids for unit in spoken)
+
+
+class _Numbers:
+    """Gives units that are the same the same number."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def of(self, unit: Unit) -> int:
+        """Return the number of a unit."""
+        names = (*unit.ids, unit.says)
+        found = next((self._known[name] for name in names if name in self._known), None)
+        number = len(self._known) if found is None else found
+        for name in names:
+            self._known.setdefault(name, number)
+        return number
+
+
+def _spine(units: Sequence[Unit]) -> list[int]:
+    """Return the places of the units that keep their order: neither results nor blank."""
+    return [
+        place for place, unit in enumerate(units) if unit.result_of is None and not unit.is_blank
+    ]
+
+
+def _owners(units: Sequence[Unit]) -> dict[int, tuple[str, int]]:
+    """Return for each result its call's id and the place of that call; -1 if it is not there.
+
+    Some servers give the same ids to calls again and again: a result is of the last one before it.
+    """
+    calls: dict[str, int] = {}
+    found: dict[int, tuple[str, int]] = {}
+    for place, unit in enumerate(units):
+        for name in unit.ids:
+            calls[name] = place
+        if unit.result_of is not None:
+            found[place] = unit.result_of, calls.get(f"{_CALL}{unit.result_of}", -1)
+    return found
+
+
+def _results(units: Sequence[Unit]) -> dict[tuple[str, int], int]:
+    """Return the place of each result by the place of its call; by that's id if it is not there."""
+    return {
+        (call if owner < 0 else "", owner): place for place, (call, owner) in _owners(units).items()
+    }
+
+
+def _calls(units: Iterable[Unit]) -> dict[int, str]:
+    """Return the ids of calls, by place."""
+    named = ((place, name) for place, unit in enumerate(units) for name in unit.ids)
+    return {place: name.removeprefix(_CALL) for place, name in named if name.startswith(_CALL)}
+
+
+def _by_number(places: Iterable[int], numbers: Sequence[int]) -> dict[int, list[int]]:
+    """Return places in order, by the number of what stands there."""
+    found: dict[int, list[int]] = {}
+    for place in places:
+        found.setdefault(numbers[place], []).append(place)
+    return found
+
+
+def _is_result(told: RecordedUnit) -> bool:
+    return told.unit.result_of is not None
+
+
+def _cut_before(line: Sequence[RecordedUnit], count: int) -> int:
+    """Return how many units a cut keeps, at most so many: none of them after one that goes."""
+    least = min((told.version for told in line[count:]), default=None)
+    while count and least is not None and line[count - 1].until >= least:
+        count -= 1
+        least = min(least, line[count].version)
+    return count

@@ -1,0 +1,149 @@
+"""The units that a line's events say, in the order in which the model knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+from uuid import UUID
+
+from onrecord.domain import events
+from onrecord.domain.content import Text
+from onrecord.domain.events import Event
+from onrecord.projections.history.omissions import SUMMARY
+from onrecord.projections.history.rounds import said_by
+from onrecord.projections.history.answers import text_blocks
+from onrecord.projections.matching.units import Unit
+from onrecord.projections.matching.units import unit_of
+
+
+class RecordedUnit(NamedTuple):
+    """A unit of a line, and the version of its event.
+
+    A line that is cut after version `until` keeps it whole, the end of its response included.
+    `may_miss` says that a request may go on without it: its response did not come whole, or it is
+    what programs leave out, reasoning and what the provider's own tools did, or the caller's own
+    summary of what they repeat. Nor do programs that keep their own list know of signals.
+    """
+
+    unit: Unit
+    version: int
+    until: int
+    may_miss: bool = False
+
+
+@dataclass(slots=True)
+class _Response:
+    """A response as far as it was told; `request` is known once it is closed."""
+
+    units: list[RecordedUnit]
+    request: UUID | None = None
+
+
+_Closing: TypeAlias = events.ResponseCompleted | events.ResponseInterrupted
+
+
+def recorded_units(told: Iterable[tuple[int, Event]]) -> list[RecordedUnit]:
+    """Return the units of one line's events, given in order of version."""
+    fold = _Fold()
+    for version, event in told:
+        fold.take(version, event)
+    return fold.units()
+
+
+class _Fold:
+    """What was said so far; what the caller says while a request is out comes after the answer."""
+
+    def __init__(self) -> None:
+        self._units: list[RecordedUnit] = []
+        self._held: list[RecordedUnit] = []
+        self._open: list[RecordedUnit] = []
+        self._cut: _Response | None = None
+        self._is_out = False
+
+    def take(self, version: int, event: Event) -> None:
+        """Take in the next event."""
+        match event:
+            case events.MessageRecorded(role="assistant"):
+                self._open += [_at(version, unit_of("assistant", said)) for said in event.content]
+            case events.MessageRecorded() | events.SignalReceived():
+                self._say(_message(version, event))
+            case events.HistoryCompacted(summary=summary, until=until):
+                unit = unit_of("user", Text(text=SUMMARY + summary))
+                self._say([_at(until, unit)._replace(may_miss=True)])
+            case events.ToolResultRecorded():
+                unit = unit_of("tool", event.content, event.call_id)
+                self._say([_at(version, unit._replace(result_of=event.call_id))])
+            case (
+                events.ReasoningRecorded()
+                | events.ServerToolCallRecorded()
+                | events.ServerToolResultRecorded()
+                | events.OpaqueRecorded()
+            ):
+                unit = unit_of("assistant", event.content)
+                self._open.append(RecordedUnit(unit, version, version, may_miss=True))
+            case events.ToolCallRecorded():
+                unit = unit_of("assistant", event.content, event.call_id)
+                self._open.append(_at(version, unit))
+            case events.CompactionRecorded():
+                self._open.append(_at(version, unit_of("assistant", event.content)))
+            case events.RequestSent():
+                self._release()
+                self._cut, self._is_out = None, True
+            case events.ResponseCompleted() | events.ResponseInterrupted():
+                self._close(version, event)
+            case _:
+                return
+
+    def units(self) -> list[RecordedUnit]:
+        """Return all that was said."""
+        self._release()
+        return self._units
+
+    def _say(self, said: Iterable[RecordedUnit]) -> None:
+        if self._is_out:
+            self._held += said
+        else:
+            self._units += [*self._take_open(), *said]
+
+    def _close(self, version: int, event: _Closing) -> None:
+        is_whole = isinstance(event, events.ResponseCompleted) and event.stop_reason != "refusal"
+        said = [told if is_whole else told._replace(may_miss=True) for told in self._take_open()]
+        broken_off = (unit_of("assistant", block) for block in text_blocks(event))
+        said += [_at(version, unit)._replace(may_miss=True) for unit in broken_off]
+        closed = [*said[:-1], *(told._replace(until=version) for told in said[-1:])]
+        self._take_back(event.request)
+        self._units += closed
+        if not isinstance(event, events.ResponseCompleted):
+            self._cut = _Response(closed, event.request)
+        self._is_out = False
+        self._release()
+
+    def _take_back(self, request: UUID | None) -> None:
+        """Leave out what came of an earlier response to the same request."""
+        cut = self._cut
+        if cut is not None and request is not None and cut.request == request:
+            away = {id(told) for told in cut.units}
+            self._units = [told for told in self._units if id(told) not in away]
+            self._cut = None
+
+    def _release(self) -> None:
+        self._units += [*self._take_open(), *self._held]
+        self._held = []
+
+    def _take_open(self) -> list[RecordedUnit]:
+        told, self._open = self._open, []
+        return told
+
+
+def _message(
+    version: int, event: events.MessageRecorded | events.SignalReceived
+) -> list[RecordedUnit]:
+    if isinstance(event, events.SignalReceived):
+        units = (unit_of("user", said) for said in said_by(event))
+        return [_at(version, unit)._replace(may_miss=True) for unit in units]
+    return [_at(version, unit_of(event.role, said)) for said in event.content]
+
+
+def _at(version: int, unit: Unit) -> RecordedUnit:
+    return RecordedUnit(unit, version, version)

@@ -1,0 +1,218 @@
+"""The body of a request as a template: what is stored of it, and how it comes back.
+
+A body repeats what is stored already: what the request before it held, and what events hold. Those
+spans are references, the rest is kept as it is; joined in order they are the body, byte for byte,
+and the digest proves it. No rule of rendering has a part in it, so any release can join it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, assert_never
+from uuid import UUID
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import LIMIT, blob_of
+from onrecord.domain.errors import CorruptRecord, MalformedJson
+from onrecord.domain.request_template import (
+    BlobSpan,
+    ContentSpan,
+    EncodedSpan,
+    LiteralSpan,
+    SharedSpan,
+    Span,
+    Template,
+)
+from onrecord.projections.matching.sources import WORTH_SHARING
+from onrecord.projections.matching.sources import Place
+from onrecord.projections.matching.sources import Source
+from onrecord.projections.matching.sources import Sources
+from onrecord.projections.matching.sources import pointed
+from onrecord.projections.matching.sources import sources
+
+
+# How much two texts have in common at their ends, in whole UTF-8 characters.
+
+def common_start(one: bytes, other: bytes) -> int:
+    """Return how many bytes two texts share at their start, by halves: comparing is in C."""
+    low, high = 0, min(len(one), len(other))
+    seen = memoryview(other)  # Not copied to be compared: a body may have many megabytes.
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one.startswith(seen[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    while 0 < low < len(one) and _is_inside(one[low]):
+        low -= 1
+    return low
+
+
+def common_end(one: bytes, other: bytes, most: int) -> int:
+    """Return how many bytes, at the most so many, two texts share at their end."""
+    low, high = 0, most
+    seen = memoryview(other)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one.startswith(seen[len(other) - middle : len(other) - low], len(one) - middle):
+            low = middle
+        else:
+            high = middle - 1
+    while low and _is_inside(one[len(one) - low]):
+        low -= 1
+    return low
+
+
+def _is_inside(byte: int) -> bool:
+    """Whether a byte continues a character (RFC 3629)."""
+    return byte & 0b1100_0000 == 0b1000_0000
+
+
+_FEW: Final = 32
+"""How many events are looked for in a body as it is; for more, the body is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The body of an earlier request, as it was sent (secrets cut).
+
+    `depth` is how many requests its own template goes back to, one behind the other.
+    """
+
+    request: UUID
+    body: bytes
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a template is joined from, each by its id or digest.
+
+    `bodies` are those of events, `requests` those of earlier requests.
+    """
+
+    bodies: Mapping[UUID, bytes] = field(default_factory=dict[UUID, bytes])
+    requests: Mapping[UUID, bytes] = field(default_factory=dict[UUID, bytes])
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+def split(
+    body: bytes,
+    *,
+    known: Iterable[Source] = (),
+    parent: Parent | None = None,
+    cut: tuple[str, ...] = (),
+) -> tuple[Template, dict[str, bytes]]:
+    """Return the template of a body (UTF-8), and the bytes that it keeps in blobs, by digest.
+
+    `known` are events whose content the body may repeat, `parent` is a request whose template is
+    stored already. Where that is much, a body that is not compact JSON refers to its parent only.
+    """
+    head, tail = _shared(body, parent)
+    given = tuple(known)
+    held = sources(given)
+    end = len(body) - tail
+    if len(given) > _FEW:
+        whole = _places(body, held)
+        places = [place for place in whole if place.start >= head and place.end <= end]
+    else:
+        places = held.search(body, head, end)
+    spans = [*_between(body, places, head, end)]
+    if parent is not None and head:
+        spans.insert(0, SharedSpan(request=parent.request, start=0, size=head))
+    if parent is not None and tail:
+        start = len(parent.body) - tail
+        spans.append(SharedSpan(request=parent.request, start=start, size=tail))
+    kept, blobs = _out_of_line(spans)
+    return Template(spans=kept, sha256=_digest(body), size=len(body), cut=cut), blobs
+
+
+def join(template: Template, stored: Stored) -> bytes:
+    """Return the body that a template stands for, proven by its digest.
+
+    CorruptRecord where a span refers to what was not given, or the digest is another.
+    """
+    try:
+        body = b"".join(_bytes_of(span, stored) for span in template.spans)
+    except (LookupError, ValueError) as exc:
+        raise CorruptRecord("a part of a request's template is missing") from exc
+    if _digest(body) != template.sha256:
+        raise CorruptRecord("a request's template joins to other bytes than were sent")
+    return body
+
+
+def references_of(template: Template) -> frozenset[UUID]:
+    """Return the events that a template refers to: requests before it, and what was said."""
+    requests = (span.request for span in template.spans if isinstance(span, SharedSpan))
+    said = (span.event for span in template.spans if isinstance(span, ContentSpan))
+    return frozenset((*requests, *said))
+
+
+def _bytes_of(span: Span, stored: Stored) -> bytes:
+    match span:
+        case LiteralSpan():
+            return span.text.encode()
+        case ContentSpan():
+            return jsontext.write(pointed(stored.bodies[span.event], span.pointer))
+        case SharedSpan():
+            return stored.requests[span.request][span.start : span.start + span.size]
+        case BlobSpan():
+            return stored.blobs[span.blob.sha256]
+        case EncodedSpan():
+            return base64.b64encode(stored.blobs[span.blob.sha256])
+        case _:
+            assert_never(span)
+
+
+def _shared(body: bytes, parent: Parent | None) -> tuple[int, int]:
+    """Return how many bytes the body shares with its parent at its start and at its end."""
+    if parent is None:
+        return 0, 0
+    head = common_start(body, parent.body)
+    tail = common_end(body, parent.body, min(len(body), len(parent.body)) - head)
+    return head if head >= WORTH_SHARING else 0, tail if tail >= WORTH_SHARING else 0
+
+
+def _places(body: bytes, held: Sources) -> list[Place]:
+    """Return where the body repeats what events hold, in order."""
+    if held.is_empty:
+        return []
+    try:
+        text, places = held.find(jsontext.read(body))
+    except MalformedJson:
+        return []
+    return places if text == body else []
+
+
+def _between(body: bytes, places: Sequence[Place], start: int, end: int) -> Iterator[Span]:
+    for place in places:
+        yield from _literal(body[start : place.start])
+        yield place.span
+        start = place.end
+    yield from _literal(body[start:end])
+
+
+def _literal(data: bytes) -> Iterator[LiteralSpan]:
+    if data:
+        yield LiteralSpan(text=data.decode())
+
+
+def _out_of_line(spans: Sequence[Span]) -> tuple[tuple[Span, ...], dict[str, bytes]]:
+    """Move long literals into blobs."""
+    kept: list[Span] = []
+    blobs: dict[str, bytes] = {}
+    for span in spans:
+        data = span.text.encode() if isinstance(span, LiteralSpan) else b""
+        if len(data) <= LIMIT:
+            kept.append(span)
+            continue
+        blob = blob_of(data)
+        blobs[blob.sha256] = data
+        kept.append(BlobSpan(blob=blob))
+    return tuple(kept), blobs
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()

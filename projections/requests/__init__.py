@@ -1,1 +1,0 @@
-"""From turns to the request of each API, one module an API."""

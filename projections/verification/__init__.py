@@ -1,0 +1,1 @@
+"""What must hold of a log, whoever wrote it."""

@@ -1,0 +1,152 @@
+"""What must hold of the rows that belong to a conversation beside its events and its head.
+
+Its name in the catalogue, its documents, its snapshots, and that it was forgotten: each follows from
+the events, or cannot be there without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from onrecord.domain.content import Blob
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.events import RequestSent
+from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredSnapshot
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.history.erasures import ErasureEntry
+from onrecord.projections.verification.verification import Digest
+from onrecord.projections.verification.verification import Fault
+from onrecord.projections.verification.verification import Fold
+from onrecord.projections.verification.verification import Happened
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A blob that events refer to, and when the last of them was recorded.
+
+    `version` is that of the first one, of the first that is no request if there is such.
+    """
+
+    blob: Blob
+    version: int
+    recorded_at: int
+    by_requests_alone: bool
+
+
+class References:
+    """The blobs that the events of a conversation refer to, by their digests in hex."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._found: dict[str, Reference] = {}
+
+    def take(self, event: RecordedEvent, happened: Happened | None) -> None:
+        """Take note of what an event refers to."""
+        if happened is None or isinstance(happened, Erased | Unrecognised):
+            return
+        for blob in blobs_of(happened):
+            known, alone = self._found.get(blob.sha256), isinstance(happened, RequestSent)
+            if known is None or (known.by_requests_alone and not alone):
+                known = Reference(blob, event.version, event.recorded_at, alone)
+            self._found[blob.sha256] = replace(known, recorded_at=event.recorded_at)
+
+    def of(self, digest: bytes) -> Reference | None:
+        """Return the reference to a blob, or None."""
+        return self._found.get(digest.hex())
+
+    def missing(self, stored: Sequence[StoredBlob]) -> list[Reference]:
+        """Return the references to what is not stored here."""
+        there = {blob.digest.hex() for blob in stored if blob.digest is not None}
+        return [found for digest, found in self._found.items() if digest not in there]
+
+
+def key_faults(
+    fold: Fold, head: StoredHead, keys: Sequence[StoredKey], erasures: int, digest: Digest
+) -> Iterator[Fault]:
+    """Yield where the catalogue does not have a conversation under the key that it began with."""
+    own = UUID(int=0) if fold.tenant is None else fold.tenant
+    wanted = set[StoredKey]()
+    if fold.key is not None and not head.forgotten:
+        wanted = {StoredKey(own, digest(fold.key))}
+    found = set(keys)
+    if found == wanted:
+        return
+    if head.forgotten:
+        yield _whole(head, "it was forgotten, and the catalogue has a key of it")
+    elif not found and erasures:
+        return  # Its key was forgotten before it began.
+    elif not found:
+        yield _whole(head, "the catalogue does not have the key that it began with")
+    elif not wanted:
+        yield _whole(head, "the catalogue has a key of it, and it began without one")
+    else:
+        yield _whole(head, "the catalogue has it under another key than it began with")
+
+
+def erasure_faults(
+    fold: Fold, head: StoredHead, erasures: int, told: Sequence[ErasureEntry]
+) -> Iterator[Fault]:
+    """Yield where a conversation counts as forgotten without an erasure, or the other way round.
+
+    `erasures` are noted for the views, `told` are those that the operators' stream tells of.
+    """
+    outcomes = [entry.outcome.events for entry in told if entry.outcome is not None]
+    if head.forgotten and not erasures:
+        yield _whole(head, "it counts as forgotten, and no erasure is noted")
+    if head.forgotten and not told:
+        yield _whole(head, "it counts as forgotten, and no operator's erasure tells of it")
+    # One that is unfinished may have erased, and cannot tell yet how much.
+    is_finished = len(outcomes) == len(told)
+    if head.forgotten and outcomes and is_finished and fold.events not in outcomes:
+        yield _whole(head, "it counts as forgotten, and its erasure tells of other events")
+    if not head.forgotten and any(outcomes):
+        yield _whole(head, "its erasure is told of, and it does not count as forgotten")
+    # Before anything was said in it, a conversation may be erased, and begin afterwards.
+    if erasures and not head.forgotten and not told and not fold.erased:
+        yield _whole(head, "an erasure of it is noted, and it is not forgotten")
+
+
+def blob_faults(
+    fold: Fold, head: StoredHead, blob: StoredBlob, reference: Reference | None
+) -> Iterator[Fault]:
+    """Yield what does not hold of the row of a blob, its bytes aside."""
+    if head.forgotten:
+        yield _whole(head, f"it was forgotten, and has {_named(blob)}")
+    if blob.tenant != fold.tenant or blob.shard != head.shard:
+        yield _whole(head, f"{_named(blob)} is another tenant's by its row")
+    # Events that are erased, or of a newer release, may refer to it.
+    if reference is None and blob.referenced and not fold.newer and not fold.erased:
+        yield _whole(head, f"no event refers to {_named(blob)}, and its row says that one does")
+    if reference is not None and not blob.referenced and not _is_new(fold, blob, reference):
+        why = f"it refers to {_named(blob)}, and the next sweep would delete that"
+        yield Fault(head.conversation_id, reference.version, why)
+
+
+def snapshot_faults(head: StoredHead, snapshots: Sequence[StoredSnapshot]) -> Iterator[Fault]:
+    """Yield the snapshots that cannot be of an aggregate."""
+    if head.forgotten and snapshots:
+        yield _whole(head, "it was forgotten, and has a snapshot")
+    for snapshot in snapshots:
+        if snapshot.tenant not in (None, head.tenant):
+            yield _whole(head, "a snapshot of it is another tenant's by its row")
+        if not 0 <= snapshot.version <= head.head.version:
+            why = (
+                f"a snapshot is of version {snapshot.version}, the last one is {head.head.version}"
+            )
+            yield _whole(head, why)
+
+
+def _is_new(fold: Fold, blob: StoredBlob, reference: Reference) -> bool:
+    """Return whether a blob came after requests that repeat the origin's: no event is there yet."""
+    return fold.is_fork and reference.by_requests_alone and blob.stored_at > reference.recorded_at
+
+
+def _named(blob: StoredBlob) -> str:
+    return "a blob" if blob.digest is None else f"the blob {blob.digest.hex()}"
+
+
+def _whole(head: StoredHead, why: str) -> Fault:
+    return Fault(head.conversation_id, 0, why)

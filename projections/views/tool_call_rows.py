@@ -1,0 +1,329 @@
+"""The rows of the tool ledger of one conversation, as events add to them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.views.texts import indexed
+from onrecord.projections.views.view import Row
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from onrecord.domain import jsontext
+from onrecord.domain.content import (
+    Block,
+    Document,
+    HeldFile,
+    ServerToolCall,
+    ServerToolResult,
+    ToolResult,
+)
+from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.history.tool_names import given_names
+from onrecord.projections.api import neutral_of
+from onrecord.projections.api import outcome_of
+from onrecord.projections.api import says_it_failed
+from onrecord.projections.views.texts import arguments_in
+from onrecord.projections.views.texts import compact
+from onrecord.projections.views.texts import documents_in
+from onrecord.projections.views.texts import gave
+from onrecord.projections.views.texts import given
+from onrecord.projections.views.texts import members_of
+from onrecord.projections.views.view import Passage
+from onrecord.projections.views.view import storable
+
+
+# Which call of the tool ledger a result is of.
+#
+# It is told as everywhere (projections/history/rounds.py, projections/history/server_tools.py): by the version
+# that it names; else it is of the last call of its id, on its own line if there is one, and of
+# several in one response the first that has no result. A provider's tool may give an id that no
+# call has: then it is of the last call of that tool that waits.
+
+NAMES: Final = 0
+"""The version of the row that keeps names: no event has it."""
+
+TOOL: Final = "tool"
+SERVER_TOOL: Final = "server tool"
+
+
+class LedgerCalls:
+    """The rows that a fold knows of; `changed` are those that it changed, by version."""
+
+    def __init__(self, known: Sequence[Row]) -> None:
+        """Begin with what is known."""
+        self.changed: dict[int, Row] = {}
+        self._rows: dict[int, Row] = {}
+        self._of_id: defaultdict[str, set[int]] = defaultdict(set)
+        self._of_response: defaultdict[str | None, set[int]] = defaultdict(set)
+        self._waiting: set[int] = set()
+        for row in known:
+            self._note(row)
+
+    def put(self, row: Row) -> None:
+        """Change a row, or add one."""
+        self.changed[row["version"]] = row
+        self._note(row)
+
+    def at(self, version: int) -> Row | None:
+        """Return the row of a version."""
+        return self._rows.get(version)
+
+    def of_response(self, response: str) -> list[Row]:
+        """Return the calls that a response made."""
+        return [self._rows[version] for version in self._of_response.get(response, ())]
+
+    def answered(self, told: JsonObject) -> Row | None:
+        """Return the call that a result of the caller's tools is of."""
+        if "call" in told:
+            return None if told["call"] == NAMES else self._rows.get(told["call"])
+        line = told.get("line")
+        calls = [self._rows[version] for version in self._of_id.get(indexed(told["call_id"]), ())]
+        last = _last(row for row in calls if row["line"] == line) or _last(calls)
+        if last is None or last["response"] is None:
+            return last
+        alike = (row for row in calls if row["response"] == last["response"])
+        open_ = (row for row in alike if row["result_version"] is None)
+        return min(open_, key=_version, default=last)
+
+    def waiting(self, call_id: str, name: str, line: str | None) -> Row | None:
+        """Return the call of a provider's tool that a result with this id and name is of."""
+        calls = [self._rows[version] for version in self._waiting]
+        waiting = [row for row in calls if row["line"] == line]
+        same_id = _last(row for row in waiting if row["call_id"] == call_id)
+        return same_id or _last(row for row in waiting if row["name"] == name)
+
+    def last_result(self, version: int) -> Row | None:
+        """Return the row with the last result that was recorded up to a version."""
+        answered = [row for row in self._rows.values() if row["result_version"] is not None]
+        before = (row for row in answered if row["result_version"] <= version)
+        return max(before, key=_result_version, default=None)
+
+    def _note(self, row: Row) -> None:
+        version: int = row["version"]
+        is_new = version not in self._rows
+        self._rows[version] = row
+        if version == NAMES:
+            return
+        if row["kind"] == SERVER_TOOL:
+            (self._waiting.add if row["status"] == "open" else self._waiting.discard)(version)
+        elif is_new and row["result_version"] != version:  # Else it is a result without a call.
+            self._of_id[row["call_id"]].add(version)
+        if is_new and row["response"] is not None:
+            self._of_response[row["response"]].add(version)
+
+
+def _last(rows: Iterable[Row]) -> Row | None:
+    return max(rows, key=_version, default=None)
+
+
+def _version(row: Row) -> int:
+    version: int = row["version"]
+    return version
+
+
+def _result_version(row: Row) -> int:
+    version: int = row["result_version"]
+    return version
+
+
+MOST_CHARACTERS: Final = 4096
+"""How much of arguments and of a result a row shows."""
+
+_HELD_APART: Final = "[held apart, SHA-256 {digest}]"
+_METADATA: Final = b'"metadata":'
+_RESULT_GONE: Final[Row] = {"result": None, "result_cut": False}
+_ALL_GONE: Final[Row] = {
+    **_RESULT_GONE,
+    "name": None,
+    "arguments": None,
+    "arguments_cut": False,
+    "arguments_digest": None,
+    "is_redacted": True,
+}
+_UNKNOWN: Final[Row] = {
+    "name": None,
+    "response": None,
+    "model": None,
+    "arguments": None,
+    "arguments_cut": False,
+    "arguments_digest": None,
+    "status": "open",
+    "is_error": False,
+    "result_version": None,
+    "result": None,
+    "result_cut": False,
+    "documents": 0,
+    "duration": None,
+    "metadata": {},
+    "is_redacted": False,
+}
+
+
+class LedgerRows:
+    """Takes in events in order; `calls` are the rows as they are then."""
+
+    def __init__(self, passage: Passage, known: Sequence[Row]) -> None:
+        """Begin with what is known of the passage's conversation."""
+        self.calls = LedgerCalls(known)
+        self._passage = passage
+
+    def take(self, event: RecordedEvent) -> None:
+        """Take in the next event; what was erased, or cannot be read, tells nothing."""
+        told = members_of(event, _HELD_APART)
+        if told is not None:
+            _TAKEN[event.type](self, event, told)
+
+    def declare(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Note under which names models are told of the caller's tools from here on."""
+        happened = event.event()
+        if not isinstance(happened, ToolsDeclared) or "line" in told:
+            return
+        names = {storable(other): storable(name) for other, name in given_names(happened).items()}
+        if names or self.calls.at(NAMES) is not None:
+            place = {"version": NAMES, "position": 0, "recorded_at": 0}
+            self.calls.put({**self._row(event, {"call_id": ""}, TOOL), **place, "metadata": names})
+
+    def call(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a call of one of the caller's tools."""
+        names, name = self.calls.at(NAMES), storable(told["name"])
+        row = self._asked(event, told, TOOL, names["metadata"].get(name, name) if names else name)
+        is_awaited = told.get("awaited", True)
+        self.calls.put(row if is_awaited else {**row, "status": "unawaited"})
+
+    def server_call(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a call of a tool that the provider runs, and what it gave if its block says so."""
+        content = told["content"]
+        read = neutral_of(content["api"], content["value"])
+        name = read.name if isinstance(read, ServerToolCall) else told["name"]
+        row = self._asked(event, told, SERVER_TOOL, storable(name))
+        outcome = outcome_of(content["api"], content["value"])
+        self.calls.put(row if outcome is None else _with_outcome(row, event, outcome))
+
+    def result(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Give a call its result; one that has a result already keeps that."""
+        row = self.calls.answered(told)
+        if row is None:
+            row = self._row(event, told, TOOL)
+        elif row["result_version"] is not None:
+            return
+        content = told["content"]
+        failed = told.get("is_error", False) or _says_it_failed(content)
+        status = "cancelled" if told.get("cancelled", False) else "failed" if failed else "done"
+        ended = _ended(row, event, status, given(content), _documents_given(content))
+        self.calls.put({**ended, "is_error": failed, "metadata": _metadata(event)})
+
+    def server_result(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Give a call of a provider's tool its result."""
+        content = told["content"]
+        read = neutral_of(content["api"], content["value"])
+        name = storable(read.name) if isinstance(read, ServerToolResult) else ""
+        row = self.calls.waiting(indexed(told["call_id"]), name, told.get("line"))
+        if row is None:
+            row = {**self._row(event, told, SERVER_TOOL), "name": name}
+        self.calls.put(_with_outcome(row, event, read))
+
+    def close(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Note which model made the calls of a response."""
+        del event
+        if "model" in told:
+            for row in self.calls.of_response(told["response"]):
+                self.calls.put({**row, "model": storable(told["model"])})
+
+    def redact(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Take away what a redacted event said; a result goes with one of its documents too."""
+        version: int = told["version"]
+        if not NAMES < version < event.version:
+            return
+        row = self.calls.at(version)
+        if row is not None:
+            self.calls.put({**row, **_ALL_GONE})
+        result = self.calls.last_result(version)
+        # The events of a result's documents come right behind it, and its text names them.
+        if result is not None and version <= result["result_version"] + result["documents"]:
+            self.calls.put({**result, **_RESULT_GONE})
+
+    def _asked(self, event: RecordedEvent, told: JsonObject, kind: str, name: str) -> Row:
+        arguments = arguments_in(told["content"])
+        text = storable(compact(arguments))
+        return {
+            **self._row(event, told, kind),
+            "name": name,
+            "arguments": text[:MOST_CHARACTERS],
+            "arguments_cut": len(text) > MOST_CHARACTERS,
+            "arguments_digest": hashlib.sha256(jsontext.write_canonical(arguments)).hexdigest(),
+        }
+
+    def _row(self, event: RecordedEvent, told: JsonObject, kind: str) -> Row:
+        """Return the row of an event of which nothing more is known."""
+        return {
+            **_UNKNOWN,
+            "tenant": str(self._passage.tenant),
+            "conversation_id": str(self._passage.conversation_id),
+            "version": event.version,
+            "shard": event.shard,
+            "position": event.position,
+            "recorded_at": event.recorded_at,
+            "line": told.get("line"),
+            "call_id": indexed(told["call_id"]),
+            "kind": kind,
+            "response": told.get("response"),
+        }
+
+
+def _ended(row: Row, event: RecordedEvent, status: str, text: str, documents: int) -> Row:
+    """Return the row of a call with its result; the log's clock may have been set back."""
+    shown = None if row["is_redacted"] else storable(text[:MOST_CHARACTERS])
+    is_later = event.version != row["version"]
+    return {
+        **row,
+        "status": status,
+        "result_version": event.version,
+        "result": shown,
+        "result_cut": shown is not None and len(text) > MOST_CHARACTERS,
+        "documents": documents,
+        "duration": max(0, event.recorded_at - row["recorded_at"]) if is_later else None,
+    }
+
+
+def _with_outcome(row: Row, event: RecordedEvent, read: Block) -> Row:
+    """Return the row of a call of a provider's tool with what that gave."""
+    failed = isinstance(read, ServerToolResult | ToolResult) and read.is_error
+    text, documents = gave(read), _documents_of(read)
+    ended = _ended(row, event, "failed" if failed else "done", text, documents)
+    return {**ended, "is_error": failed}
+
+
+def _documents_given(content: JsonObject) -> int:
+    if content["kind"] == "native":
+        return _documents_of(neutral_of(content["api"], content["value"]))
+    return documents_in(content["content"])
+
+
+def _documents_of(read: Block) -> int:
+    if not isinstance(read, ServerToolResult | ToolResult):
+        return 0
+    return sum(isinstance(part, Document | HeldFile) for part in read.content)
+
+
+def _says_it_failed(content: JsonObject) -> bool:
+    return content["kind"] == "native" and says_it_failed(content["api"], content["value"])
+
+
+def _metadata(event: RecordedEvent) -> dict[str, str]:
+    """Return what a header carries beside its own; most carry nothing and are not read."""
+    return dict(event.client_header().metadata) if _METADATA in event.header else {}
+
+
+_TAKEN: Final[Mapping[str, Callable[[LedgerRows, RecordedEvent, JsonObject], None]]] = {
+    "tools.declared": LedgerRows.declare,
+    "tool_call.recorded": LedgerRows.call,
+    "tool_result.recorded": LedgerRows.result,
+    "server_tool_call.recorded": LedgerRows.server_call,
+    "server_tool_result.recorded": LedgerRows.server_result,
+    "response.completed": LedgerRows.close,
+    "response.interrupted": LedgerRows.close,
+    "content.redacted": LedgerRows.redact,
+}

@@ -1,0 +1,384 @@
+"""The rows of the window of one conversation, as events add to them.
+
+The log numbers the exchanges of the main line, so the first prompt of a number opens it. Those of a
+side line count once that is adopted, by the same rule (domain/head.py): a prompt opens an exchange
+unless calls of its line are open. So rows that are no entries keep the open calls of lines, and what
+amended the main line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+from onrecord.domain.events import HistoryCompacted, LineAdopted
+from onrecord.domain.references import refers_back
+from onrecord.projections.views.view import Row
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.texts import documents_in
+from onrecord.projections.views.texts import indexed
+from onrecord.projections.views.texts import said
+from onrecord.projections.views.view import Passage
+from onrecord.projections.views.view import storable
+
+
+# Which events of a conversation its main line is made of, told from what amends it alone.
+#
+# The rules are those by which a conversation is read (adapters/lineage.py,
+# adapters/amendments.py): an adoption goes on from an earlier place; a summary stands for a
+# beginning as long as the main line begins with what it stands for.
+
+FOR_EVER: Final = 2**62
+"""A version that no conversation reaches."""
+
+
+class Stretch(NamedTuple):
+    """Versions of one line (None: the main line) that the main line has: after < version <= until."""
+
+    after: int
+    until: int
+    line: str | None = None
+
+    def has(self, version: int, line: str | None) -> bool:
+        """Whether an event is in it."""
+        return self.after < version <= self.until and self.line == line
+
+
+class Adoption(NamedTuple):
+    """A `LineAdopted` at a version."""
+
+    version: int
+    adopted: str | None
+    begun: int | None
+    after: int
+    as_of: int
+
+
+class Compaction(NamedTuple):
+    """A `HistoryCompacted` at a version."""
+
+    version: int
+    until: int
+    is_redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Amended:
+    """What amended a conversation so far, in order of version."""
+
+    adoptions: tuple[Adoption, ...] = ()
+    compactions: tuple[Compaction, ...] = ()
+
+    def adopt(self, version: int, told: Row) -> Amended:
+        """Return it with an adoption, whose members are `told`; itself where that names no past."""
+        event = LineAdopted.model_validate(told)
+        if not refers_back(event, version):
+            return self
+        adopted = None if event.adopted is None else str(event.adopted)
+        as_of = event.as_of or event.after
+        adoption = Adoption(version, adopted, event.begun, event.after, as_of)
+        return replace(self, adoptions=(*self.adoptions, adoption))
+
+    def compact(self, version: int, until: int) -> Amended:
+        """Return it with a summary of what was said up to a version; itself where that is to come."""
+        if not refers_back(HistoryCompacted(summary="", until=until), version):
+            return self
+        compaction = Compaction(version, until)
+        return replace(self, compactions=(*self.compactions, compaction))
+
+    def redact(self, version: int) -> Amended:
+        """Return it without the summary at a version; itself if there is none."""
+        if all(told.version != version for told in self.compactions):
+            return self
+        told = (
+            each._replace(is_redacted=True) if each.version == version else each
+            for each in self.compactions
+        )
+        return replace(self, compactions=tuple(told))
+
+    def shown(self) -> tuple[Stretch, ...]:
+        """Return what the main line is made of by now, behind what a summary stands for."""
+        line = self._line(FOR_EVER)
+        until = self._summarised(line)
+        return tuple(
+            stretch._replace(after=max(stretch.after, until))
+            for stretch in line
+            if stretch.until > until
+        )
+
+    def _line(self, as_of: int) -> tuple[Stretch, ...]:
+        """Return what the main line was made of at a version."""
+        found: list[Stretch] = []
+        cut = as_of
+        while adoption := self._last_adoption(as_of):
+            if cut >= adoption.version:
+                found.append(Stretch(adoption.version - 1, cut))
+                cut = adoption.version - 1
+            if adoption.begun is not None and cut >= adoption.begun:
+                found.append(Stretch(adoption.begun - 1, cut, adoption.adopted))
+            cut, as_of = min(cut, adoption.after), adoption.as_of
+        return (Stretch(0, cut), *reversed(found))
+
+    def _last_adoption(self, as_of: int) -> Adoption | None:
+        return next((each for each in reversed(self.adoptions) if each.version <= as_of), None)
+
+    def _summarised(self, line: tuple[Stretch, ...]) -> int:
+        """Return the version up to which a summary stands for the main line; 0 if none does."""
+        for version, until, is_redacted in reversed(self.compactions):
+            is_on_line = any(stretch.has(version, None) for stretch in line)
+            if is_redacted:
+                continue
+            if is_on_line or _up_to(self._line(version), until) == _up_to(line, until):
+                return until
+        return 0
+
+
+def is_shown(shown: Iterable[Stretch], version: int, line: str | None) -> bool:
+    """Whether the main line has an event."""
+    return any(stretch.has(version, line) for stretch in shown)
+
+
+def changed_from(before: tuple[Stretch, ...], now: tuple[Stretch, ...]) -> int | None:
+    """Return the first version at which two lines may differ; None if they do not."""
+    for one, other in zip(before, now, strict=False):
+        if one == other:
+            continue
+        if (one.after, one.line) == (other.after, other.line):
+            return min(one.until, other.until) + 1
+        return min(one.after, other.after) + 1
+    longer = before[len(now) :] or now[len(before) :]
+    return longer[0].after + 1 if longer else None
+
+
+def amended_in(state: Any) -> Amended:
+    """Return what `stated` gave, read again."""
+    return Amended(
+        tuple(Adoption(*told) for told in state["adoptions"]),
+        tuple(Compaction(*told) for told in state["compactions"]),
+    )
+
+
+def stated(amended: Amended) -> Row:
+    """Return it as JSON."""
+    return {
+        "adoptions": [list(told) for told in amended.adoptions],
+        "compactions": [list(told) for told in amended.compactions],
+    }
+
+
+def _up_to(line: tuple[Stretch, ...], until: int) -> list[Stretch]:
+    """Return the stretches of a line up to a version, none of them empty."""
+    return list(_cut(line, until))
+
+
+def _cut(line: tuple[Stretch, ...], until: int) -> Iterator[Stretch]:
+    for stretch in line:
+        if stretch.after < until:
+            yield stretch._replace(until=min(stretch.until, until))
+
+
+MOST_CHARACTERS: Final = 2000
+"""How much of a prompt and of an answer is told."""
+
+PROMPTS: Final = frozenset({"message.recorded", "signal.received"})
+"""The events that may open an exchange."""
+
+MAIN: Final = 0
+"""The version of the row that keeps what amended the main line: no event has it."""
+
+_ON_A_SIDE_LINE: Final = b'{"line":"'
+_ID: Final = 36
+
+
+def line_of(event: RecordedEvent) -> str | None:
+    """Return the side line of an event; None for the main line, and for what was erased.
+
+    Bodies are canonical (docs/format.md): what is on a side line begins so.
+    """
+    body = event.body
+    if body is None or not body.startswith(_ON_A_SIDE_LINE):
+        return None
+    begin = len(_ON_A_SIDE_LINE)
+    return body[begin : begin + _ID].decode()
+
+
+class WindowEntries:
+    """Takes in events in order, and then says what becomes of the rows."""
+
+    def __init__(self, passage: Passage, known: Sequence[Row]) -> None:
+        """Begin with what is known of the passage's conversation."""
+        self._passage = passage
+        self._entries: dict[int, Row] = {}
+        self._redacted: list[int] = []
+        self._states: dict[int, Row] = {}
+        self._opened = {row["exchange"] for row in known if row["version"] > MAIN}
+        lines = {row["line"]: row for row in known if row["version"] < MAIN}
+        self._lines: dict[str, Row] = lines
+        main = next((row["state"] for row in known if row["version"] == MAIN), None)
+        self._before = Amended() if main is None else amended_in(main)
+        self._amended = self._before
+
+    def take(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Take in the next event, whose members are `told`."""
+        _TAKEN[event.type](self, event, told)
+
+    def put(self) -> Iterator[Row]:
+        """Yield new rows, and one without a version that says what becomes of earlier ones."""
+        if self._amended != self._before:
+            yield from self._retold()
+        yield from self._entries.values()
+        yield from self._states.values()
+        if self._redacted and self._amended == self._before:
+            yield {**self._of(), "redacted": self._redacted}
+
+    def message(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a message: a prompt, a part of an answer, a note."""
+        role, content = told["role"], told["content"]
+        entry = self._entry(event, told, role)
+        entry["messages"], entry["text"] = 1, _text(content) if role != "system" else None
+        if role == "user":
+            entry["documents"] = documents_in(content)
+            entry["opens"] = self._opens(event, told)
+        elif role == "assistant":
+            entry["speech"] = told.get("response") or str(event.version)
+
+    def signal(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a signal: it prompts, unless it interrupts."""
+        content = told.get("content", ())
+        entry = self._entry(event, told, "outside")
+        entry["messages"], entry["text"] = 1, _text(content)
+        entry["documents"] = documents_in(content)
+        if not told.get("interrupts", False):
+            entry["opens"] = self._opens(event, told)
+
+    def call(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a call of one of the caller's tools; its line waits for it."""
+        self.server_call(event, told)
+        if told.get("awaited", True):
+            self._wait(event, told, lambda calls: {*calls, indexed(told["call_id"])})
+
+    def server_call(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a call of a tool that the provider runs."""
+        self._entry(event, told, "assistant")["tool_calls"] = 1
+
+    def result(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Note that a line waits for a call no more."""
+        self._wait(event, told, lambda calls: calls - {indexed(told["call_id"])})
+
+    def request(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Note that a line waits for no call: a request went out."""
+        self._wait(event, told, lambda _: set())
+
+    def document(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add a document that was found."""
+        self._entry(event, told, "record")["documents"] = 1
+
+    def close(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Add what a response took."""
+        entry = self._entry(event, told, "record")
+        entry["input_tokens"] = _count(told.get("input_tokens"))
+        entry["output_tokens"] = _count(told.get("output_tokens"))
+
+    def adopt(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Let the main line go on from an earlier place."""
+        if "line" not in told:
+            self._amended = self._amended.adopt(event.version, told)
+
+    def compact(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Let a summary stand for a beginning."""
+        if "line" not in told:
+            self._amended = self._amended.compact(event.version, told["until"])
+
+    def redact(self, event: RecordedEvent, told: JsonObject) -> None:
+        """Take away the text of an event, or a summary."""
+        version: int = told["version"]
+        if not MAIN < version < event.version:
+            return
+        self._amended = self._amended.redact(version)
+        if version in self._entries:
+            self._entries[version]["text"] = None
+        else:
+            self._redacted.append(version)
+
+    def _retold(self) -> Iterator[Row]:
+        """Tell the rows that are there, and those to come, whether the main line has them."""
+        shown, before = self._amended.shown(), self._before.shown()
+        for entry in self._entries.values():
+            entry["shown"] = is_shown(shown, entry["version"], entry["line"])
+        changed = changed_from(before, shown)
+        told = [list(stretch) for stretch in shown if changed and stretch.until >= changed]
+        yield {**self._of(), "redacted": self._redacted, "changed": changed, "stretches": told}
+        yield {**self._of(), "version": MAIN, "state": stated(self._amended)}
+
+    def _entry(self, event: RecordedEvent, told: JsonObject, role: str) -> Row:
+        line = told.get("line")
+        entry = {
+            **self._of(),
+            "line": line,
+            "version": event.version,
+            "exchange": event.exchange,
+            "recorded_at": event.recorded_at,
+            "role": role,
+            "shown": line is None,
+        }
+        self._entries[event.version] = entry
+        return entry
+
+    def _opens(self, event: RecordedEvent, told: JsonObject) -> bool:
+        line = told.get("line")
+        if line is not None:
+            return not self._calls(line)
+        is_first = event.exchange > 0 and event.exchange not in self._opened
+        self._opened.add(event.exchange)
+        return is_first
+
+    def _calls(self, line: str) -> set[str]:
+        return set(self._lines[line]["state"]) if line in self._lines else set()
+
+    def _wait(
+        self, event: RecordedEvent, told: JsonObject, change: Callable[[set[str]], set[str]]
+    ) -> None:
+        """Change the calls that a side line waits for."""
+        line = told.get("line")
+        if line is None:
+            return
+        before = self._calls(line)
+        calls = change(before)
+        if calls != before:
+            row = self._lines.get(line) or {**self._of(), "line": line, "version": -event.version}
+            self._lines[line] = self._states[row["version"]] = {**row, "state": sorted(calls)}
+
+    def _of(self) -> Row:
+        return {
+            "tenant": str(self._passage.tenant),
+            "conversation_id": str(self._passage.conversation_id),
+        }
+
+
+def _text(content: Sequence[JsonObject]) -> str | None:
+    return storable(said(content)[:MOST_CHARACTERS]) or None
+
+
+def _count(tokens: Any) -> int:
+    """Return a count that can be one, as the head does."""
+    return tokens if isinstance(tokens, int) and 0 <= tokens <= MOST_TOKENS else 0
+
+
+_TAKEN: Final[Mapping[str, Callable[[WindowEntries, RecordedEvent, JsonObject], None]]] = {
+    "message.recorded": WindowEntries.message,
+    "signal.received": WindowEntries.signal,
+    "document.extracted": WindowEntries.document,
+    "tool_call.recorded": WindowEntries.call,
+    "server_tool_call.recorded": WindowEntries.server_call,
+    "tool_result.recorded": WindowEntries.result,
+    "request.sent": WindowEntries.request,
+    "response.completed": WindowEntries.close,
+    "response.interrupted": WindowEntries.close,
+    "line.adopted": WindowEntries.adopt,
+    "history.compacted": WindowEntries.compact,
+    "content.redacted": WindowEntries.redact,
+}
