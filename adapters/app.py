@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from onrecord.adapters.arguments import id_given, text_given
 from onrecord.adapters.capability_files import matrix_given
 from onrecord.adapters.capture.spool import Spool, spool_folder
+from onrecord.adapters.conversation.arguments import id_given, text_given
 from onrecord.adapters.settings import settings
 from onrecord.adapters.storage.sqlite_url import path_of
 from onrecord.adapters.store import Store

@@ -11,8 +11,7 @@ from onrecord.adapters.settings import settings
 from onrecord.adapters.toml_files import tables_in
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import FOLDERS
-from onrecord.projections.api import names
+from onrecord.projections.api import FOLDERS, names
 
 if TYPE_CHECKING:
     from onrecord.projections.apis.capabilities import Capabilities

@@ -15,8 +15,7 @@ from uuid import UUID
 from onrecord.domain.erasures import erasure_id, operators_of
 from onrecord.domain.errors import CorruptRecord, StorageError, StorageReadOnly
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.projections.history.erasures import ErasureEntry
-from onrecord.projections.history.erasures import erasure_entry
+from onrecord.projections.history.erasures import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:
     from onrecord.adapters.storage.eventsourcing_operators import Operators

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import IO, Final
 from uuid import UUID
 
-from onrecord.adapters.arguments import key_given
+from onrecord.adapters.conversation.arguments import key_given
 from onrecord.adapters.export import FORMAT, blobs_in
 from onrecord.adapters.export_members import Members
 from onrecord.domain import jsontext

@@ -21,8 +21,7 @@ def prices_given(file: str | os.PathLike[str] | None) -> Prices:
     No model has a price where neither names a file. InvalidInput where it cannot be read, or says
     what no such file may say: the message names the file, the entry and the reason.
     """
-    from onrecord.projections.views.usage import Prices
-    from onrecord.projections.views.usage import prices_in
+    from onrecord.projections.views.usage import Prices, prices_in
 
     found = settings().prices if file is None else Path(file)
     if found is None:

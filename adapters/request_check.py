@@ -10,8 +10,7 @@ from typing import Any, Final, cast
 from onrecord.domain import jsontext
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.rules import Violation
-from onrecord.projections.apis.rules import violations
+from onrecord.projections.apis.rules import Violation, violations
 
 _GEMINI: Final = "gemini"
 

@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
-from onrecord.adapters.arguments import reason_given, text_given
-from onrecord.adapters.beginning import beginning_of
 from onrecord.adapters.capture.spool import Spool
 from onrecord.adapters.clock_doubts import clock_doubts
+from onrecord.adapters.conversation.arguments import reason_given, text_given
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.lineage import BEGINNING
+from onrecord.adapters.conversation.writing import beginning_of
 from onrecord.adapters.erasing import Erasing, erasures, erasures_of, unfinished_erasures
-from onrecord.adapters.lineage import BEGINNING
 from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.talk import Talk
 from onrecord.adapters.tenancy import NO_MATRIX, Tenancy
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head

@@ -9,16 +9,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
-from onrecord.adapters.lineage import Lineages
+from onrecord.adapters.conversation.lineage import Lineages
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.inventory import Inventory, StoredBlob, StoredHead
 from onrecord.domain.log import Backend
-from onrecord.projections.verification.verification import Fault
-from onrecord.projections.verification.verification import Fold
-from onrecord.projections.verification.belongings import Reference
-from onrecord.projections.verification.belongings import References
-from onrecord.projections.verification.belongings import blob_faults
+from onrecord.projections.verification.belongings import Reference, References, blob_faults
+from onrecord.projections.verification.verification import Fault, Fold
 
 
 class StoredDocuments:

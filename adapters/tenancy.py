@@ -7,15 +7,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from onrecord.adapters.arguments import key_given
 from onrecord.adapters.capture.spool import Spool
-from onrecord.adapters.journals import Journals
-from onrecord.adapters.stream import Stream
+from onrecord.adapters.conversation.arguments import key_given
+from onrecord.adapters.conversation.stream import Stream
+from onrecord.adapters.recording.recorders import Journals
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from onrecord.adapters.asking import Windows
+    from onrecord.adapters.conversation.requests import Windows
 
 NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
 """No file says what models take."""

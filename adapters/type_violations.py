@@ -10,10 +10,7 @@ from onrecord.adapters.mismatch import Mismatch, Step
 from onrecord.adapters.type_deviations import is_tolerated
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.members import member
-from onrecord.projections.apis.rules import Violation
-from onrecord.projections.apis.rules import bracketed
-from onrecord.projections.apis.rules import dotted
-from onrecord.projections.apis.rules import pointer
+from onrecord.projections.apis.rules import Violation, bracketed, dotted, pointer
 
 _ADVICE: Final = {
     "extra_forbidden": "leave the member out",

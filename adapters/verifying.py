@@ -28,17 +28,20 @@ from onrecord.domain.inventory import (
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.domain.merkle import EMPTY, Root, Tree
-from onrecord.projections.history.erasures import ErasureEntry
-from onrecord.projections.history.erasures import erasure_entry
-from onrecord.projections.verification.verification import Fault
-from onrecord.projections.verification.verification import Fold
-from onrecord.projections.verification.verification import commitment_faults
-from onrecord.projections.verification.verification import happened_in
-from onrecord.projections.verification.verification import place_faults
-from onrecord.projections.verification.belongings import References
-from onrecord.projections.verification.belongings import erasure_faults
-from onrecord.projections.verification.belongings import key_faults
-from onrecord.projections.verification.belongings import snapshot_faults
+from onrecord.projections.history.erasures import ErasureEntry, erasure_entry
+from onrecord.projections.verification.belongings import (
+    References,
+    erasure_faults,
+    key_faults,
+    snapshot_faults,
+)
+from onrecord.projections.verification.verification import (
+    Fault,
+    Fold,
+    commitment_faults,
+    happened_in,
+    place_faults,
+)
 
 _PAGE: Final = 256
 _HEADS: Final = 64

@@ -13,20 +13,18 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
-from onrecord.domain.content import Block, Document, ServerToolResult, Text
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+from onrecord.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from typing import Any
-from onrecord.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
 
 if TYPE_CHECKING:
+    from onrecord.projections.apis.request import Options, Request
     from onrecord.projections.apis.rules import Rule
     from onrecord.projections.history.history import History
-    from onrecord.projections.apis.request import Options
-    from onrecord.projections.apis.request import Request
 
 
 FOLDERS: Final = {
@@ -122,6 +120,7 @@ def _rules(folder: str) -> tuple[Rule, ...] | None:
 
 
 # What another API's JSON says: blocks, instructions and tools in neutral form, a reader an API.
+
 
 def neutral_of(api: str, value: JsonObject) -> Block:
     """Return an API's block in neutral form; Opaque where that says nothing to other APIs.

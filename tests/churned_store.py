@@ -8,8 +8,8 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.store import Store
-from onrecord.adapters.talk import Talk
 from onrecord.projections.views.registry import VIEWS
 from tests.factories import BECAUSE, answer, tool_call
 

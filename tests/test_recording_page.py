@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.sayings import Said
 from onrecord.adapters.demo.server import DemoServer
-from onrecord.adapters.replaying import replays
 from tests.test_docs import ROOT, fences
 
 PAGE = ROOT / "docs" / "recording.md"

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 # Only the C parser's own error: this parses nothing.
 from xml.etree.ElementTree import ParseError
 
-from onrecord.adapters.arguments import kind_of
+from onrecord.adapters.conversation.arguments import kind_of
 from onrecord.domain.errors import InvalidInput, InvalidModel, NotInstalled
 
 try:

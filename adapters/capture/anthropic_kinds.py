@@ -15,8 +15,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.anthropic.read import called
-from onrecord.projections.apis.anthropic.read import is_result
+from onrecord.projections.apis.anthropic.read import called, is_result
 
 
 def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:

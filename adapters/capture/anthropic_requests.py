@@ -29,9 +29,7 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.matching.units import Piece
-from onrecord.projections.matching.units import messages_of
-from onrecord.projections.matching.units import pieces
+from onrecord.projections.matching.units import Piece, messages_of, pieces
 
 
 def read_request(body: bytes, path: str = "", /) -> Sent:

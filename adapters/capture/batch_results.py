@@ -15,8 +15,6 @@ from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote
 
-from onrecord.adapters.batch_answers import BatchAnswers, EntryAnswer, answers_of
-from onrecord.adapters.batch_places import BatchName, batch_of, has_requests, keep_file
 from onrecord.adapters.capture import unrecorded
 from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.attempt import without_secrets
@@ -32,7 +30,16 @@ from onrecord.adapters.capture.sending import Sending
 from onrecord.adapters.capture.whole_body import WholeBody
 from onrecord.adapters.capture.wire import BatchResult, BatchStatus, ResultsWire
 from onrecord.adapters.capture.wires import WIRES
-from onrecord.adapters.journals import Journals
+from onrecord.adapters.recording.batches import (
+    BatchAnswers,
+    BatchName,
+    EntryAnswer,
+    answers_of,
+    batch_of,
+    has_requests,
+    keep_file,
+)
+from onrecord.adapters.recording.recorders import Journals
 from onrecord.domain.errors import MalformedJson
 
 Kept = TypeVar("Kept")

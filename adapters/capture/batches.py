@@ -11,7 +11,6 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.batch_answers import Entry, conclude_creation
 from onrecord.adapters.capture import request_headers, unrecorded
 from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.attempt import Attempt
@@ -25,7 +24,8 @@ from onrecord.adapters.capture.refusals import refusal_of
 from onrecord.adapters.capture.sending import Sending
 from onrecord.adapters.capture.wire import BatchEntry, BatchWire
 from onrecord.adapters.capture.wires import WIRES
-from onrecord.adapters.journal import Journal
+from onrecord.adapters.recording.batches import Entry, conclude_creation
+from onrecord.adapters.recording.recorder import Journal
 
 _MARK: Final = "onrecord.batch"
 """What a request is marked with that goes on for a batch: redirected, or sent anew."""

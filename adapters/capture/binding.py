@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
 from onrecord.adapters.capture import requirement, scope
-from onrecord.adapters.journal import Journal
-from onrecord.adapters.journal_conversation import Conversation
-from onrecord.adapters.journals import HEADER, Journals
+from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.recorders import HEADER, Conversation, Journals
 from onrecord.domain.errors import InvalidInput
 
 Unbound: TypeAlias = Literal["record", "refuse"]

@@ -19,7 +19,7 @@ from onrecord.adapters.capture.binding import Binding
 from onrecord.adapters.capture.recorded_body import RecordedBody, abandon
 from onrecord.adapters.capture.sending import Sending, target_of
 from onrecord.adapters.capture.turns import Turns
-from onrecord.adapters.journals import HEADER
+from onrecord.adapters.recording.recorders import HEADER
 
 SERVICE: Final = "bedrock-runtime"
 _BUILT: Final = f"request-created.{SERVICE}"

@@ -7,8 +7,7 @@ from typing import Final
 from onrecord.adapters.capture.gemini_parts import kind_of, member, object_in, text_in
 from onrecord.adapters.capture.unnamed_calls import UnnamedCalls
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.gemini.server_tools import called
-from onrecord.projections.apis.gemini.server_tools import gave
+from onrecord.projections.apis.gemini.server_tools import called, gave
 
 _GIVEN: Final = ("pyd_ai_",)
 """How ids begin that a program gives to calls which came without one (pydantic-ai 2.68.0)."""

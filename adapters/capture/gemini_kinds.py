@@ -17,8 +17,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.gemini.server_tools import called
-from onrecord.projections.apis.gemini.server_tools import gave
+from onrecord.projections.apis.gemini.server_tools import called, gave
 
 
 def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:

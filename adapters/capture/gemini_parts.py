@@ -12,8 +12,7 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.gemini.server_tools import QUERIES
-from onrecord.projections.apis.gemini.server_tools import grounded_by
+from onrecord.projections.apis.gemini.server_tools import QUERIES, grounded_by
 
 API: Final = "gemini"
 """The name of this wire format, in events and requests."""

@@ -41,8 +41,8 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import encoded
-from onrecord.projections.matching.units import Piece
 from onrecord.projections.apis.openai_responses.read import says_it_failed
+from onrecord.projections.matching.units import Piece
 
 _PLAIN: Final = frozenset({"type", "role", "content"})
 """The members of a message that says no more than its content."""

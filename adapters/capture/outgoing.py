@@ -5,8 +5,8 @@ from __future__ import annotations
 from onrecord.adapters.capture import request_headers, secrets
 from onrecord.adapters.capture.nesting import read_object
 from onrecord.adapters.capture.sending import Sending
-from onrecord.adapters.journal import Journal
-from onrecord.adapters.recording import Outgoing
+from onrecord.adapters.recording.plan import Outgoing
+from onrecord.adapters.recording.recorder import Journal
 from onrecord.domain import jsontext
 
 

@@ -23,8 +23,7 @@ from onrecord.domain.events import (
     ServerToolResultRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
+from onrecord.projections.api import neutral_of, outcome_of
 
 _ENDINGS: Final[Mapping[str, str]] = {
     "image/png": "png",

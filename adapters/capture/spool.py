@@ -20,11 +20,11 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from onrecord.adapters.answers import record_answer
 from onrecord.adapters.atomic_files import write_atomically
 from onrecord.adapters.capture.raw_bytes import pieces_of
 from onrecord.adapters.capture.unstored import Unstored, encoded, opened
-from onrecord.adapters.writing import append_to, stored_again
+from onrecord.adapters.conversation.writing import append_to, stored_again
+from onrecord.adapters.recording.answers import record_answer
 from onrecord.domain.errors import (
     ConversationForgotten,
     StorageBusy,

@@ -16,7 +16,7 @@ from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.recorded_body import Body, RecordedBody
 from onrecord.adapters.capture.sending import Sending, extensions_of_call
 from onrecord.adapters.capture.turns import Turns
-from onrecord.adapters.journals import HEADER
+from onrecord.adapters.recording.recorders import HEADER
 
 if TYPE_CHECKING:
     import httpx2

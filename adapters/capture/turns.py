@@ -28,9 +28,9 @@ from onrecord.adapters.capture.refusals import refusal_of
 from onrecord.adapters.capture.respelling import restored
 from onrecord.adapters.capture.sending import MARK, SPLICED, Sending
 from onrecord.adapters.capture.wires import WIRES
-from onrecord.adapters.journal import Journal
-from onrecord.adapters.recording import Outgoing, respelled
-from onrecord.adapters.standing import Begun
+from onrecord.adapters.recording.plan import Outgoing, respelled
+from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.state import Begun
 from onrecord.domain.errors import OnrecordError
 
 logger = logging.getLogger("onrecord")

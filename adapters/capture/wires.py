@@ -8,7 +8,6 @@ from typing import Final, cast
 from onrecord.adapters.capture.wire import Wire
 from onrecord.projections.api import FOLDERS
 
-
 _NAMES: Final = {"anthropic": "anthropic_messages", "bedrock": "bedrock_converse"}
 
 

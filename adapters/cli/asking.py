@@ -12,11 +12,9 @@ from onrecord.adapters.store import Store
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.api import known_api
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Where
 from onrecord.projections.apis.request import Request
-from onrecord.projections.history.window import MessageWindow
-from onrecord.projections.history.window import Window
+from onrecord.projections.history.report import Deed, Where
+from onrecord.projections.history.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from rich.console import Console

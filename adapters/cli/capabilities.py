@@ -11,8 +11,7 @@ from onrecord.adapters.cli import output
 from onrecord.adapters.cli.quantities import size
 from onrecord.domain.documents import Modality
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.capabilities import Capabilities
-from onrecord.projections.apis.capabilities import rows_of
+from onrecord.projections.apis.capabilities import Capabilities, rows_of
 
 _MODALITIES: Final[tuple[Modality, ...]] = get_args(Modality)
 _FLAGS: Final = ("reasoning", "signatures", "cache", "parallel_calls")

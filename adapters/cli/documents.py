@@ -14,8 +14,8 @@ from onrecord.adapters.atomic_files import write_atomically
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import Named, named
 from onrecord.adapters.cli.quantities import counted, size
-from onrecord.adapters.documents_listed import documents_held, pieces_of
-from onrecord.adapters.lineage import Stretch, lineage
+from onrecord.adapters.conversation.lineage import Stretch, lineage
+from onrecord.adapters.conversation.queries import documents_held, pieces_of
 from onrecord.adapters.store import Store
 from onrecord.adapters.store_files import StoreFiles, files_of
 from onrecord.domain.documents import essence_of, name_of

@@ -8,8 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from onrecord.projections.api import FOLDERS
-from onrecord.projections.api import names
+from onrecord.projections.api import FOLDERS, names
 
 _SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""

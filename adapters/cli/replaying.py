@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import named
 from onrecord.adapters.cli.quantities import counted, size
-from onrecord.adapters.replaying import replays
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.store import Store
-from onrecord.adapters.talk import Talk
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.matching.replay import Outcome
-from onrecord.projections.matching.replay import Sent
-from onrecord.projections.matching.replay import sent_in
+from onrecord.projections.matching.replay import Outcome, Sent, sent_in
 
 if TYPE_CHECKING:
     from rich.table import Table

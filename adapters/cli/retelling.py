@@ -8,8 +8,8 @@ from pathlib import Path
 
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import named
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.store import Store
-from onrecord.adapters.talk import Talk
 from onrecord.domain.errors import ConversationForgotten
 
 

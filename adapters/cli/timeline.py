@@ -10,24 +10,24 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from onrecord.adapters.amendments import amendments
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import Named
 from onrecord.adapters.cli.quantities import ago, counted
 from onrecord.adapters.cli.tool_activity import tool_activity
-from onrecord.adapters.lineage import Adoption, Stretch, adoptions_before, lineage
-from onrecord.adapters.reading import read_through
+from onrecord.adapters.conversation.lineage import (
+    Adoption,
+    Stretch,
+    adoptions_before,
+    amendments,
+    lineage,
+)
+from onrecord.adapters.conversation.reading import read_through
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Log, RecordedEvent
-from onrecord.projections.history.timeline_text import Mark
-from onrecord.projections.history.timeline_text import Speaker
-from onrecord.projections.history.timeline_text import Lost
-from onrecord.projections.history.timeline import Row
-from onrecord.projections.history.timeline import Standing
-from onrecord.projections.history.timeline import as_recorded
-from onrecord.projections.history.timeline import timeline
+from onrecord.projections.history.timeline import Row, Standing, as_recorded, timeline
+from onrecord.projections.history.timeline_text import Lost, Mark, Speaker
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,7 @@ from typing import Any
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
 from onrecord.domain.events import ServerToolCallRecorded, ServerToolResultRecorded
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
+from onrecord.projections.api import neutral_of, outcome_of
 
 
 def tool_activity(recorded: RecordedEvent) -> dict[str, Any] | None:

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Final
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.naming import Named, named
 from onrecord.adapters.cli.quantities import counted
-from onrecord.adapters.declarations import declaration, declarations, declared
-from onrecord.adapters.lineage import Stretch, lineage
+from onrecord.adapters.conversation.lineage import Stretch, lineage
+from onrecord.adapters.conversation.queries import declaration, declarations, declared
 from onrecord.adapters.store import Store
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import timestamp
 from onrecord.domain.tools import ToolSource
-from onrecord.projections.apis.declared_tools import Declared
-from onrecord.projections.apis.declared_tools import Tool
-from onrecord.projections.apis.declared_tools import definition_of
-from onrecord.projections.apis.declared_tools import parameters
-from onrecord.projections.apis.declared_tools import told_to
+from onrecord.projections.apis.declared_tools import (
+    Declared,
+    Tool,
+    definition_of,
+    parameters,
+    told_to,
+)
 from onrecord.projections.history.timeline_text import tool_name
 
 if TYPE_CHECKING:

@@ -15,11 +15,9 @@ from onrecord.adapters.views.reading import Views
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.views.audit import Deed, ErasureDeed
 from onrecord.projections.views.conversations import Overview
-from onrecord.projections.views.usage import Prices
-from onrecord.projections.views.usage import cost_of
 from onrecord.projections.views.search import Hit
 from onrecord.projections.views.tool_ledger import LedgerCall
-from onrecord.projections.views.usage import ModelUsage
+from onrecord.projections.views.usage import ModelUsage, Prices, cost_of
 from onrecord.projections.views.window import Exchange
 
 _ACTOR_DIGITS: Final = 8

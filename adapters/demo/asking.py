@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.voices import Voice
-from onrecord.adapters.talk import Talk
 from onrecord.domain.errors import OnrecordError
 
 _MOST_ANSWERS: Final = 12

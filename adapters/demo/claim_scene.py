@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo import claim
 from onrecord.adapters.demo.asking import DemoFailed, answered, say
 from onrecord.adapters.demo.clients import voice
@@ -16,8 +18,6 @@ from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.server import DemoServer
 from onrecord.adapters.demo.shown_documents import ShownDocument, Told, shown_in
 from onrecord.adapters.demo.voices import Voice
-from onrecord.adapters.replaying import replays
-from onrecord.adapters.talk import Talk
 from onrecord.adapters.tools.runner import ToolRunner
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Document, Text, ToolResult

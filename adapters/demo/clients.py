@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final, cast
 
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.server import DemoServer
 from onrecord.adapters.demo.voices import (
     Voice,
@@ -19,7 +20,6 @@ from onrecord.adapters.demo.voices import (
     on_ollama,
     on_responses,
 )
-from onrecord.adapters.talk import Talk
 from onrecord.domain.errors import InvalidInput, OnrecordError
 
 _KEY: Final = "demo"

@@ -17,11 +17,11 @@ from onrecord.adapters.cli.quantities import counted, size
 from onrecord.adapters.cli.timeline import STYLES
 from onrecord.adapters.demo.shown_documents import WAYS, Told
 from onrecord.adapters.demo.wrapping import Wrapped
+from onrecord.projections.apis.request import Request
+from onrecord.projections.history.report import Report
+from onrecord.projections.history.timeline import Row
 from onrecord.projections.history.timeline_text import Speaker
 from onrecord.projections.matching.replay import Outcome
-from onrecord.projections.history.report import Report
-from onrecord.projections.apis.request import Request
-from onrecord.projections.history.timeline import Row
 
 if TYPE_CHECKING:
     from anthropic.lib.streaming import ParsedMessageStreamEvent

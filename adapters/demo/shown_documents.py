@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from onrecord.domain.content import Document
-from onrecord.projections.apis.rules import pointer
-from onrecord.projections.matching.replay import Outcome
-from onrecord.projections.history.report import Where
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.rules import pointer
+from onrecord.projections.history.report import Where
+from onrecord.projections.matching.replay import Outcome
 
 WAYS: Final[dict[Where, str]] = {
     "inline": "in the result",

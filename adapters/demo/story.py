@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from onrecord.adapters.cli import output, replaying
 from onrecord.adapters.cli.naming import Named
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo import handover, support_agent
 from onrecord.adapters.demo.asking import DemoFailed, answered, say
 from onrecord.adapters.demo.claim import claims_desk
@@ -21,14 +23,12 @@ from onrecord.adapters.demo.server import DemoServer
 from onrecord.adapters.demo.shown_documents import Told
 from onrecord.adapters.demo.telling import Telling, opened
 from onrecord.adapters.demo.voices import Voice
-from onrecord.adapters.replaying import replays
 from onrecord.adapters.store import Store
-from onrecord.adapters.talk import Talk
 from onrecord.domain.content import Native
-from onrecord.projections.matching.replay import Outcome
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.timeline import timeline
 from onrecord.projections.history.window import Window
+from onrecord.projections.matching.replay import Outcome
 
 API: Final = "anthropic-messages"
 KEY: Final = "support/4711"

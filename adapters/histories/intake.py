@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from uuid import UUID
 
-from onrecord.adapters.arguments import key_given
-from onrecord.adapters.beginning import is_forgotten
+from onrecord.adapters.conversation.arguments import key_given
+from onrecord.adapters.conversation.writing import Done, append_to, is_forgotten, stored_again
 from onrecord.adapters.histories.call_ids import told_apart
 from onrecord.adapters.histories.doubts import doubts_of
 from onrecord.adapters.histories.history import Doubt, Heard, History, Listener
 from onrecord.adapters.histories.identity import Identity
 from onrecord.adapters.store import Store
-from onrecord.adapters.writing import Done, append_to, stored_again
 from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
 from onrecord.domain.events import ConversationStarted, Event, InstructionsSet

@@ -13,13 +13,12 @@ from onrecord.adapters.capture import secrets
 from onrecord.adapters.capture.sent import Sent
 from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.histories.history import Doubt, Heard, Listener, Spoken
-from onrecord.adapters.recording import with_digest
+from onrecord.adapters.recording.plan import with_digest
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.events import DocumentExtracted, Event, MessageRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import FOLDERS
-from onrecord.projections.api import known_api
+from onrecord.projections.api import FOLDERS, known_api
 
 MEMBER: Final = {name: known_api(name).messages for name in FOLDERS}
 """Under which name the requests of an API hold their history."""

@@ -16,8 +16,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from onrecord import __version__
-from onrecord.adapters.asking import Asked, ask, recipe_of, sources_of
-from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.conversation.lineage import Stretch
+from onrecord.adapters.conversation.requests import Asked, ask, recipe_of, sources_of
 from onrecord.adapters.redis.connection import Command, Connection
 from onrecord.adapters.redis.kept_requests import FORMAT, read, written
 from onrecord.adapters.redis.pace import Pace
@@ -27,8 +27,7 @@ from onrecord.adapters.storage.keyed_digest import Proof
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.request_template import Recipe
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 
 KEPT_SECONDS: Final = 600
 """How long a conversation's requests stay after the first one was kept, however many follow: the

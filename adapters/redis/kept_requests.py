@@ -9,11 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from onrecord.domain.errors import MalformedJson
-from onrecord.projections.history.report import Note
-from onrecord.projections.history.report import Report
-from onrecord.projections.history.report import Route
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.history.report import Note, Report, Route
 
 FORMAT: Final = 1
 """The version of this form: what another release kept in another form is not to be found."""

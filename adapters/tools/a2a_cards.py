@@ -11,7 +11,7 @@ import hashlib
 import re
 from typing import Any, Final, cast
 
-from onrecord.adapters.arguments import kind_of, text_given
+from onrecord.adapters.conversation.arguments import kind_of, text_given
 from onrecord.adapters.tools.plain_json import plain
 from onrecord.adapters.tools.toolset import Toolset
 from onrecord.domain import jsontext

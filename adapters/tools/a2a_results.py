@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from onrecord.adapters.given_documents import Unstored, decoded, from_outside, linked
+from onrecord.adapters.conversation.documents import Unstored, decoded, from_outside, linked
 from onrecord.adapters.tools.plain_json import plain
 from onrecord.adapters.tools.unfolded import Unfolded
 from onrecord.domain.content import Document

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, cast
 
-from onrecord.adapters.arguments import kind_of
+from onrecord.adapters.conversation.arguments import kind_of
 from onrecord.adapters.tools.context_values import without_values
 from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.domain.content import ToolCall

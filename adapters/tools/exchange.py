@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onrecord.adapters.amendments import Compaction, amendments
-from onrecord.adapters.backwards import backwards
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.lineage import Compaction, amendments, backwards
 from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.registry import Erased, Unrecognised

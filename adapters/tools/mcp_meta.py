@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from onrecord.adapters.arguments import kind_of, text_given
+from onrecord.adapters.conversation.arguments import kind_of, text_given
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from onrecord.adapters.given_documents import Unstored, decoded, from_outside, linked, name_in
+from onrecord.adapters.conversation.documents import (
+    Unstored,
+    decoded,
+    from_outside,
+    linked,
+    name_in,
+)
 from onrecord.adapters.tools.plain_json import plain
 from onrecord.adapters.tools.unfolded import Unfolded
 from onrecord.domain import jsontext

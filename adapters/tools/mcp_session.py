@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from onrecord.adapters.arguments import kind_of
+from onrecord.adapters.conversation.arguments import kind_of
 from onrecord.adapters.tools.mcp_listing import mcp_listing
 from onrecord.adapters.tools.mcp_meta import NOTHING, MetaFilter, meta_of
 from onrecord.adapters.tools.tool import Failed, Tool

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from onrecord.adapters.reading import in_force
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.reading import in_force
 from onrecord.adapters.tools.exchange import open_exchange
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded, ToolsDeclared

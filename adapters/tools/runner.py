@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from threading import TIMEOUT_MAX
 from typing import Any, TypeAlias, cast
 
-from onrecord.adapters.arguments import several
-from onrecord.adapters.carried_context import carried_since, kept
-from onrecord.adapters.results import Rejected
-from onrecord.adapters.talk import Talk
-from onrecord.adapters.tool_results import give_result
+from onrecord.adapters.conversation.arguments import several
+from onrecord.adapters.conversation.context import carried_since, kept
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.results import Rejected
+from onrecord.adapters.conversation.tool_results import give_result
+from onrecord.adapters.conversation.writing import Done
 from onrecord.adapters.tools import waiting
 from onrecord.adapters.tools.calling import Outcome, Work, failure
 from onrecord.adapters.tools.exchange import open_exchange
@@ -24,7 +25,6 @@ from onrecord.adapters.tools.once import given_in_exchange, unless_given
 from onrecord.adapters.tools.python_tools import tool
 from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.adapters.tools.unknown_tools import MOST_IN_A_ROW, last_in_a_row, no_such_tool
-from onrecord.adapters.writing import Done
 from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import InvalidContent, InvalidInput, UnknownTool
 from onrecord.domain.tool_context import EMPTY, ToolCallContext

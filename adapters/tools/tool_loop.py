@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.tools.exchange import open_exchange
 from onrecord.adapters.tools.runner import Entries, ToolRun, ToolRunner
 from onrecord.domain.errors import TooManyModelCalls

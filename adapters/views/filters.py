@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from onrecord.adapters.arguments import kind_of
+from onrecord.adapters.conversation.arguments import kind_of
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import storable
+from onrecord.projections.views.view import Row, storable
 
 MOST_ENTRIES: Final = 1_000
 """How many entries a page may have."""

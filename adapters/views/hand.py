@@ -13,16 +13,14 @@ from onrecord.adapters.views.postgres_advance import Folded, Overtaken, StandsSt
 from onrecord.adapters.views.postgres_parts import Lease
 from onrecord.adapters.views.tally import Tally
 from onrecord.domain.errors import StorageError
-from onrecord.projections.views.planning import Room
-from onrecord.projections.views.step import SECOND
-from onrecord.projections.views.step import retry_after
-from onrecord.projections.views.step import stands_still
-from onrecord.projections.views.step import why_it_stands_still
-from onrecord.projections.views.planning import Batch
-from onrecord.projections.views.planning import Part
-from onrecord.projections.views.planning import foremost
-from onrecord.projections.views.planning import trailing
-from onrecord.projections.views.step import Failure
+from onrecord.projections.views.planning import Batch, Part, Room, foremost, trailing
+from onrecord.projections.views.step import (
+    SECOND,
+    Failure,
+    retry_after,
+    stands_still,
+    why_it_stands_still,
+)
 from onrecord.projections.views.view import Feed
 
 _LOG: Final = logging.getLogger("onrecord.worker")

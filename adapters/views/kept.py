@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from onrecord.domain.inventory import Moment
-from onrecord.projections.views.planning import Build
-from onrecord.projections.views.planning import Part
+from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.view import Row
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from onrecord.adapters.views.pages import Found
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.view import Row, View
 
 EntryT = TypeVar("EntryT")
 

@@ -9,8 +9,7 @@ from uuid import UUID
 from pydantic_core import to_json
 
 from onrecord.adapters.views.kept import KeptViews
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.view import Row, View
 
 
 @dataclass(frozen=True, slots=True)

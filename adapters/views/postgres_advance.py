@@ -23,24 +23,22 @@ from onrecord.adapters.views.postgres_rows import PostgresRows
 from onrecord.adapters.views.postgres_swift_rows import SwiftRows
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.planning import size_of
-from onrecord.projections.views.step import circuit_opens
-from onrecord.projections.views.step import retry_after
-from onrecord.projections.views.step import why_the_circuit_opened
-from onrecord.projections.views.step import by_conversation
-from onrecord.projections.views.step import part_of
-from onrecord.projections.views.step import passages
-from onrecord.projections.views.step import taken
-from onrecord.projections.views.planning import Batch
-from onrecord.projections.views.planning import Part
-from onrecord.projections.views.planning import Stretch
-from onrecord.projections.views.step import Asked
-from onrecord.projections.views.step import Failure
-from onrecord.projections.views.step import ask
-from onrecord.projections.views.step import finish
-from onrecord.projections.views.step import step
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Passage
+from onrecord.projections.views.planning import Batch, Part, Stretch, size_of
+from onrecord.projections.views.step import (
+    Asked,
+    Failure,
+    ask,
+    by_conversation,
+    circuit_opens,
+    finish,
+    part_of,
+    passages,
+    retry_after,
+    step,
+    taken,
+    why_the_circuit_opened,
+)
+from onrecord.projections.views.view import Feed, Passage
 
 _OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
 

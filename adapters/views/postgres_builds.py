@@ -11,13 +11,8 @@ from psycopg import errors
 from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.postgres_connections import Connections, LogConnection, fetched
 from onrecord.domain.errors import StorageReadOnly
-from onrecord.projections.views.planning import Build
-from onrecord.projections.views.planning import Feeding
-from onrecord.projections.views.planning import Status
-from onrecord.projections.views.planning import feeding
-from onrecord.projections.views.planning import Part
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import View
+from onrecord.projections.views.planning import Build, Feeding, Part, Status, feeding
+from onrecord.projections.views.view import Feed, View
 
 _NOT_ADMITTED: Final = (
     "this role may not keep views: connect as another one, which the log's owner has let in as a worker "

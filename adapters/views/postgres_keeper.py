@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.arguments import id_given
+from onrecord.adapters.conversation.arguments import id_given
 from onrecord.adapters.storage.postgres_connections import Connections
 from onrecord.adapters.views.keeping import AtWork, Parked, Progress, Standing
 from onrecord.adapters.views.postgres_advance import (
@@ -19,15 +19,10 @@ from onrecord.adapters.views.postgres_advance import (
 from onrecord.adapters.views.postgres_builds import PostgresBuilds
 from onrecord.adapters.views.postgres_parts import LEASE
 from onrecord.domain.errors import InvalidInput, ViewStopped
-from onrecord.projections.views.planning import Build
-from onrecord.projections.views.planning import Room
-from onrecord.projections.views.step import why_it_stands_still
-from onrecord.projections.views.planning import Batch
-from onrecord.projections.views.planning import Part
-from onrecord.projections.views.planning import foremost
+from onrecord.projections.views.planning import Batch, Build, Part, Room, foremost
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import View
+from onrecord.projections.views.step import why_it_stands_still
+from onrecord.projections.views.view import Feed, View
 
 _PAUSE: Final = 0.02
 """Seconds until a rebuild looks again where workers do what is left."""

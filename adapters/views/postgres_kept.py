@@ -12,8 +12,7 @@ from psycopg.types.numeric import Int8
 
 from onrecord.adapters.storage.postgres_connections import Connections, LogConnection, fetched
 from onrecord.adapters.storage.postgres_inventory import PostgresMoment
-from onrecord.projections.views.planning import Build
-from onrecord.projections.views.planning import Part
+from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.view import Row
 
 _NOTHING: Final[Collection[str]] = ()

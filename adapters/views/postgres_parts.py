@@ -15,10 +15,7 @@ from typing import Final
 from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.postgres_connections import Connections, LogConnection, fetched
-from onrecord.projections.views.planning import Part
-from onrecord.projections.views.planning import fair_share
-from onrecord.projections.views.planning import surplus
-from onrecord.projections.views.planning import thread_of
+from onrecord.projections.views.planning import Part, fair_share, surplus, thread_of
 
 LEASE_SECONDS: Final = 5
 """How long a worker that says nothing keeps its parts."""

@@ -11,11 +11,8 @@ from psycopg import errors
 
 from onrecord.adapters.storage.postgres_connections import LogConnection, fetched
 from onrecord.adapters.storage.postgres_errors import translated
-from onrecord.projections.views.view import rows_json
 from onrecord.projections.views.step import Refused
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import Changes, Feed, Row, rows_json
 
 
 class PostgresRows:

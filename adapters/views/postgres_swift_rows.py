@@ -15,10 +15,7 @@ from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.postgres_connections import LogConnection
 from onrecord.adapters.storage.postgres_errors import translated
-from onrecord.projections.views.view import rows_json
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import Changes, Feed, Row, rows_json
 
 
 class SwiftRows:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final, get_args
 from uuid import UUID
 
-from onrecord.adapters.arguments import text_given, text_if_given
+from onrecord.adapters.conversation.arguments import text_given, text_if_given
 from onrecord.adapters.price_files import prices_given
 from onrecord.adapters.views.filters import days, given, limit_given, times, truth_if_given
 from onrecord.adapters.views.keeping import Keeper
@@ -20,11 +20,7 @@ from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT, Deed, deed
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
-from onrecord.projections.views.usage import cost_of
-from onrecord.projections.views.search import SEARCH
-from onrecord.projections.views.search import Hit
-from onrecord.projections.views.search import hit_of
-from onrecord.projections.views.search import parse_query
+from onrecord.projections.views.search import SEARCH, Hit, hit_of, parse_query
 from onrecord.projections.views.tool_ledger import (
     TOOL_LEDGER,
     Kind,
@@ -32,9 +28,7 @@ from onrecord.projections.views.tool_ledger import (
     Status,
     ledger_call_of,
 )
-from onrecord.projections.views.usage import USAGE
-from onrecord.projections.views.usage import ModelUsage
-from onrecord.projections.views.usage import model_usage
+from onrecord.projections.views.usage import USAGE, ModelUsage, cost_of, model_usage
 from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW, Exchange, exchange_of
 

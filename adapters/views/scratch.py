@@ -18,11 +18,8 @@ from onrecord.adapters.views.sqlite_rows import SqliteRows
 from onrecord.adapters.views.sqlite_views_file import DIALECT
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.planning import Build
-from onrecord.projections.views.step import passages
-from onrecord.projections.views.step import step
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.step import passages, step
+from onrecord.projections.views.view import Feed, Row, View
 
 PAGE: Final = 500
 """How many rows are compared at once."""

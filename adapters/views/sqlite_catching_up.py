@@ -28,11 +28,8 @@ from onrecord.adapters.views.sqlite_generations import (
     switch,
 )
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.step import stands_still
-from onrecord.projections.views.step import why_it_stands_still
-from onrecord.projections.views.step import Failure
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import View
+from onrecord.projections.views.step import Failure, stands_still, why_it_stands_still
+from onrecord.projections.views.view import Feed, View
 
 MOST_EVENTS: Final = 20_000
 """How many events a reader folds before it answers with what is there."""

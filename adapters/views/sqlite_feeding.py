@@ -15,17 +15,16 @@ from onrecord.adapters.storage.sqlite_connection import Session
 from onrecord.adapters.views.sqlite_rows import SqliteRows
 from onrecord.adapters.views.sqlite_views_file import ViewsFile
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.projections.views.planning import Room
-from onrecord.projections.views.planning import size_of
-from onrecord.projections.views.step import circuit_opens
-from onrecord.projections.views.step import retry_after
-from onrecord.projections.views.step import why_the_circuit_opened
-from onrecord.projections.views.step import passages
-from onrecord.projections.views.step import Failure
-from onrecord.projections.views.step import step
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import View
+from onrecord.projections.views.planning import Room, size_of
+from onrecord.projections.views.step import (
+    Failure,
+    circuit_opens,
+    passages,
+    retry_after,
+    step,
+    why_the_circuit_opened,
+)
+from onrecord.projections.views.view import Feed, Passage, View
 
 SHARD: Final = 0
 PAGE: Final = 2_000

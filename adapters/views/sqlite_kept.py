@@ -15,8 +15,7 @@ from onrecord.adapters.views.sqlite_views_file import DIALECT, ViewsFile, made_o
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.inventory import Moment
 from onrecord.domain.log import Backend
-from onrecord.projections.views.planning import Build
-from onrecord.projections.views.planning import Part
+from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.view import Row
 
 _JSON: Final = frozenset(

@@ -10,11 +10,8 @@ import apsw
 from pydantic_core import from_json
 
 from onrecord.adapters.storage.sqlite_connection import Session
-from onrecord.projections.views.view import rows_json
 from onrecord.projections.views.step import Refused
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import Changes, Feed, Row, rows_json
 
 
 class SqliteRows:

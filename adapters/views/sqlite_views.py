@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic_core import from_json
 
-from onrecord.adapters.arguments import id_given
+from onrecord.adapters.conversation.arguments import id_given
 from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.sqlite_connection import Row as DatabaseRow
 from onrecord.adapters.storage.sqlite_connection import Session
@@ -35,8 +35,7 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageBusy, Vie
 from onrecord.domain.log import Backend
 from onrecord.projections.views.planning import Room
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.view import Row, View
 
 BRIEFLY: Final = 1.0
 """How many seconds a reader waits while another process catches the view up, which takes half of it;

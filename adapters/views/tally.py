@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from onrecord.adapters.views.postgres_advance import Folded
-from onrecord.projections.views.planning import Batch
-from onrecord.projections.views.planning import Part
+from onrecord.projections.views.planning import Batch, Part
 from onrecord.projections.views.view import Feed
 
 

@@ -22,7 +22,6 @@ from onrecord.domain.errors import StorageError
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.verification.verification import Fault
-from onrecord.projections.views.planning import Build
 from onrecord.projections.views.comparison import (
     Erasures,
     UsageDay,
@@ -30,11 +29,10 @@ from onrecord.projections.views.comparison import (
     row_faults,
     sum_faults,
 )
-from onrecord.projections.views.step import part_of
-from onrecord.projections.views.planning import Part
+from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.usage import USAGE
-from onrecord.projections.views.usage import day_of
+from onrecord.projections.views.step import part_of
+from onrecord.projections.views.usage import USAGE, day_of
 from onrecord.projections.views.view import Row
 
 _HEADS: Final = 64

@@ -26,9 +26,7 @@ from onrecord.adapters.views.postgres_builds import PostgresBuilds
 from onrecord.adapters.views.postgres_parts import BEAT_SECONDS, Parts
 from onrecord.adapters.views.tally import Tally
 from onrecord.domain.errors import StorageError
-from onrecord.projections.views.planning import Feeding
-from onrecord.projections.views.planning import wait_after
-from onrecord.projections.views.planning import Part
+from onrecord.projections.views.planning import Feeding, Part, wait_after
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.view import View
 

@@ -6,18 +6,15 @@ The same for every API whose assistant's messages are texts and calls.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol, assert_never, cast
+from typing import Any, Final, Protocol, assert_never, cast
+
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Note
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.foreign import arguments_of
-from onrecord.projections.apis.foreign import goes_on
-from onrecord.projections.apis.foreign import told_of
-from typing import Final
 from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.foreign import arguments_of, goes_on, told_of
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.report import Deed, Note
 
 
 class Draft(Protocol):

@@ -8,24 +8,20 @@ lies over what its API says of all models. Nothing known is text alone.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final
 from collections.abc import Container, Mapping
-from typing import Annotated, Any, Final, cast
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+
 from pydantic import Field, StrictBool, ValidationError
+
+from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Final
-from pydantic import Field
-from onrecord.domain import jsontext
 
 if TYPE_CHECKING:
     from onrecord.projections.apis.request import Options

@@ -7,15 +7,14 @@ The two forms are those of Camunda's agent connectors: `seed-short-id` as first 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html import escape
-from typing import Final, Literal, TypeAlias
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
+
 from onrecord.domain.content import Document
 from onrecord.domain.documents import document_id, short_id
-from onrecord.projections.history.history import Block
 from onrecord.projections.history.document_bytes import is_remote
-from collections.abc import Callable
-from typing import Generic, TypeVar
-
+from onrecord.projections.history.history import Block
 
 Form: TypeAlias = Literal["seed-short-id", "doc-reference"]
 """The name of a form of tags."""

@@ -20,16 +20,10 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.api import instructions_of, neutral_of, outcome_of, parts_of, tool_of
+from onrecord.projections.apis.activity_words import document_told, words_of
 from onrecord.projections.history import history
-from onrecord.projections.api import instructions_of
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
-from onrecord.projections.api import parts_of
-from onrecord.projections.api import tool_of
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Note
-from onrecord.projections.apis.activity_words import document_told
-from onrecord.projections.apis.activity_words import words_of
+from onrecord.projections.history.report import Deed, Note
 
 _BESIDE: Final = ("annotations", "citations", "executed_tools", "thinking")
 """What a text was made of, by members: sources, what Groq's tools did, the thoughts of Mistral."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, cast
+
 from onrecord.domain.content import Text
 from onrecord.domain.jsontext import JsonObject
 
@@ -31,6 +32,7 @@ def text_or_none(said: Any) -> str | None:
 # The members of a request, read without trust: what is not of the expected kind is not there.
 #
 # That something has the wrong type is for the check of types to say.
+
 
 def placed_objects(value: Any) -> list[tuple[int, JsonObject]]:
     """Return the objects of a list, each with its place in it."""

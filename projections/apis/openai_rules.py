@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import Path
-from onrecord.projections.apis.rules import bracketed
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
+from onrecord.projections.apis.rules import Found, Path, bracketed
 
 _IMAGES: Final = ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp")
 

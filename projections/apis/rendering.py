@@ -10,13 +10,10 @@ from types import MappingProxyType
 from typing import Final
 
 from onrecord.domain.errors import RoundOpen
-from onrecord.projections.api import FOLDERS
-from onrecord.projections.api import known_api
+from onrecord.projections.api import FOLDERS, known_api
+from onrecord.projections.apis.request import Options, Request, without_own
 from onrecord.projections.history.history import History
 from onrecord.projections.history.message_window import in_window
-from onrecord.projections.apis.request import without_own
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
 from onrecord.projections.history.responses import Item
 from onrecord.projections.history.turns import history
 

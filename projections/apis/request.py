@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby
 from typing import Any, Literal
+
 from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.capabilities import Given
-from onrecord.projections.history.history import History
-from onrecord.projections.history.report import Note
-from onrecord.projections.history.report import Report
-from onrecord.projections.history.window import MessageWindow
-from onrecord.projections.history.window import Window
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import groupby
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import Turn
+from onrecord.projections.history.history import Block, History, Turn
+from onrecord.projections.history.report import Note, Report
+from onrecord.projections.history.window import MessageWindow, Window
 
 
 class Options(Value):
@@ -123,6 +119,7 @@ class Request(Mapping[str, Any]):
 
 
 # Documents that the tools of an API made do not go back to it: its own JSON holds them.
+
 
 def without_own(history: History, api: str) -> History:
     """Return a history without the documents that tools of an API made."""

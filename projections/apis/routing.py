@@ -6,27 +6,21 @@ take cannot be spelled after all (a TIFF among images, bytes that are no text) i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Final, Literal, TypeVar
-from onrecord.domain.content import Document
-from onrecord.domain.documents import Modality, modality_of
-from onrecord.domain.errors import UnsupportedDocument
-from onrecord.projections.apis.capabilities import Capabilities
-from onrecord.projections.apis.capabilities import capabilities_of
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
-from onrecord.projections.history.report import Route
-from onrecord.projections.history.report import Where
-from onrecord.projections.history.document_bytes import is_remote
-from onrecord.projections.apis.request import Options
-from onrecord.projections.history.responses import Place
-from collections.abc import Iterator
-from typing import Any, Final, cast
-from onrecord.domain.content import Blob
-from onrecord.domain.draft import blobs_of
-from onrecord.domain.jsontext import JsonObject
+from typing import Any, Final, Literal, TypeVar, cast
 
+from onrecord.domain.content import Blob, Document
+from onrecord.domain.documents import Modality, modality_of
+from onrecord.domain.draft import blobs_of
+from onrecord.domain.errors import UnsupportedDocument
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.capabilities import Capabilities, capabilities_of
+from onrecord.projections.apis.request import Options
+from onrecord.projections.history.document_bytes import is_remote
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.report import Route, Where
+from onrecord.projections.history.responses import Place
 
 SpelledT = TypeVar("SpelledT")
 

@@ -5,20 +5,16 @@ Sources: the types of the SDKs (anthropic 2.11, openai 3.52, google-genai 3.4, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
+
+from onrecord.domain import jsontext
 from onrecord.domain.content import Native
 from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final, cast
-from onrecord.domain import jsontext
-from typing import Any, Final
-from onrecord.domain.tools import ToolDefinition
-
 
 _Spelling: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 

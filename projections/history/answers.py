@@ -7,25 +7,23 @@ refused, and one that came again for the same request, is no part of the history
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, Final, cast
+from uuid import UUID
+
+from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted, Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import api_of
-from typing import Final
-from uuid import UUID
-from onrecord.domain import events
 from onrecord.domain.log import Told
+from onrecord.projections.api import api_of
 from onrecord.projections.history.history import Block
 from onrecord.projections.history.report import Note
-from onrecord.projections.history.responses import Item
-from onrecord.projections.history.responses import event_of
+from onrecord.projections.history.responses import Item, event_of
 from onrecord.projections.history.rounds import Rounds
-from onrecord.projections.history.seen import SAW_LESS
-from onrecord.projections.history.seen import seen_by
-
+from onrecord.projections.history.seen import SAW_LESS, seen_by
 
 # What stays of the blocks amid which a response ended, or was cut.
+
 
 def text_blocks(closing: ResponseCompleted | ResponseInterrupted) -> Iterator[Native]:
     """Yield the blocks of text that came in part."""

@@ -25,13 +25,10 @@ from onrecord.domain.documents import document_id, short_id
 from onrecord.domain.events import Event
 from onrecord.domain.log import Told
 from onrecord.domain.registry import Erased, Unrecognised
-from onrecord.projections.history.tool_names import given_names
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
-from onrecord.projections.api import parts_of
+from onrecord.projections.api import neutral_of, outcome_of, parts_of
+from onrecord.projections.history.document_bytes import bytes_of, is_remote
 from onrecord.projections.history.omissions import amended
-from onrecord.projections.history.document_bytes import bytes_of
-from onrecord.projections.history.document_bytes import is_remote
+from onrecord.projections.history.tool_names import given_names
 
 Origin: TypeAlias = Literal["user", "operator", "signal", "tool", "rejected", "provider"]
 """Whose document it is.

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypeAlias
 from uuid import UUID
+
 from pydantic import ConfigDict, Discriminator, TypeAdapter
+
 from onrecord.domain.content import (
     Document,
     Native,
@@ -18,12 +20,8 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.report import frozen
-from onrecord.projections.history.report import Note
-from onrecord.projections.history.responses import Place
-from onrecord.projections.history.responses import Responses
-from typing import Literal, TypeAlias
-
+from onrecord.projections.history.report import Note, frozen
+from onrecord.projections.history.responses import Place, Responses
 
 Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
 """What a block holds: an API's own JSON, or a neutral form."""

@@ -17,11 +17,8 @@ from typing import Literal, assert_never
 
 from onrecord.domain.content import Role
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
-from onrecord.projections.history.history import Turn
-from onrecord.projections.history.window import MessageWindow
-from onrecord.projections.history.window import Window
+from onrecord.projections.history.history import Block, History, Turn
+from onrecord.projections.history.window import MessageWindow, Window
 
 _Kind = Literal["said", "note", "answer", "results", "document"]
 

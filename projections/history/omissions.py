@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 from uuid import UUID
-from onrecord.domain import events
-from onrecord.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
-from onrecord.domain.log import Told
-from onrecord.domain.references import refers_back
-from onrecord.domain.registry import Erased, Unrecognised
-from onrecord.projections.history.responses import Item
-from onrecord.projections.history.responses import Place
-from onrecord.projections.history.responses import event_of
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
-from onrecord.domain import jsontext
+
+from onrecord.domain import events, jsontext
 from onrecord.domain.content import Document
 from onrecord.domain.documents import reference_to
+from onrecord.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.registry import name_of
-from onrecord.projections.history.plain import plain_of
-from onrecord.projections.history.plain import plain_of_event
-
+from onrecord.domain.log import Told
+from onrecord.domain.references import refers_back
+from onrecord.domain.registry import Erased, Unrecognised, name_of
+from onrecord.projections.history.plain import plain_of, plain_of_event
+from onrecord.projections.history.responses import Item, Place, event_of
 
 SUMMARY: Final = "Summary of the conversation so far:\n\n"
 """Stands before the caller's own summary: bare, a model takes it for something the user says."""

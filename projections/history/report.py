@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
-from onrecord.domain.documents import Modality
-from typing import TypeVar, dataclass_transform
+from typing import Final, Literal, NamedTuple, TypeVar, dataclass_transform
 
+from onrecord.domain.documents import Modality
 
 Deed = Literal["repaired", "left out", "moved", "translated", "noted"]
 """What was done to an event's content on its way into a request; `noted`: nothing, but beware."""

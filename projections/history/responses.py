@@ -13,8 +13,7 @@ from onrecord.domain.events import Event, RequestSent, ResponseCompleted, Respon
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.domain.registry import Erased, Unrecognised
-from onrecord.projections.history.plain import plain_of
-from onrecord.projections.history.plain import plain_of_event
+from onrecord.projections.history.plain import plain_of, plain_of_event
 
 Item = Told | tuple[int, Event]
 """An event as a fold takes it: as the log has it, or its version and the event."""

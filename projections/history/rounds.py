@@ -6,22 +6,19 @@ open until a request is sent or the assistant speaks again; then each call has i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
-from onrecord.domain.content import Role
-from onrecord.domain.conversation import CANCELLED
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import Mark
-from onrecord.projections.history.history import Missing
-from onrecord.projections.history.history import Turn
-from onrecord.projections.history.report import Note
-from onrecord.projections.history.responses import Place
-from collections.abc import Iterator
 from typing import Final
 from uuid import UUID
-from onrecord.domain.content import Document, Text
+
+from onrecord.domain.content import Document, Role, Text
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import SignalReceived
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.history.history import Block, Mark, Missing, Turn
+from onrecord.projections.history.report import Note
+from onrecord.projections.history.responses import Place
 
 
 class Rounds:

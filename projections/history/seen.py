@@ -15,8 +15,7 @@ from onrecord.domain.events import Event, RequestSent
 from onrecord.domain.log import Told
 from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.history.report import Note
-from onrecord.projections.history.responses import Item
-from onrecord.projections.history.responses import event_of
+from onrecord.projections.history.responses import Item, event_of
 
 # Bodies are canonical (docs/format.md): a request on the main line that saw less begins so.
 SAW_LESS: Final = b'{"seen":'

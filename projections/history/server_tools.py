@@ -25,10 +25,7 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.projections.api import Replay
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
-from onrecord.projections.api import replay_of
+from onrecord.projections.api import Replay, neutral_of, outcome_of, replay_of
 from onrecord.projections.history.omissions import amended
 
 Whole: TypeAlias = Callable[[Native], Native]

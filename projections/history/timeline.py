@@ -24,18 +24,19 @@ from onrecord.domain.content import (
 from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.api import neutral_of, outcome_of
 from onrecord.projections.history import timeline_text
-from onrecord.projections.history.timeline_text import Aside
-from onrecord.projections.history.timeline_text import Mark
-from onrecord.projections.history.timeline_text import Speaker
-from onrecord.projections.history.timeline_text import Told
-from onrecord.projections.history.timeline_text import aside
+from onrecord.projections.history.timeline_text import (
+    Aside,
+    LinesTold,
+    LineTold,
+    Lost,
+    Mark,
+    Speaker,
+    Told,
+    aside,
+)
 from onrecord.projections.history.tool_names import given_names
-from onrecord.projections.history.timeline_text import LinesTold
-from onrecord.projections.history.timeline_text import LineTold
-from onrecord.projections.history.timeline_text import Lost
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
 
 Standing: TypeAlias = Callable[[int, UUID | None], Lost | None]
 """Tells of an event's version and line why it is no history; None if it is."""
@@ -334,7 +335,9 @@ def _ended(event: events.ResponseCompleted | events.ResponseInterrupted) -> Iter
 def _interrupted(event: events.ResponseInterrupted) -> Iterator[Told]:
     yield from _unfinished(event.unfinished)
     detail = event.detail or (timeline_text.compact(event.error) if event.error else None)
-    yield Told("record", "response", timeline_text.with_reason(event.reason, detail), ("interrupted",))
+    yield Told(
+        "record", "response", timeline_text.with_reason(event.reason, detail), ("interrupted",)
+    )
 
 
 def _unfinished(parts: tuple[events.Unfinished, ...]) -> Iterator[Told]:

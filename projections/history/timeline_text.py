@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, assert_never, cast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast
+from uuid import UUID
+
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import (
     Document,
@@ -14,16 +18,6 @@ from onrecord.domain.content import (
     ToolResult,
     Url,
 )
-from onrecord.domain.tools import BuiltinTool, ToolDefinition
-from onrecord.projections.api import instructions_of
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import tool_of
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, assert_never
-from onrecord.domain import events
-from collections.abc import Iterator
-from typing import Literal, TypeAlias
-from uuid import UUID
 from onrecord.domain.events import (
     LineAdopted,
     Relation,
@@ -34,6 +28,8 @@ from onrecord.domain.events import (
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.references import refers_back
 from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.projections.api import instructions_of, neutral_of, tool_of
 
 
 def request(event: events.RequestSent) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
-from collections.abc import Iterable, Mapping
+
 from onrecord.domain.content import Native
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import tool_of
-
 
 # Names of tools as services take them: letters, digits, `_` and `-`, not too many.
 #

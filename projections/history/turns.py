@@ -26,32 +26,24 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.domain.registry import Erased, Unrecognised, name_of
-from onrecord.projections.history.answers import Answers
-from onrecord.projections.history.tool_names import given_names
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
-from onrecord.projections.history.history import Missing
-from onrecord.projections.history.history import Turn
 from onrecord.projections.api import says_it_failed
-from onrecord.projections.history.omissions import AMENDS
-from onrecord.projections.history.omissions import SUMMARY
-from onrecord.projections.history.omissions import amended
-from onrecord.projections.history.omissions import as_compacted
-from onrecord.projections.history.omissions import left_out
-from onrecord.projections.history.plain import plain_of
-from onrecord.projections.history.plain import plain_of_event
-from onrecord.projections.history.omissions import taken_out
-from onrecord.projections.history.omissions import without
+from onrecord.projections.history.answers import Answers
+from onrecord.projections.history.history import Block, History, Missing, Turn
+from onrecord.projections.history.omissions import (
+    AMENDS,
+    SUMMARY,
+    amended,
+    as_compacted,
+    left_out,
+    taken_out,
+    without,
+)
+from onrecord.projections.history.plain import plain_of, plain_of_event
 from onrecord.projections.history.report import Note
-from onrecord.projections.history.responses import Item
-from onrecord.projections.history.responses import Place
-from onrecord.projections.history.responses import Responses
-from onrecord.projections.history.responses import event_of
-from onrecord.projections.history.rounds import Rounds
-from onrecord.projections.history.rounds import given_up
-from onrecord.projections.history.rounds import says_nothing
+from onrecord.projections.history.responses import Item, Place, Responses, event_of
+from onrecord.projections.history.rounds import Rounds, given_up, says_nothing, signal_blocks
 from onrecord.projections.history.seen import as_seen
-from onrecord.projections.history.rounds import signal_blocks
+from onrecord.projections.history.tool_names import given_names
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
 _IN_BLOBS: Final = ord("$")

@@ -13,9 +13,7 @@ from itertools import takewhile
 from typing import Final, Literal
 
 from onrecord.projections.matching.recorded_units import RecordedUnit
-from onrecord.projections.matching.runs import ending_runs
-from onrecord.projections.matching.runs import longest_run
-from onrecord.projections.matching.runs import runs_back
+from onrecord.projections.matching.runs import ending_runs, longest_run, runs_back
 from onrecord.projections.matching.units import Unit
 
 _CALL: Final = "call:"

@@ -9,8 +9,7 @@ from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.prefix import canonical
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
-from onrecord.projections.api import instructions_of
-from onrecord.projections.api import tool_of
+from onrecord.projections.api import instructions_of, tool_of
 from onrecord.projections.apis.tools import spelled
 
 _Tool: TypeAlias = ToolDefinition | BuiltinTool | Native

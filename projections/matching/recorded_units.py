@@ -10,11 +10,10 @@ from uuid import UUID
 from onrecord.domain import events
 from onrecord.domain.content import Text
 from onrecord.domain.events import Event
+from onrecord.projections.history.answers import text_blocks
 from onrecord.projections.history.omissions import SUMMARY
 from onrecord.projections.history.rounds import said_by
-from onrecord.projections.history.answers import text_blocks
-from onrecord.projections.matching.units import Unit
-from onrecord.projections.matching.units import unit_of
+from onrecord.projections.matching.units import Unit, unit_of
 
 
 class RecordedUnit(NamedTuple):

@@ -11,9 +11,7 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import RequestSent
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.request_template import BlobSpan, EncodedSpan
-from onrecord.projections.matching.template import Stored
-from onrecord.projections.matching.template import join
-from onrecord.projections.matching.template import references_of
+from onrecord.projections.matching.template import Stored, join, references_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 from uuid import UUID
+
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import LIMIT, blob_of
 from onrecord.domain.errors import CorruptRecord, MalformedJson
@@ -25,15 +26,17 @@ from onrecord.domain.request_template import (
     Span,
     Template,
 )
-from onrecord.projections.matching.sources import WORTH_SHARING
-from onrecord.projections.matching.sources import Place
-from onrecord.projections.matching.sources import Source
-from onrecord.projections.matching.sources import Sources
-from onrecord.projections.matching.sources import pointed
-from onrecord.projections.matching.sources import sources
-
+from onrecord.projections.matching.sources import (
+    WORTH_SHARING,
+    Place,
+    Source,
+    Sources,
+    pointed,
+    sources,
+)
 
 # How much two texts have in common at their ends, in whole UTF-8 characters.
+
 
 def common_start(one: bytes, other: bytes) -> int:
     """Return how many bytes two texts share at their start, by halves: comparing is in C."""

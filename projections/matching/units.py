@@ -10,26 +10,23 @@ Where calls may have no id on the wire, one is also known by what it asks: SDKs 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
-from onrecord.domain.errors import InvalidContent
-from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import Prefix, encoded
 import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never, cast
+
 from onrecord.domain import content, jsontext
 from onrecord.domain.blobs import LIMIT, restore, spill
 from onrecord.domain.content import Block, Native
-from onrecord.domain.prefix import canonical
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import parts_of
-
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import Prefix, canonical, encoded
+from onrecord.projections.api import neutral_of, parts_of
 
 # What a request says block by block, and the digest that its beginning is known by.
+
 
 class Piece(NamedTuple):
     """A block of a request: the place of its message, who says it, and its JSON.

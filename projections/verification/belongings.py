@@ -17,10 +17,7 @@ from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredS
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.history.erasures import ErasureEntry
-from onrecord.projections.verification.verification import Digest
-from onrecord.projections.verification.verification import Fault
-from onrecord.projections.verification.verification import Fold
-from onrecord.projections.verification.verification import Happened
+from onrecord.projections.verification.verification import Digest, Fault, Fold, Happened
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import storable
+from onrecord.projections.views.view import Changes, Passage, Row, storable
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,15 +22,9 @@ from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.plain import plain_of
-from onrecord.projections.views.texts import prompt_parts
-from onrecord.projections.views.texts import title_of
-from onrecord.projections.views.usage import count_of
-from onrecord.projections.views.usage import name_of
-from onrecord.projections.views.view import NOTHING
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import storable
+from onrecord.projections.views.texts import prompt_parts, title_of
+from onrecord.projections.views.usage import count_of, name_of
+from onrecord.projections.views.view import NOTHING, Changes, Passage, Row, storable
 
 MOST_NAMES: Final = 50
 """How many participants, APIs and models a row names at most: those that come first."""

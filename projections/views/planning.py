@@ -7,17 +7,12 @@ resumed) catch up by themselves, up to where the others are, and are abreast fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
-from onrecord.projections.views.view import Feed
-from collections.abc import Iterable, Mapping
-from typing import Literal
-from onrecord.projections.views.view import View
-from collections.abc import Collection
-from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal, NamedTuple
+
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.view import Feed, View
 
 
 class Part(NamedTuple):
@@ -190,6 +185,7 @@ def _why_not(build: Build, view: View) -> str | None:
 
 
 # How workers share the parts of a log: each its fair share, and what is above it is given up.
+
 
 def fair_share(parts: int, workers: int) -> int:
     """Return how many parts a worker holds at most, so that every worker has some."""

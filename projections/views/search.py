@@ -6,33 +6,32 @@ an API's own JSON keeps in blobs, of more than 64 KB, do not. A redacted event k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
+
+from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.history.timeline_text import Speaker
 from onrecord.projections.api import outcome_of
-from onrecord.projections.views.texts import MOST_BYTES
-from onrecord.projections.views.texts import beginning
-from onrecord.projections.views.texts import words_of
-from onrecord.projections.views.texts import arguments_in
-from onrecord.projections.views.texts import compact
-from onrecord.projections.views.texts import gave
-from onrecord.projections.views.texts import given
-from onrecord.projections.views.texts import indexed
-from onrecord.projections.views.texts import members_of
-from onrecord.projections.views.texts import name_of
-from onrecord.projections.views.texts import names_in
-from onrecord.projections.views.texts import said
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import storable
-import re
-from dataclasses import dataclass
-from onrecord.domain.errors import InvalidInput
+from onrecord.projections.history.timeline_text import Speaker
+from onrecord.projections.views.texts import (
+    MOST_BYTES,
+    arguments_in,
+    beginning,
+    compact,
+    gave,
+    given,
+    indexed,
+    members_of,
+    name_of,
+    names_in,
+    said,
+    words_of,
+)
+from onrecord.projections.views.view import Changes, Passage, Row, storable
 
 
 @dataclass(frozen=True, slots=True)

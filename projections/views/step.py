@@ -7,22 +7,15 @@ the others is lost.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
-from onrecord.domain.errors import OnrecordError
+
+from onrecord.domain.errors import CorruptRecord, OnrecordError
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from typing import Final
-from onrecord.projections.views.view import View
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from onrecord.domain.errors import CorruptRecord
+from onrecord.projections.views.view import Changes, Feed, Passage, Row, View
 
 
 class Refused(Exception):

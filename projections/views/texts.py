@@ -5,8 +5,12 @@ Strings that were moved to blobs are not there: views are folded from the log al
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, Final, cast
+
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import (
@@ -20,18 +24,10 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.api import neutral_of, parts_of
 from onrecord.projections.history import timeline_text
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import parts_of
 from onrecord.projections.history.plain import plain_of
 from onrecord.projections.views.view import storable
-import re
-import unicodedata
-from functools import cache
-from typing import Final
-from collections.abc import Iterable, Iterator
-from onrecord.domain.content import Document, Text
-
 
 _BETWEEN: Final = "\n\n"
 _LONGEST_ID: Final = 256

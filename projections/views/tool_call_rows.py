@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Final
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.views.texts import indexed
-from onrecord.projections.views.view import Row
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
 from onrecord.domain import jsontext
 from onrecord.domain.content import (
     Block,
@@ -20,20 +17,20 @@ from onrecord.domain.content import (
     ToolResult,
 )
 from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.api import neutral_of, outcome_of, says_it_failed
 from onrecord.projections.history.tool_names import given_names
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
-from onrecord.projections.api import says_it_failed
-from onrecord.projections.views.texts import arguments_in
-from onrecord.projections.views.texts import compact
-from onrecord.projections.views.texts import documents_in
-from onrecord.projections.views.texts import gave
-from onrecord.projections.views.texts import given
-from onrecord.projections.views.texts import members_of
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import storable
-
+from onrecord.projections.views.texts import (
+    arguments_in,
+    compact,
+    documents_in,
+    gave,
+    given,
+    indexed,
+    members_of,
+)
+from onrecord.projections.views.view import Passage, Row, storable
 
 # Which call of the tool ledger a result is of.
 #

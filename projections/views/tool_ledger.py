@@ -15,13 +15,9 @@ from uuid import UUID
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.tool_call_rows import NAMES
-from onrecord.projections.views.tool_call_rows import LedgerRows
-from onrecord.projections.views.texts import indexed
-from onrecord.projections.views.texts import members_of
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.texts import indexed, members_of
+from onrecord.projections.views.tool_call_rows import NAMES, LedgerRows
+from onrecord.projections.views.view import Changes, Passage, Row
 
 Kind: TypeAlias = Literal["tool", "server tool"]
 """Whose tool it is: the caller's, or one that the provider runs."""

@@ -15,31 +15,23 @@ answered, in a row of its own: `request` is empty in all others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, cast
-from onrecord.domain.head import MOST_TOKENS
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.views.view import storable
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
-from typing import Any, Final
-from onrecord.domain.log import RecordedEvent
-from onrecord.projections.history.plain import plain_of
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
 from decimal import Decimal
-from typing import Annotated, Any, Final, cast
+from functools import lru_cache
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, cast
+
 from pydantic import Field, ValidationError
+
 from onrecord.domain.content import Value
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.apis.capabilities import entry_for
-from onrecord.projections.apis.capabilities import MODELS
-from onrecord.projections.apis.capabilities import Entry
-from onrecord.projections.apis.capabilities import entries_in
-
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for
+from onrecord.projections.history.plain import plain_of
+from onrecord.projections.views.view import Changes, Passage, Row, storable
 
 # What providers say of tokens beside the two counts that every response has: by API.
 #
@@ -47,6 +39,7 @@ from onrecord.projections.apis.capabilities import entries_in
 # and "Responses" (`usage`), api-docs.deepseek.com and platform.moonshot.ai for what they spell
 # otherwise, ai.google.dev `UsageMetadata`, docs.aws.amazon.com `TokenUsage`. Ollama tells nothing
 # of it. What Anthropic lists as `iterations` (an advisor's, a compaction's) is not counted.
+
 
 class UsageMembers(NamedTuple):
     """Counts of tokens that are part of what was read (`cached`, `cache_writes`) or written.

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID
-from onrecord.domain.log import RecordedEvent
-from typing import Any, cast
+
 from pydantic_core import to_json
 
+from onrecord.domain.log import RecordedEvent
 
 Row = dict[str, Any]
 """A row as a JSON object: ids as text, times in microseconds since 1970-01-01 UTC."""
@@ -98,6 +98,7 @@ def storable(text: str) -> str:
 
 
 # Rows as the JSON text that the queries of views take.
+
 
 def rows_json(rows: Sequence[object]) -> str:
     """Return rows as a JSON array; texts that no database stores are made storable."""

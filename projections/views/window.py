@@ -17,13 +17,8 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from onrecord.projections.views.texts import members_of
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.window_rows import MAIN
-from onrecord.projections.views.window_rows import PROMPTS
-from onrecord.projections.views.window_rows import WindowEntries
-from onrecord.projections.views.window_rows import line_of
+from onrecord.projections.views.view import Changes, Passage, Row
+from onrecord.projections.views.window_rows import MAIN, PROMPTS, WindowEntries, line_of
 
 
 @dataclass(frozen=True, slots=True)

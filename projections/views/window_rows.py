@@ -8,28 +8,22 @@ amended the main line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
+
 from onrecord.domain.events import HistoryCompacted, LineAdopted
-from onrecord.domain.references import refers_back
-from onrecord.projections.views.view import Row
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.texts import documents_in
-from onrecord.projections.views.texts import indexed
-from onrecord.projections.views.texts import said
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import storable
-
+from onrecord.domain.references import refers_back
+from onrecord.projections.views.texts import documents_in, indexed, said
+from onrecord.projections.views.view import Passage, Row, storable
 
 # Which events of a conversation its main line is made of, told from what amends it alone.
 #
-# The rules are those by which a conversation is read (adapters/lineage.py,
-# adapters/amendments.py): an adoption goes on from an earlier place; a summary stands for a
+# The rules are those by which a conversation is read (adapters/conversation/lineage.py,
+# adapters/conversation/lineage.py): an adoption goes on from an earlier place; a summary stands for a
 # beginning as long as the main line begins with what it stands for.
 
 FOR_EVER: Final = 2**62

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.capture.spool import RecordingWarning
-from onrecord.adapters.results import Rejected
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.results import Rejected
 from onrecord.adapters.store import ForgetResult, Store, SweepResult
-from onrecord.adapters.talk import Talk
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.errors import (
     ConversationClosed,
@@ -56,8 +56,7 @@ from onrecord.domain.errors import (
 from onrecord.domain.log import Duplicate, Recorded
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
-from onrecord.projections.history.window import MessageWindow
-from onrecord.projections.history.window import Window
+from onrecord.projections.history.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.capability_files import capabilities
@@ -74,10 +73,9 @@ if TYPE_CHECKING:
     from onrecord.adapters.tools.toolset import Toolset
     from onrecord.adapters.views.page import Page
     from onrecord.adapters.views.reading import Views
-    from onrecord.projections.apis.capabilities import Capabilities
-    from onrecord.projections.apis.capabilities import Given
-    from onrecord.projections.history.documents import HeldDocument
+    from onrecord.projections.apis.capabilities import Capabilities, Given
     from onrecord.projections.apis.rules import Violation
+    from onrecord.projections.history.documents import HeldDocument
     from onrecord.projections.history.server_tools import Activity
     from onrecord.projections.views.audit import Deed
     from onrecord.projections.views.conversations import Overview

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import openai
 
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
 from tests.adapters.openai_server import OpenAIServer
 
 MODEL = "gpt-5"

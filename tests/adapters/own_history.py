@@ -12,8 +12,8 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.capture.answer import Loss
 from onrecord.adapters.capture.answer_events import events_of
 from onrecord.adapters.capture.wires import WIRES
-from onrecord.adapters.recording import Outgoing
-from onrecord.adapters.standing import Begun
+from onrecord.adapters.recording.plan import Outgoing
+from onrecord.adapters.recording.state import Begun
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Block, Native, Text, ToolCall, ToolResult
 from onrecord.domain.jsontext import JsonObject

@@ -13,12 +13,12 @@ from anthropic.types import MessageParam
 from onrecord.adapters.capture.binding import Binding
 from onrecord.adapters.capture.spool import Spool
 from onrecord.adapters.capture.tee import record
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.stream import Stream
 from onrecord.adapters.demo.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.server import DemoServer
-from onrecord.adapters.journal import Journal
+from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.storage.memory import Memory
-from onrecord.adapters.stream import Stream
-from onrecord.adapters.talk import Talk
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain.events import Event, RequestSent
 from onrecord.domain.log import Append, Backend, RecordedEvent, Verdict

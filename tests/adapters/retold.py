@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from onrecord.adapters.asking import ask
-from onrecord.adapters.recording import Outgoing
-from onrecord.adapters.standing import Begun
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.requests import ask
+from onrecord.adapters.recording.plan import Outgoing
+from onrecord.adapters.recording.state import Begun
 from onrecord.domain import jsontext
 from onrecord.domain.log import Backend
 from onrecord.projections.apis.request import Options

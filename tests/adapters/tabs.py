@@ -6,19 +6,18 @@ from pathlib import Path
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.asking import ask
 from onrecord.adapters.capture.spool import Spool
-from onrecord.adapters.journal import Journal
-from onrecord.adapters.recording import Outgoing
-from onrecord.adapters.standing import Begun
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.requests import ask
+from onrecord.adapters.recording.plan import Outgoing
+from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.state import Begun
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.factories import TENANT
 from tests.projections.happenings import event_of_block
 

@@ -18,9 +18,9 @@ import pytest
 import onrecord
 from onrecord.adapters.capture import unrecorded
 from onrecord.adapters.capture.tee import record
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.connection import Received, Reply
 from onrecord.adapters.demo.scenes import Cut
-from onrecord.adapters.replaying import replays
 from onrecord.adapters.storage.sqlite import open_sqlite
 from onrecord.domain.errors import StorageBusy
 from onrecord.domain.events import (

@@ -8,10 +8,8 @@ import onrecord
 from onrecord.domain.content import Native
 from onrecord.domain.events import ToolCallRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.tool_names import ANTHROPIC
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
 from onrecord.projections.history.timeline import timeline
+from onrecord.projections.history.tool_names import ANTHROPIC, OPENAI, name_for
 
 GIVEN = "files.read now"
 LONG = "mcp__" + "a" * 90

@@ -9,8 +9,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.capability_files import matrix_in
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.replaying import replays
 from onrecord.adapters.settings import settings
 from onrecord.domain import jsontext
 from onrecord.domain.events import RequestSent

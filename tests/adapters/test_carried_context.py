@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.carried_context import LONGEST, MOST_NAMES
+from onrecord.adapters.conversation.context import LONGEST, MOST_NAMES
 from onrecord.domain.errors import ConversationClosed, InvalidContent
 from onrecord.domain.events import ContextCarried
 from tests.adapters.command import run

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.capabilities import ANY_MODEL
-from onrecord.projections.apis.capabilities import rows_of
+from onrecord.projections.apis.capabilities import ANY_MODEL, rows_of
 from tests.adapters.command import Command, in_process, on_a_terminal
 
 

@@ -7,8 +7,7 @@ import pytest
 import onrecord
 from onrecord.domain.content import Native
 from onrecord.domain.tools import BuiltinTool
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
+from onrecord.projections.history.tool_names import OPENAI, name_for
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
 
 KEY = "support/4711"

@@ -7,7 +7,7 @@ import anthropic
 import pytest
 
 import onrecord
-from onrecord.adapters.declarations import declarations
+from onrecord.adapters.conversation.queries import declarations
 from onrecord.adapters.demo.scenes import Answer
 from onrecord.adapters.demo.server import DemoServer
 from onrecord.domain.content import Native

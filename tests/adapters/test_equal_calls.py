@@ -10,8 +10,7 @@ import onrecord
 from onrecord.adapters.request_check import check_request
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import FOLDERS
-from onrecord.projections.api import known_api
+from onrecord.projections.api import FOLDERS, known_api
 from tests.adapters.every_spelling import Gemini, Ollama, candidate
 from tests.adapters.own_history import List, Spelling
 from tests.adapters.recorded_calls import known

@@ -10,12 +10,12 @@ import pytest
 from onrecord.adapters.app import connect
 from onrecord.adapters.capture.spool import RecordingWarning, Spool
 from onrecord.adapters.cli import forgetting
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.scenes import Answer, JsonObject
 from onrecord.adapters.demo.server import DemoServer
 from onrecord.adapters.storage.memory import Memory
 from onrecord.adapters.storage.sqlite import open_sqlite
 from onrecord.adapters.store import Store
-from onrecord.adapters.talk import Talk
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain.errors import (
     ConversationForgotten,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.replaying import replays
+from onrecord.adapters.conversation.requests import replays
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.matching.replay import Outcome
 from tests.adapters.own_history import Anthropic, Program

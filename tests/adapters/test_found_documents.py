@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.found_documents import looked_through
+from onrecord.adapters.conversation.found_documents import looked_through
 from onrecord.domain.content import Document, Text, ToolCall
 from onrecord.domain.events import (
     DocumentExtracted,

@@ -16,11 +16,11 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters import batch_answers
 from onrecord.adapters.capture import answer_events, unrecorded
 from onrecord.adapters.capture.tee import record
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.recording import batches as batch_answers
 from onrecord.adapters.storage.sqlite import open_sqlite
-from onrecord.adapters.talk import Talk
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.batch_events import answers, texts
 from tests.adapters.openai_batch_server import (

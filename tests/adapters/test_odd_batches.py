@@ -19,7 +19,7 @@ from onrecord.adapters.capture import unrecorded
 from onrecord.adapters.capture.anthropic_batches import BATCHES as ANTHROPIC
 from onrecord.adapters.capture.gemini_batches import BATCHES as GEMINI
 from onrecord.adapters.capture.tee import record
-from onrecord.adapters.replaying import replays
+from onrecord.adapters.conversation.requests import replays
 from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.batch_server import ANSWERED, Batches, serving

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.replaying import replays
+from onrecord.adapters.conversation.requests import replays
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import List, Program, Spelling
 from tests.adapters.recorded_calls import Recorded

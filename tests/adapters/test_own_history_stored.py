@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.cli.timeline import standing
-from onrecord.adapters.replaying import replays
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain import events, jsontext
 from onrecord.domain.request_template import LiteralSpan, SharedSpan

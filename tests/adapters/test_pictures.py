@@ -25,12 +25,10 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import EncodedSpan, LiteralSpan, Template
-from onrecord.projections.matching.units import Piece
 from onrecord.projections.apis.rendering import APIS
 from onrecord.projections.matching.sources import sources_in
 from onrecord.projections.matching.template import split
-from onrecord.projections.matching.units import unit_of
-from onrecord.projections.matching.units import unit_of_piece
+from onrecord.projections.matching.units import Piece, unit_of, unit_of_piece
 
 RESPONSES = "openai-responses"
 NO_TEMPLATE = Template(spans=(), sha256="", size=0)

@@ -5,8 +5,8 @@ from typing import Any
 
 import anthropic
 
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.talk import Talk
 from onrecord.adapters.tenancy import Tenancy
 from tests.adapters.recorded_calls import KEY, Calls, Recorded, calling
 from tests.factories import TENANT

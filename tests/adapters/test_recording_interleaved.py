@@ -8,8 +8,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from onrecord.adapters.replaying import replays
-from onrecord.adapters.standing import Begun
+from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.recording.state import Begun
 from onrecord.adapters.storage.memory import Memory
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.jsontext import JsonObject

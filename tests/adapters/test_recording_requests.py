@@ -7,17 +7,15 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.asking import ask
+from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.demo.scenes import HttpError, JsonObject, internal_error
 from onrecord.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
 from onrecord.domain.prefix import prefix_of
 from onrecord.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, LiteralSpan
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.rendering import renderer_digest
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.matching.template import Stored
-from onrecord.projections.matching.template import join
+from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.matching.template import Stored, join
 from tests.adapters.recorded_calls import (
     CALLING,
     GREETING,

@@ -7,9 +7,9 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from onrecord.adapters import journal
-from onrecord.adapters.asking import Asked
-from onrecord.adapters.recording import Outgoing
+from onrecord.adapters.conversation.requests import Asked
+from onrecord.adapters.recording import recorder
+from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.storage.memory import Memory
 from onrecord.domain import jsontext
 from onrecord.projections.apis.request import Request
@@ -47,16 +47,16 @@ def test_threads_that_record_clients_at_once_share_what_was_rendered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = Recorded(tmp_path)
-    made: list[journal.Journal] = []
+    made: list[recorder.Journal] = []
     everyone = threading.Barrier(6, timeout=PATIENCE)
-    plain = journal.Journal
+    plain = recorder.Journal
 
-    def slow(*given: Any) -> journal.Journal:
+    def slow(*given: Any) -> recorder.Journal:
         threading.Event().wait(0.05)  # So that all would get in, if they could.
         made.append(plain(*given))
         return made[-1]
 
-    monkeypatch.setattr(journal, "Journal", slow)
+    monkeypatch.setattr(recorder, "Journal", slow)
     with calling(recorded, [GREETING] * 6) as calls:
 
         def record() -> None:

@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.amendments import amendments
-from onrecord.adapters.reading import read_through
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.lineage import amendments
+from onrecord.adapters.conversation.reading import read_through
 from onrecord.adapters.request_check import check_request
-from onrecord.adapters.talk import Talk
 from onrecord.adapters.verifying import verify_conversation
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.api import FOLDERS
-from onrecord.projections.api import known_api
-from onrecord.projections.api import known_rules
+from onrecord.projections.api import FOLDERS, known_api, known_rules
 from onrecord.projections.apis.rendering import render
 from onrecord.projections.apis.request import Options
 from tests.adapters.every_spelling import EVERY

@@ -9,9 +9,9 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import connect
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.storage.memory import Memory
 from onrecord.adapters.store import Store
-from onrecord.adapters.talk import Talk
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Document
 from onrecord.domain.errors import DocumentMissing

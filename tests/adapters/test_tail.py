@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.asking import ask
-from onrecord.adapters.capture import tail, wires
+from onrecord.adapters.capture import wires
 from onrecord.adapters.capture.wires import WIRES
-from onrecord.adapters.recording import Outgoing
+from onrecord.adapters.conversation.requests import ask
+from onrecord.adapters.recording import bodies as tail
+from onrecord.adapters.recording.plan import Outgoing
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix
-from onrecord.projections.matching.units import digest_of
 from onrecord.projections.apis.request import Options
+from onrecord.projections.matching.units import digest_of
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.own_history import Program, Spelling
 from tests.adapters.recorded_calls import Recorded

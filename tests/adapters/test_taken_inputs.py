@@ -14,8 +14,7 @@ import onrecord
 from onrecord.domain import events
 from onrecord.domain.content import Text
 from onrecord.domain.conversation import CANCELLED
-from onrecord.projections.history.history import NextInput
-from onrecord.projections.history.history import next_input
+from onrecord.projections.history.history import NextInput, next_input
 from tests.adapters.handed_over import (
     PDF,
     bell,

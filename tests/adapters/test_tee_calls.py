@@ -10,7 +10,7 @@ import anthropic
 import pytest
 
 from onrecord.adapters.demo.scenes import Answer, Cut, HangUp, Stall, overloaded, rate_limited
-from onrecord.adapters.standing import Begun
+from onrecord.adapters.recording.state import Begun
 from onrecord.domain.errors import NotRecorded, StorageError, StorageFull
 from onrecord.domain.events import (
     AttemptFailed,

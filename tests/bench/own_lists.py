@@ -25,8 +25,8 @@ from onrecord.adapters.capture.answer_recorder import AnswerRecorder
 from onrecord.adapters.capture.binding import Binding
 from onrecord.adapters.capture.sending import Sending
 from onrecord.adapters.capture.turns import Turns
+from onrecord.adapters.recording.conversation_wire import TalkWire
 from onrecord.adapters.store import Store
-from onrecord.adapters.talk_wire import TalkWire
 from onrecord.projections.apis.rendering import render
 from onrecord.projections.apis.request import Options
 from tests.bench.answers import answered

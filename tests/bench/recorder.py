@@ -18,8 +18,8 @@ from time import perf_counter
 from typing import Any, Final
 
 from onrecord.adapters.app import connect
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.store import Store
-from onrecord.adapters.talk import Talk
 from onrecord.domain.log import Append, Verdict
 from tests.bench.canned import List, Service, services
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, take_turns

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.adapters.verifying import verify_conversation
 from onrecord.domain.log import Backend

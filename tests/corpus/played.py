@@ -13,8 +13,8 @@ from onrecord.adapters.capture.sending import Sending
 from onrecord.adapters.capture.sent import Sent
 from onrecord.adapters.capture.turns import Turns
 from onrecord.adapters.capture.wires import WIRES
-from onrecord.adapters.reading import events_in
-from onrecord.adapters.talk import Talk
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.reading import events_in
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import Event, InstructionsSet, RequestSent

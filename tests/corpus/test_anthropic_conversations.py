@@ -15,8 +15,7 @@ import pytest
 from onrecord.adapters.capture.place import Recording
 from onrecord.domain.events import ToolCallRecorded
 from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.corpus.record import Record, answered, sent, sent_back
 from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there

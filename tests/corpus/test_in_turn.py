@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from onrecord.adapters.replaying import replays
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.storage.sqlite import open_sqlite
 from onrecord.domain.prefix import canonical
 from onrecord.projections.apis.rendering import APIS

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from onrecord.projections.views.usage import UsageMembers
-from onrecord.projections.views.usage import usage_members
+from onrecord.projections.views.usage import UsageMembers, usage_members
 from tests.corpus.wire import CORPUS, MISSING, JsonObject, is_there
 
 

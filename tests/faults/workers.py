@@ -25,15 +25,9 @@ from onrecord.adapters.views.postgres_builds import PostgresBuilds
 from onrecord.adapters.views.postgres_rows import PostgresRows
 from onrecord.adapters.views.worker import Worker
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.step import part_of
-from onrecord.projections.views.step import passages
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.step import step
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.step import part_of, passages, step
+from onrecord.projections.views.view import Changes, Feed, Passage, Row, View
 from tests.patience import PATIENCE, join_process
 from tests.postgres_server import Server
 from tests.views.row_stores import everything

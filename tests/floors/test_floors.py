@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.sayings import Called, Said
 from onrecord.adapters.demo.scenes import Answer, JsonObject
 from onrecord.adapters.demo.server import DemoServer
-from onrecord.adapters.replaying import replays
 from onrecord.projections.api import known_api
 from tests.floors.programs import ASYNC, SYNC, Program, done
 

@@ -12,8 +12,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import prefix_of
 from onrecord.domain.request_template import Template
 from onrecord.projections.apis.bedrock.read import NAME
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections.happenings import Story
 
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"

@@ -9,10 +9,8 @@ from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Template
-from onrecord.projections.apis.openai_chat.read import NAME
-from onrecord.projections.apis.openai_chat.read import REASONING
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.openai_chat.read import NAME, REASONING
+from onrecord.projections.apis.request import Options, Request
 from tests.projections.happenings import Story
 
 GPT = "gpt-4.1"

@@ -14,8 +14,7 @@ from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Template
 from onrecord.projections.apis.gemini.read import NAME
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections.happenings import Story
 
 GEMINI = "gemini-3-flash-preview"

@@ -12,10 +12,9 @@ from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import prefix_of
 from onrecord.domain.request_template import Template
-from onrecord.projections.history.history import Block
 from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.history.history import Block
 
 API = "anthropic-messages"
 MODEL = "claude-sonnet-4-5"

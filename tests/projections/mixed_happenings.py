@@ -17,9 +17,7 @@ from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.history.window import EVERYTHING
-from onrecord.projections.history.window import Window
-from onrecord.projections.history.window import edge
+from onrecord.projections.history.window import EVERYTHING, Window, edge
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from onrecord.projections.api import known_rules
-from onrecord.projections.apis.rules import Violation
-from onrecord.projections.apis.rules import violations
 from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.rules import Violation, violations
 
 
 def refused(api: str, request: Mapping[str, Any]) -> tuple[Violation, ...]:

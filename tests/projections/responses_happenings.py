@@ -11,8 +11,7 @@ from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Template
 from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections.happenings import Story
 
 GPT = "gpt-5"

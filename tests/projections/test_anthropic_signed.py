@@ -7,8 +7,7 @@ import pytest
 from onrecord.domain.content import Native
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections.happenings import (
     API,
     MODEL,

@@ -11,12 +11,9 @@ from onrecord.domain.errors import NothingToSend, UnknownApi
 from onrecord.domain.events import (
     ReasoningRecorded,
 )
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.rendering import renderer_digest
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import options_of
-from onrecord.projections.history.window import MessageWindow
-from onrecord.projections.history.window import Window
+from onrecord.projections.apis.rendering import render, renderer_digest
+from onrecord.projections.apis.request import Options, options_of
+from onrecord.projections.history.window import MessageWindow, Window
 from tests.projections.happenings import (
     API,
     Story,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections.converse_shape import objections
 from tests.projections.happenings import (

@@ -9,10 +9,8 @@ from onrecord.domain.content import Native
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.projections.apis.tools import SPELLINGS, spelled, tools_for
 from onrecord.projections.matching.in_force import same_tools
-from onrecord.projections.apis.tools import SPELLINGS
-from onrecord.projections.apis.tools import spelled
-from onrecord.projections.apis.tools import tools_for
 
 SEARCH = BuiltinTool(name="web_search")
 CLOCK = ToolDefinition(name="clock", input_schema={"type": "object"})

@@ -13,11 +13,8 @@ from pydantic import ValidationError
 from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.capabilities import Capabilities
-from onrecord.projections.apis.capabilities import Given
-from onrecord.projections.apis.capabilities import capabilities_of
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import options_of
+from onrecord.projections.apis.capabilities import Capabilities, Given, capabilities_of
+from onrecord.projections.apis.request import Options, options_of
 from tests.search import examples
 
 

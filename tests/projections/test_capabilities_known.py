@@ -8,12 +8,14 @@ import pytest
 
 from onrecord.domain.documents import Modality
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.capabilities import Capabilities
-from onrecord.projections.apis.capabilities import bundled
-from onrecord.projections.apis.capabilities import capabilities_of
-from onrecord.projections.apis.capabilities import check_tables
-from onrecord.projections.apis.capabilities import entries_in
 from onrecord.projections.apis import rendering
+from onrecord.projections.apis.capabilities import (
+    Capabilities,
+    bundled,
+    capabilities_of,
+    check_tables,
+    entries_in,
+)
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import LARGEST
 

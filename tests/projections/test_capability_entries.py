@@ -9,9 +9,7 @@ import pytest
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.capabilities import Told
-from onrecord.projections.apis.capabilities import check_tables
-from onrecord.projections.apis.capabilities import laid_over
+from onrecord.projections.apis.capabilities import Told, check_tables, laid_over
 
 
 @pytest.mark.parametrize(

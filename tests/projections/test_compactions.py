@@ -8,8 +8,7 @@ import pytest
 
 from onrecord.domain import events
 from onrecord.projections.apis.request import Options
-from onrecord.projections.history.turns import history
-from onrecord.projections.history.turns import turns
+from onrecord.projections.history.turns import history, turns
 from tests.projections.happenings import Story, flat, rules, text, thinking, tool_use, words
 
 SUMMARY = "Summary of the conversation so far:\n\nShe asked twice."

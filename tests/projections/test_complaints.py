@@ -21,8 +21,7 @@ from onrecord.domain.events import MessageRecorded, ReasoningRecorded, ResponseC
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from onrecord.projections.history.window import Window
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import chat_happenings as chat

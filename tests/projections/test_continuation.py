@@ -14,13 +14,14 @@ from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix, prefix_of
 from onrecord.projections.matching.align import align
-from onrecord.projections.matching.units import digest_of
-from onrecord.projections.matching.units import digests_of
-from onrecord.projections.matching.units import messages_of
-from onrecord.projections.matching.units import pieces
-from onrecord.projections.matching.recorded_units import RecordedUnit
-from onrecord.projections.matching.recorded_units import recorded_units
-from onrecord.projections.matching.units import unit_of_piece
+from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.matching.units import (
+    digest_of,
+    digests_of,
+    messages_of,
+    pieces,
+    unit_of_piece,
+)
 
 API = "anthropic-messages"
 RESPONSE = UUID(int=1)

@@ -10,11 +10,13 @@ from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
-from onrecord.projections.apis.declared_tools import Declared
-from onrecord.projections.apis.declared_tools import declared_in
-from onrecord.projections.apis.declared_tools import definition_of
-from onrecord.projections.apis.declared_tools import parameters
-from onrecord.projections.apis.declared_tools import told_to
+from onrecord.projections.apis.declared_tools import (
+    Declared,
+    declared_in,
+    definition_of,
+    parameters,
+    told_to,
+)
 from onrecord.projections.matching.in_force import same_tools
 
 READ = ToolDefinition(name="read", description="Reads.", input_schema={"type": "object"})

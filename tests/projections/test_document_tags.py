@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from onrecord.domain.content import Document
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import Mark
-from onrecord.projections.apis.documents import Form
-from onrecord.projections.apis.documents import preamble
-from onrecord.projections.apis.documents import preamble_of_signal
-from onrecord.projections.apis.documents import tag_of
-from onrecord.projections.apis.documents import texts_before
-from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.documents import (
+    Form,
+    preamble,
+    preamble_of_signal,
+    tag_of,
+    texts_before,
+    words_for,
+)
+from onrecord.projections.history.history import Block, Mark
 from tests.projections.happenings import document
 
 SEED: Form = "seed-short-id"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.answer_words import FAILED, failed
 from onrecord.projections.apis.openai_responses.read import says_it_failed
 from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.answer_words import FAILED
-from onrecord.projections.apis.answer_words import failed
 from tests.projections.happenings import Story, flat, text
 from tests.projections.responses_happenings import answers, asks, call, gives, items, output
 

@@ -15,9 +15,8 @@ from onrecord.domain.content import ToolResult
 from onrecord.domain.events import ToolResultRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis.gemini.render import KNOWN, TOOLS
 from onrecord.projections.apis.gemini.server_tools import camel
-from onrecord.projections.apis.gemini.render import KNOWN
-from onrecord.projections.apis.gemini.render import TOOLS
 from onrecord.projections.apis.request import Request
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, call, of_model, signed, text, thought

@@ -14,8 +14,7 @@ from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.read import NAME
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import GEMINI, OLDER, signed
 from tests.projections.happenings import (

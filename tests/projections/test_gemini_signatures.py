@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.apis.gemini.read import NAME
 from onrecord.projections.apis.gemini.answers import UNSIGNED
+from onrecord.projections.apis.gemini.read import NAME
 from onrecord.projections.apis.request import Options
 from tests.projections import gemini_happenings as gemini
 from tests.projections.gemini_happenings import (

@@ -9,10 +9,8 @@ from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
-from onrecord.projections.history.tool_names import given_names
 from onrecord.projections.apis.request import Options
-from onrecord.projections.history.tool_names import is_spelled_anew
-from onrecord.projections.history.tool_names import name_for_gemini
+from onrecord.projections.history.tool_names import given_names, is_spelled_anew, name_for_gemini
 from tests.projections import chat_happenings as chat
 from tests.projections import gemini_happenings as gemini
 from tests.projections.happenings import Story, rules

@@ -22,8 +22,7 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.bedrock.read import NAME as BEDROCK
 from onrecord.projections.apis.gemini.read import NAME as GEMINI
 from onrecord.projections.apis.openai_responses.read import NAME as RESPONSES
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections import bedrock_happenings as bedrock
 from tests.projections import gemini_happenings as gemini
 from tests.projections import responses_happenings as responses

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from onrecord.projections.matching.align import Alignment
-from onrecord.projections.matching.align import align
+from onrecord.projections.matching.align import Alignment, align
 from onrecord.projections.matching.recorded_units import RecordedUnit
 from onrecord.projections.matching.units import Unit
 

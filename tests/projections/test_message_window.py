@@ -14,15 +14,12 @@ from onrecord.domain import events
 from onrecord.domain.content import Document, Text, ToolCall
 from onrecord.domain.errors import InvalidInput, NothingToSend, UnsupportedDocument
 from onrecord.domain.events import Event
-from onrecord.projections.history.history import History
-from onrecord.projections.history.message_window import in_window
-from onrecord.projections.history.message_window import messages_of
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.rendering import APIS, render
 from onrecord.projections.apis.request import Options
+from onrecord.projections.history.history import History
+from onrecord.projections.history.message_window import in_window, messages_of
 from onrecord.projections.history.turns import history
-from onrecord.projections.history.window import MessageWindow
-from onrecord.projections.history.window import exchanges_of
+from onrecord.projections.history.window import MessageWindow, exchanges_of
 from tests.projections.happenings import Story, tool_use, words
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.apis.capabilities import capabilities_of
-from onrecord.projections.apis.capabilities import Pattern
-from onrecord.projections.apis.capabilities import names_of
+from onrecord.projections.apis.capabilities import Pattern, capabilities_of, names_of
 from onrecord.projections.apis.request import Options
 
 

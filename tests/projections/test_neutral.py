@@ -1,9 +1,7 @@
 """One hook by which a block of any API says what it says to others."""
 
 from onrecord.domain.content import Opaque, Text
-from onrecord.projections.api import FOLDERS
-from onrecord.projections.api import api_of
-from onrecord.projections.api import neutral_of
+from onrecord.projections.api import FOLDERS, api_of, neutral_of
 
 
 def test_a_block_is_read_by_the_reader_of_its_api() -> None:

@@ -18,12 +18,8 @@ from onrecord.domain.content import (
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.api import instructions_of
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import tool_of
-from onrecord.projections.apis.bedrock.read import NAME
-from onrecord.projections.apis.bedrock.read import neutral
-from onrecord.projections.apis.bedrock.read import partial
+from onrecord.projections.api import instructions_of, neutral_of, tool_of
+from onrecord.projections.apis.bedrock.read import NAME, neutral, partial
 from tests.projections import bedrock_happenings as bedrock
 
 S3: JsonObject = {"s3Location": {"uri": "s3://bucket/a.png"}}

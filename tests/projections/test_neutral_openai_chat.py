@@ -19,10 +19,7 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.openai_chat.read import NAME
-from onrecord.projections.apis.openai_chat.read import instructions
-from onrecord.projections.apis.openai_chat.read import neutral
-from onrecord.projections.apis.openai_chat.read import tool
+from onrecord.projections.apis.openai_chat.read import NAME, instructions, neutral, tool
 from tests.projections.chat_happenings import function, says
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="

@@ -17,12 +17,8 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
-from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.openai_responses.read import block
-from onrecord.projections.apis.openai_responses.read import instructions
-from onrecord.projections.apis.openai_responses.read import tool
+from onrecord.projections.api import neutral_of, outcome_of
+from onrecord.projections.apis.openai_responses.read import NAME, block, instructions, tool
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 

@@ -19,8 +19,7 @@ from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.capabilities import Given
 from onrecord.projections.apis.documents import PREAMBLE
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.ollama_wire import call
 from tests.projections.happenings import Story, document, rules, thinking, tool_use
 from tests.projections.refused import refused

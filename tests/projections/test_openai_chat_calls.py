@@ -7,9 +7,9 @@ import pytest
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import OpaqueRecorded
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.answer_words import NO_RESULT
 from onrecord.projections.apis.openai_chat.read import NAME
 from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.answer_words import NO_RESULT
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import Story, rules, tool_use
 from tests.projections.refused import refused

@@ -11,9 +11,8 @@ from onrecord.domain.errors import CorruptRecord, UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.documents import PREAMBLE, words_for
 from onrecord.projections.apis.openai_chat.read import NAME
-from onrecord.projections.apis.documents import PREAMBLE
-from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.request import Options
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import Story, document, rules

@@ -8,8 +8,8 @@ from onrecord.adapters.request_check import check_request
 from onrecord.domain.content import Native
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.openai_chat.read import NAME
 from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.openai_chat.read import NAME
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import (

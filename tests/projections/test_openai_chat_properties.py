@@ -14,8 +14,7 @@ from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.read import NAME
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import (
     Story,

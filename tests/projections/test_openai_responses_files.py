@@ -8,8 +8,8 @@ from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.capabilities import Given
-from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.request import Options
 from tests.projections.happenings import Story, document
 from tests.projections.responses_happenings import answers, asks, call, items, kinds, rendered

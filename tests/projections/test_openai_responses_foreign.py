@@ -12,8 +12,8 @@ from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.errors import CorruptRecord, UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.request import Options
 from tests.projections.happenings import (
     Story,

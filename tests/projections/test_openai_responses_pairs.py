@@ -10,8 +10,8 @@ from onrecord.domain.content import Document, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.openai_responses.read import NAME
 from tests.projections.happenings import Story, rules
 from tests.projections.refused import refused
 from tests.projections.responses_happenings import (

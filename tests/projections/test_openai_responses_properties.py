@@ -16,8 +16,7 @@ from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections import responses_happenings as told
 from tests.projections.happenings import Story, text, tool_use
 from tests.projections.refused import refused

@@ -28,16 +28,12 @@ from onrecord.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from onrecord.projections.api import known_api
+from onrecord.projections.api import known_api, known_rules
 from onrecord.projections.apis.capabilities import Given
-from onrecord.projections.api import known_rules
 from onrecord.projections.apis.documents import Form
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.history.window import Window
-from onrecord.projections.history.window import exchanges_of
+from onrecord.projections.apis.rendering import APIS, render
+from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.history.window import Window, exchanges_of
 from tests.projections.happenings import Story
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed

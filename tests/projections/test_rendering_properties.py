@@ -15,8 +15,7 @@ from onrecord.domain.content import Native
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import InstructionsSet, MessageRecorded, ReasoningRecorded, RequestSent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 from tests.projections.happenings import (
     API,
     Story,

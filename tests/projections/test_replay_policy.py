@@ -9,8 +9,7 @@ import onrecord
 from onrecord.adapters.capture.answer import Answer, Block
 from onrecord.adapters.capture.answer_events import events_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import Replay
-from onrecord.projections.api import replay_of
+from onrecord.projections.api import Replay, replay_of
 
 POLICIES: list[tuple[str, JsonObject, Replay]] = [
     ("anthropic-messages", {"type": "text", "text": "x"}, "verbatim"),

@@ -11,10 +11,9 @@ from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, SignalReceived, ToolResultRecorded
 from onrecord.projections.apis.capabilities import Given
 from onrecord.projections.apis.documents import PREAMBLE
-from onrecord.projections.apis.routing import needed_blobs
 from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.routing import needed_blobs
 from onrecord.projections.history.turns import history
 from tests.projections.documents_sent import behind, in_results, shown
 from tests.projections.happenings import Story, document

@@ -5,9 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.projections.matching.runs import ending_runs
-from onrecord.projections.matching.runs import longest_run
-from onrecord.projections.matching.runs import runs_back
+from onrecord.projections.matching.runs import ending_runs, longest_run, runs_back
 
 texts = st.lists(st.integers(0, 3), max_size=12)
 

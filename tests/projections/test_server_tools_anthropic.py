@@ -6,9 +6,7 @@ import pytest
 
 from onrecord.domain.content import Document, HeldFile, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.anthropic.read import neutral
-from onrecord.projections.apis.anthropic.read import called
-from onrecord.projections.apis.anthropic.read import gave
+from onrecord.projections.apis.anthropic.read import called, gave, neutral
 
 Parts = tuple[Text | Url | Document | HeldFile, ...]
 

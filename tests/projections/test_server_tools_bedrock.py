@@ -6,8 +6,7 @@ import pytest
 
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.bedrock.read import called
-from onrecord.projections.apis.bedrock.read import gave
+from onrecord.projections.apis.bedrock.read import called, gave
 
 FOUND = {"source": "https://a", "title": "A", "content": [{"text": "said"}]}
 PICTURE = {"format": "png", "source": {"bytes": "AA=="}}

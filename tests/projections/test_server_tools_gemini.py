@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 
 from onrecord.domain.content import ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.gemini.server_tools import called
-from onrecord.projections.apis.gemini.server_tools import gave
-from onrecord.projections.apis.gemini.server_tools import grounded_by
+from onrecord.projections.apis.gemini.server_tools import called, gave, grounded_by
 
 CALLS: dict[str, tuple[JsonObject, ServerToolCall]] = {
     "code": (

@@ -6,8 +6,7 @@ import pytest
 
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
+from onrecord.projections.api import neutral_of, outcome_of
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.openai_responses.server_tools import name_of
 

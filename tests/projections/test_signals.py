@@ -10,14 +10,11 @@ import pytest
 from onrecord.domain import events
 from onrecord.domain.content import Blob, Document, Text, ToolResult
 from onrecord.domain.conversation import CANCELLED
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import Turn
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.answer_words import NO_RESULT
-from onrecord.projections.history.turns import history
-from onrecord.projections.history.turns import turns
+from onrecord.projections.apis.rendering import APIS, render
+from onrecord.projections.apis.request import Options
+from onrecord.projections.history.history import Block, Turn
+from onrecord.projections.history.turns import history, turns
 from tests.projections.happenings import Story, tool_use, words
 from tests.projections.recorded import recorded
 

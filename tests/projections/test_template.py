@@ -24,11 +24,7 @@ from onrecord.domain.request_template import (
     SharedSpan,
 )
 from onrecord.projections.matching.sources import Source
-from onrecord.projections.matching.template import Parent
-from onrecord.projections.matching.template import Stored
-from onrecord.projections.matching.template import join
-from onrecord.projections.matching.template import references_of
-from onrecord.projections.matching.template import split
+from onrecord.projections.matching.template import Parent, Stored, join, references_of, split
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
 LONG = "é" * 200

@@ -14,8 +14,7 @@ from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.request_template import Template
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.history.timeline import Row
-from onrecord.projections.history.timeline import timeline
+from onrecord.projections.history.timeline import Row, timeline
 
 API = "anthropic-messages"
 RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")

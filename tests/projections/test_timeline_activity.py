@@ -7,8 +7,7 @@ from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.timeline import Row
-from onrecord.projections.history.timeline import timeline
+from onrecord.projections.history.timeline import Row, timeline
 
 API = "anthropic-messages"
 RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")

@@ -14,10 +14,8 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.openai_chat.read import NAME as CHAT
 from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
+from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.history.tool_names import OPENAI, name_for
 from tests.projections import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import Story, rules, tool_use

@@ -19,9 +19,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import FOLDERS
 from onrecord.projections.apis.declared_tools import told_to
-from onrecord.projections.apis.tools import OLLAMA
-from onrecord.projections.apis.tools import OPENAI
-from onrecord.projections.apis.tools import schema_for
+from onrecord.projections.apis.tools import OLLAMA, OPENAI, schema_for
 
 APIS = tuple(FOLDERS)
 BARE: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}}

@@ -12,8 +12,7 @@ from onrecord.domain import events
 from onrecord.domain.content import Text
 from onrecord.domain.conversation import CANCELLED
 from onrecord.projections.history.history import Turn
-from onrecord.projections.history.turns import history
-from onrecord.projections.history.turns import turns
+from onrecord.projections.history.turns import history, turns
 from tests.projections.happenings import API, Story, server_tool_use, thinking, tool_use, words
 from tests.projections.recorded import recorded
 

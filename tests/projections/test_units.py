@@ -20,13 +20,8 @@ from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import encoded
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.matching.units import Piece
-from onrecord.projections.matching.in_force import same_instructions
-from onrecord.projections.matching.in_force import same_tools
-from onrecord.projections.matching.units import Content
-from onrecord.projections.matching.units import Unit
-from onrecord.projections.matching.units import unit_of
-from onrecord.projections.matching.units import unit_of_piece
+from onrecord.projections.matching.in_force import same_instructions, same_tools
+from onrecord.projections.matching.units import Content, Piece, Unit, unit_of, unit_of_piece
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 CALL: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {"id": 1}}

@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 
 from onrecord.domain.content import Text
 from onrecord.domain.events import MessageRecorded
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.rendering import APIS, render
 from onrecord.projections.apis.request import Options
-from onrecord.projections.history.window import EVERYTHING
-from onrecord.projections.history.window import Window
-from onrecord.projections.history.window import edge
+from onrecord.projections.history.window import EVERYTHING, Window, edge
 
 windows = st.builds(
     Window,

@@ -18,13 +18,8 @@ from onrecord.adapters.storage.sqlite_connection import Connections
 from onrecord.adapters.views.postgres_rows import PostgresRows
 from onrecord.adapters.views.sqlite_rows import SqliteRows
 from onrecord.domain.log import Cursor, RecordedEvent
-from onrecord.projections.views.step import passages
-from onrecord.projections.views.step import Failure
-from onrecord.projections.views.step import Rows
-from onrecord.projections.views.step import step
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.step import Failure, Rows, passages, step
+from onrecord.projections.views.view import Feed, Row, View
 from tests.postgres_server import VERSIONS, server
 
 

@@ -13,10 +13,7 @@ from onrecord.adapters.views.pages import Asked, Found
 from onrecord.adapters.views.sqlite_views import SqliteViews
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.view import Changes, Passage, Row, View
 from tests.factories import TENANT, answer, appending, prompt, started
 
 SECOND = 1_000_000

@@ -21,8 +21,7 @@ from onrecord.adapters.views.sqlite_views import SqliteViews
 from onrecord.adapters.views.sqlite_views_file import ViewsFile
 from onrecord.domain.errors import StorageBusy
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.projections.views.search import SEARCH
-from onrecord.projections.views.search import parse_query
+from onrecord.projections.views.search import SEARCH, parse_query
 from tests.factories import BECAUSE, TENANT, appending, prompt, started, tool_call
 
 KEY = "support/heliotrope"

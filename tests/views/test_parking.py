@@ -6,13 +6,15 @@ from dataclasses import replace
 from itertools import pairwise
 
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.step import CIRCUIT
-from onrecord.projections.views.step import LAST_ATTEMPT
-from onrecord.projections.views.step import SECOND
-from onrecord.projections.views.step import STRICT_ATTEMPTS
-from onrecord.projections.views.step import circuit_opens
-from onrecord.projections.views.step import retry_after
-from onrecord.projections.views.step import stands_still
+from onrecord.projections.views.step import (
+    CIRCUIT,
+    LAST_ATTEMPT,
+    SECOND,
+    STRICT_ATTEMPTS,
+    circuit_opens,
+    retry_after,
+    stands_still,
+)
 
 
 def test_an_event_waits_longer_after_every_attempt_and_in_the_end_for_a_person() -> None:

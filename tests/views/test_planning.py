@@ -8,19 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.planning import LONGEST_WAIT
-from onrecord.projections.views.planning import SHORTEST_WAIT
-from onrecord.projections.views.planning import Room
-from onrecord.projections.views.planning import wait_after
-from onrecord.projections.views.planning import LEAST_SHARE
-from onrecord.projections.views.planning import Batch
-from onrecord.projections.views.planning import Part
-from onrecord.projections.views.planning import Stretch
-from onrecord.projections.views.planning import foremost
-from onrecord.projections.views.planning import trailing
-from onrecord.projections.views.planning import fair_share
-from onrecord.projections.views.planning import surplus
-from onrecord.projections.views.planning import thread_of
+from onrecord.projections.views.planning import (
+    LEAST_SHARE,
+    LONGEST_WAIT,
+    SHORTEST_WAIT,
+    Batch,
+    Part,
+    Room,
+    Stretch,
+    fair_share,
+    foremost,
+    surplus,
+    thread_of,
+    trailing,
+    wait_after,
+)
 from onrecord.projections.views.view import Feed
 
 LIVE, NEXT = Feed(AUDIT, 1), Feed(AUDIT, 2)

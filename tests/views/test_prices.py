@@ -9,9 +9,7 @@ import pytest
 
 from onrecord.adapters.price_files import prices_given
 from onrecord.domain.errors import InvalidInput
-from onrecord.projections.views.usage import Price
-from onrecord.projections.views.usage import cost_of
-from onrecord.projections.views.usage import ModelUsage
+from onrecord.projections.views.usage import ModelUsage, Price, cost_of
 
 FILE = """
 [models."claude-sonnet-*"]

@@ -16,10 +16,7 @@ from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.search import SEARCH
-from onrecord.projections.views.search import Hit
-from onrecord.projections.views.search import hit_of
-from onrecord.projections.views.search import parse_query
+from onrecord.projections.views.search import SEARCH, Hit, hit_of, parse_query
 from onrecord.projections.views.texts import words_of
 from tests.factories import TENANT, answer, appending, prompt, tool_call, tool_result
 from tests.search import examples

@@ -9,9 +9,8 @@ import pytest
 
 from onrecord.adapters.views import sqlite_catching_up, sqlite_feeding
 from onrecord.domain.errors import InvalidInput, ViewStopped
-from onrecord.projections.views.step import CIRCUIT
-from onrecord.projections.views.step import LAST_ATTEMPT
 from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.step import CIRCUIT, LAST_ATTEMPT
 from tests.views.sqlite_places import SECOND, Fragile, Opened, in_memory, opened
 
 

@@ -11,16 +11,8 @@ import pytest
 from onrecord.adapters.storage.memory import Memory
 from onrecord.domain.errors import CorruptRecord, StorageUnavailable
 from onrecord.domain.events import AnnotationAdded
-from onrecord.projections.views.step import part_of
-from onrecord.projections.views.step import passages
-from onrecord.projections.views.view import rows_json
-from onrecord.projections.views.step import Failure
-from onrecord.projections.views.step import Refused
-from onrecord.projections.views.step import step
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.step import Failure, Refused, part_of, passages, step
+from onrecord.projections.views.view import Changes, Feed, Passage, Row, rows_json
 from tests.factories import appending, prompt, started
 from tests.views.row_stores import everything
 

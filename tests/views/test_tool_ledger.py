@@ -16,9 +16,8 @@ from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.log import NewEvent
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.history.tool_names import ANTHROPIC
-from onrecord.projections.history.tool_names import name_for
 from onrecord.projections.history.server_tools import activity
+from onrecord.projections.history.tool_names import ANTHROPIC, name_for
 from onrecord.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
 from tests.factories import OCCURRED_AT, TENANT, appending, prompt, tool_call
 from tests.views.row_stores import RowStore, everything

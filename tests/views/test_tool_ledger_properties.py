@@ -14,10 +14,8 @@ from onrecord.domain import events
 from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.history.tool_names import ANTHROPIC
-from onrecord.projections.history.tool_names import name_for
-from onrecord.projections.history.server_tools import Activity
-from onrecord.projections.history.server_tools import activity
+from onrecord.projections.history.server_tools import Activity, activity
+from onrecord.projections.history.tool_names import ANTHROPIC, name_for
 from onrecord.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
 from tests.factories import TENANT, appending, tool_call
 from tests.search import examples

@@ -16,10 +16,8 @@ from onrecord.adapters.storage.postgres import migrate
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import CorruptRecord
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.step import STRICT_ATTEMPTS
-from onrecord.projections.views.step import by_conversation
-from onrecord.projections.views.step import passages
 from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.step import STRICT_ATTEMPTS, by_conversation, passages
 from tests.adapters.command import Command, in_process
 from tests.factories import TENANT, appending, prompt, started
 from tests.postgres_server import VERSIONS, server

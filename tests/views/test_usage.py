@@ -16,13 +16,9 @@ from onrecord.adapters.views.postgres_rows import PostgresRows
 from onrecord.domain import events
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.step import passages
-from onrecord.projections.views.step import step
-from onrecord.projections.views.usage import USAGE
-from onrecord.projections.views.usage import ModelUsage
-from onrecord.projections.views.usage import model_usage
-from onrecord.projections.views.view import Feed
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.step import passages, step
+from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
+from onrecord.projections.views.view import Feed, Row
 from tests.factories import TENANT, appending, started
 from tests.search import examples
 from tests.views.histories import Happening, check_steps, histories, pieces, recorded

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.views.usage import UsageMembers
-from onrecord.projections.views.usage import count_of
-from onrecord.projections.views.usage import usage_members
+from onrecord.projections.views.usage import UsageMembers, count_of, usage_members
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 

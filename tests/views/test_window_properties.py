@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.amendments import amendments, parted
-from onrecord.adapters.lineage import lineage
-from onrecord.adapters.reading import events_for, events_in
+from onrecord.adapters.conversation.lineage import amendments, lineage, parted
+from onrecord.adapters.conversation.reading import events_for, events_in
 from onrecord.adapters.storage.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Role, Text
@@ -23,9 +22,9 @@ from onrecord.domain.registry import Erased
 from onrecord.domain.request_template import Template
 from onrecord.projections.history.history import Turn
 from onrecord.projections.history.turns import turns
+from onrecord.projections.history.window import Window
 from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW
-from onrecord.projections.history.window import Window
 from tests.factories import TENANT, appending
 from tests.search import examples
 from tests.views.histories import histories, pieces

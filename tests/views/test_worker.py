@@ -10,8 +10,7 @@ from onrecord.adapters.storage.postgres import Postgres
 from onrecord.adapters.views.postgres_advance import Overtaken
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.planning import Batch
-from onrecord.projections.views.planning import Stretch
+from onrecord.projections.views.planning import Batch, Stretch
 from onrecord.projections.views.view import Feed
 from tests.adapters.test_postgres import as_role
 from tests.factories import TENANT

@@ -9,8 +9,7 @@ import psycopg
 
 from onrecord.adapters.storage.postgres import Postgres
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
+from onrecord.projections.views.view import Changes, Passage
 from tests.adapters.test_postgres import setting
 from tests.factories import appending, prompt, started, tool_call
 from tests.patience import join, until

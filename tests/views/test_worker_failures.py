@@ -9,14 +9,8 @@ import pytest
 from onrecord.adapters.storage.postgres import Postgres
 from onrecord.adapters.storage.postgres_connections import Connections, queries_of
 from onrecord.adapters.views.postgres_keeper import PostgresKeeper
-from onrecord.projections.views.step import CIRCUIT
-from onrecord.projections.views.step import LAST_ATTEMPT
-from onrecord.projections.views.step import STRICT_ATTEMPTS
-from onrecord.projections.views.step import retry_after
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.step import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
+from onrecord.projections.views.view import Changes, Passage, Row, View
 from tests.views.workers import Changed, Failing, Stepping, Unfoldable, asked, folded, talk
 
 

@@ -14,8 +14,7 @@ from onrecord.adapters.storage.postgres_connections import Connections
 from onrecord.adapters.views.postgres_keeper import PostgresKeeper
 from onrecord.domain.errors import InvalidInput, ViewStopped
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.step import CIRCUIT
-from onrecord.projections.views.step import STRICT_ATTEMPTS
+from onrecord.projections.views.step import CIRCUIT, STRICT_ATTEMPTS
 from tests.patience import join, until
 from tests.views.workers import Failing, Stepping, asked, caught_up, folded, talk, working
 

@@ -10,9 +10,7 @@ from pydantic_core import from_json, to_json
 from onrecord.adapters.storage.postgres_connections import fetched
 from onrecord.domain import events
 from onrecord.domain.request_template import Template
-from onrecord.projections.views.usage import USAGE
-from onrecord.projections.views.usage import ModelUsage
-from onrecord.projections.views.usage import model_usage
+from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
 from tests.factories import TENANT
 from tests.views.row_stores import PostgresStore, RowStore, SqliteStore
 

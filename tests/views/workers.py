@@ -23,10 +23,7 @@ from onrecord.adapters.views.worker import Worker
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.step import passages
-from onrecord.projections.views.view import Changes
-from onrecord.projections.views.view import Passage
-from onrecord.projections.views.view import Row
-from onrecord.projections.views.view import View
+from onrecord.projections.views.view import Changes, Passage, Row, View
 from tests.factories import appending, prompt
 from tests.patience import join, until
 

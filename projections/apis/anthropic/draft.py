@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Final
-from onrecord.projections.history.history import Block
 from base64 import b64encode
-from collections.abc import Mapping
-from onrecord.domain.content import Document
-from onrecord.domain.documents import modality_of
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.document_bytes import bytes_of
-from onrecord.projections.history.document_bytes import is_remote
-from onrecord.projections.history.document_bytes import text_of
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, cast
+from datetime import datetime
+from typing import Any, Final, NamedTuple, cast
+
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native, Role
+from onrecord.domain.documents import modality_of
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import MARK
-from onrecord.projections.history.report import frozen
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Note
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.foreign import whole
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import Router
-from datetime import datetime
-from typing import Any, Final, cast
-from onrecord.projections.history.history import History
-
+from onrecord.projections.history.document_bytes import bytes_of, is_remote, text_of
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.report import Deed, Note, frozen
 
 # Ids of tool calls as Anthropic takes them (R15): letters, digits, `_` and `-`, each once.
 #

@@ -5,36 +5,31 @@ What is repaired here concerns one block: ids, marks, empty results, what cannot
 
 from __future__ import annotations
 
-from typing import Any, cast
-from onrecord.domain.content import Document, Native
-from onrecord.domain.conversation import CANCELLED
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.anthropic.draft import Draft
-from onrecord.projections.apis.anthropic.draft import Piece
-from onrecord.projections.apis.anthropic.draft import is_blank
-from onrecord.projections.apis.anthropic.draft import text_block
-from onrecord.projections.apis.anthropic.draft import CallIds
-from onrecord.projections.apis.anthropic.pairing import REFERENCE
-from onrecord.projections.apis.foreign import content_of
-from onrecord.projections.apis.answer_words import words_for_nothing
-from onrecord.projections.apis.documents import Behind
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, assert_never, cast
-from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
-from onrecord.projections.api import replay_of
-from onrecord.projections.apis.anthropic.draft import API
-from onrecord.projections.apis.anthropic.draft import kind_of
-from onrecord.projections.apis.documents import texts_before
-from onrecord.projections.apis.foreign import arguments_of
-from onrecord.projections.apis.foreign import told_of
-from onrecord.projections.apis.answer_words import headline
-from onrecord.projections.history.tool_names import ANTHROPIC
-from onrecord.projections.history.tool_names import name_for
-from onrecord.projections.history.tool_names import renamed
 
+from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.api import replay_of
+from onrecord.projections.apis.answer_words import headline, words_for_nothing
+from onrecord.projections.apis.anthropic.draft import (
+    API,
+    CallIds,
+    Draft,
+    Piece,
+    is_blank,
+    kind_of,
+    text_block,
+)
+from onrecord.projections.apis.anthropic.pairing import REFERENCE
+from onrecord.projections.apis.documents import Behind, texts_before
+from onrecord.projections.apis.foreign import arguments_of, content_of, told_of
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.tool_names import ANTHROPIC, name_for, renamed
 
 # Results of the caller's tools in Anthropic's spelling, and the documents that follow them.
+
 
 class Results:
     """Spells the results of one request, in order."""

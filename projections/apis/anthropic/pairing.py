@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
-from onrecord.projections.apis.anthropic.draft import Draft
-from onrecord.projections.apis.anthropic.draft import Message
-from onrecord.projections.apis.anthropic.draft import Piece
-from onrecord.projections.apis.anthropic.draft import is_blank
-from onrecord.projections.apis.anthropic.draft import message_of
-from onrecord.projections.history.responses import Place
-from collections.abc import Sequence
-from onrecord.projections.apis.anthropic.draft import stopped_code
-from onrecord.projections.apis.anthropic.draft import SERVER_CALLS
-from onrecord.projections.apis.anthropic.draft import code_of
-from onrecord.projections.apis.anthropic.draft import is_server_result
-from onrecord.projections.apis.anthropic.draft import kind_of
-from onrecord.projections.apis.anthropic.draft import text_member
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, cast
+
 from onrecord.domain.content import ServerToolCall, ServerToolResult
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
 from onrecord.projections.apis.activity_words import words_of
-from onrecord.projections.apis.anthropic.draft import API
 from onrecord.projections.apis.answer_words import words_for_nothing
-
+from onrecord.projections.apis.anthropic.draft import (
+    API,
+    SERVER_CALLS,
+    Draft,
+    Message,
+    Piece,
+    code_of,
+    is_blank,
+    is_server_result,
+    kind_of,
+    message_of,
+    stopped_code,
+    text_member,
+)
+from onrecord.projections.history.responses import Place
 
 _CHANGES: Final = frozenset({"tool_addition", "tool_removal"})
 """Directives of the operator's that stand in no message but one of role `system`."""
@@ -204,7 +203,9 @@ def _answered(messages: Sequence[Message]) -> set[str | None]:
             if kind in SERVER_CALLS and (call_id := text_member(value, "id")) is not None:
                 running.add(call_id)
                 waiting.add(call_id)
-            elif is_server_result(kind) and (call_id := text_member(value, "tool_use_id")) in waiting:
+            elif (
+                is_server_result(kind) and (call_id := text_member(value, "tool_use_id")) in waiting
+            ):
                 answered.add(call_id)
             if "caller" in value:
                 running.add(code_of(value))

@@ -8,29 +8,27 @@ values taken here are whole: strings that were moved to blobs are back in their 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
-from onrecord.domain.content import Document, Text
-from onrecord.domain.documents import UNKNOWN, media_type_of
-from onrecord.domain.jsontext import JsonObject
 from typing import Any, Final, NamedTuple, TypeAlias, cast
-from onrecord.domain.content import Document, HeldFile, ServerToolCall, ServerToolResult, Text, Url
-from onrecord.projections.apis.members import members
-from onrecord.projections.apis.members import objects
-from onrecord.projections.apis.members import text_or_none
-from onrecord.projections.apis.members import texts
-from typing import Any, Final
+
 from onrecord.domain.content import (
     Block,
+    Document,
+    HeldFile,
     Opaque,
     Reasoning,
+    ServerToolCall,
+    ServerToolResult,
     Text,
     ToolCall,
     ToolResult,
+    Url,
 )
+from onrecord.domain.documents import UNKNOWN, media_type_of
 from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Replay
-
+from onrecord.projections.apis.members import members, objects, text_or_none, texts
 
 # Documents and images of Anthropic's Messages API in neutral form.
 #

@@ -6,63 +6,58 @@ The rules R1 to R23 are those that the service was seen to enforce; docs/renderi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, Final, cast
+
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import MARK
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.anthropic.draft import Draft
-from onrecord.projections.apis.tools import tools_for
-from onrecord.projections.apis.foreign import instructions_told
-from onrecord.projections.apis.foreign import tool_told
-from onrecord.projections.apis.foreign import whole
-from onrecord.projections.history.tool_names import ANTHROPIC
-from onrecord.projections.history.tool_names import name_for
-from onrecord.projections.history.tool_names import renamed
-from onrecord.projections.apis.tools import ANTHROPIC as WANTS
-from onrecord.projections.apis.tools import schema_for
-from dataclasses import replace
-from typing import Any, Final
-from onrecord.projections.apis.anthropic.draft import Message
-from onrecord.projections.apis.anthropic.draft import kind_of
+from onrecord.projections.api import Api, Reader
 from onrecord.projections.apis.anthropic import read
-from onrecord.projections.api import Api
-from onrecord.projections.api import Reader
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
-from onrecord.projections.history.history import Turn
-from onrecord.projections.history.report import report_of
-from onrecord.projections.apis.anthropic.repair import begin_at_compaction
-from onrecord.projections.apis.anthropic.draft import UPLOAD
-from onrecord.projections.apis.anthropic.draft import container_of
-from onrecord.projections.apis.anthropic.draft import note_inert_uploads
-from onrecord.projections.apis.anthropic.draft import SERVER_CALLS
-from onrecord.projections.apis.anthropic.draft import THINKING
-from onrecord.projections.apis.anthropic.draft import code_of
-from onrecord.projections.apis.anthropic.draft import is_blank
-from onrecord.projections.apis.anthropic.draft import is_server_result
-from onrecord.projections.apis.anthropic.draft import joined
-from onrecord.projections.apis.anthropic.repair import mend_endings
-from onrecord.projections.apis.anthropic.repair import FALLBACK
-from onrecord.projections.apis.anthropic.repair import leave_out_declined
-from onrecord.projections.apis.anthropic.pairing import drop_blank_text
-from onrecord.projections.apis.anthropic.pairing import place_notes
-from onrecord.projections.apis.anthropic.pairing import pair_server_tools
-from onrecord.projections.apis.anthropic.pairing import REFERENCE
-from onrecord.projections.apis.anthropic.pairing import SEARCH_RESULT
-from onrecord.projections.apis.anthropic.pairing import mend_references
-from onrecord.projections.apis.anthropic.repair import check_signed
+from onrecord.projections.apis.anthropic.draft import (
+    SERVER_CALLS,
+    THINKING,
+    UPLOAD,
+    Draft,
+    Message,
+    code_of,
+    container_of,
+    is_blank,
+    is_server_result,
+    joined,
+    kind_of,
+    note_inert_uploads,
+)
 from onrecord.projections.apis.anthropic.encode import Speller
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.apis.request import nothing_to_send
-from onrecord.projections.apis.request import outside
+from onrecord.projections.apis.anthropic.pairing import (
+    REFERENCE,
+    SEARCH_RESULT,
+    drop_blank_text,
+    mend_references,
+    pair_server_tools,
+    place_notes,
+)
+from onrecord.projections.apis.anthropic.repair import (
+    FALLBACK,
+    begin_at_compaction,
+    check_signed,
+    leave_out_declined,
+    mend_endings,
+)
+from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
+from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.routing import Router
-
+from onrecord.projections.apis.tools import ANTHROPIC as WANTS
+from onrecord.projections.apis.tools import schema_for, tools_for
+from onrecord.projections.history.history import Block, History, Turn
+from onrecord.projections.history.report import report_of
+from onrecord.projections.history.tool_names import ANTHROPIC, name_for, renamed
 
 # Instructions and tools in Anthropic's spelling.
+
 
 def spell_instructions(
     draft: Draft, instructions: InstructionsSet | None, blobs: Mapping[str, bytes]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-from onrecord.projections.apis.anthropic.draft import Draft
-from onrecord.projections.apis.anthropic.draft import Message
-from onrecord.projections.apis.anthropic.draft import Piece
-from onrecord.projections.apis.anthropic.draft import message_of
-from onrecord.projections.apis.request import Options
-from onrecord.projections.history.responses import Responses
-from typing import Final
-from onrecord.projections.history.history import History
-from onrecord.projections.apis.anthropic.draft import SERVER_CALLS
-from onrecord.projections.apis.anthropic.draft import THINKING
-from onrecord.projections.apis.anthropic.draft import is_server_result
-from onrecord.projections.apis.anthropic.draft import text_member
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any, Final
+
 from onrecord.domain.prefix import Prefix
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.anthropic.draft import API
-from onrecord.projections.history.responses import Response
+from onrecord.projections.apis.anthropic.draft import (
+    API,
+    SERVER_CALLS,
+    THINKING,
+    Draft,
+    Message,
+    Piece,
+    is_server_result,
+    message_of,
+    text_member,
+)
+from onrecord.projections.apis.request import Options
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.responses import Response, Responses
 
 
 def begin_at_compaction(draft: Draft, responses: Responses, options: Options) -> None:
@@ -237,6 +237,7 @@ def _is_void(piece: Piece, ended: set[str | None]) -> bool:
 # system, tools and all messages before it are what they were, for the same model and account, and
 # no thinking block between others was left out. "Invalid `signature` in `thinking` block. The
 # block is bound to a different conversation."
+
 
 def check_signed(draft: Draft, responses: Responses, options: Options) -> None:
     """Leave out the thinking that would be refused."""

@@ -11,28 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
+
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.anthropic.tool_rules import THINKING
-from onrecord.projections.apis.anthropic.tool_rules import Placed
-from onrecord.projections.apis.anthropic.tool_rules import Turn
-from onrecord.projections.apis.anthropic.tool_rules import blocks_of
-from onrecord.projections.apis.anthropic.tool_rules import goes_on
-from onrecord.projections.apis.anthropic.tool_rules import goes_on_from_thread
-from onrecord.projections.apis.anthropic.tool_rules import turns_of
-from onrecord.projections.apis.members import member
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.members import text
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import Path
-from onrecord.projections.apis.rules import dotted
-from typing import Any
-from typing import Final
 from onrecord.projections.apis.anthropic import rules as anthropic_contents
 from onrecord.projections.apis.anthropic import rules as anthropic_fallbacks
 from onrecord.projections.apis.anthropic import tool_rules as anthropic_server_tools
 from onrecord.projections.apis.anthropic import tool_rules as anthropic_tools
-from onrecord.projections.apis.rules import Rule
-
+from onrecord.projections.apis.anthropic.tool_rules import (
+    THINKING,
+    Placed,
+    Turn,
+    blocks_of,
+    goes_on,
+    goes_on_from_thread,
+    turns_of,
+)
+from onrecord.projections.apis.members import member, placed_objects, text
+from onrecord.projections.apis.rules import Found, Path, Rule, dotted
 
 # Anthropic's rules of what a message holds, in which order, and what it may not be.
 
@@ -237,6 +232,7 @@ def operators_messages(request: Mapping[str, Any]) -> Iterator[Found]:
 
 
 # Anthropic's rule of turns that one model declined to go on with, and another one took over.
+
 
 def declined_calls(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find calls of the caller's tools before a turn's last fallback (oh-my-pi, 2026.7.5).

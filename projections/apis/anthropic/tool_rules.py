@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, cast
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.members import text
-from onrecord.projections.apis.rules import Path
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
-from onrecord.projections.apis.members import member
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import dotted
-from typing import Any
 
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import member, placed_objects, text
+from onrecord.projections.apis.rules import Found, Path, dotted
 
 # The blocks of a request to Anthropic's Messages API, by message and by turn.
 
@@ -256,6 +249,7 @@ def tool_names(request: Mapping[str, Any]) -> Iterator[Found]:
 
 
 # Anthropic's rules of the tools that it runs itself, and of what it says about a thread.
+
 
 def server_results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find results of the service's own tools without their call before them (claude-code#64383)."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import member
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.members import text
-from onrecord.projections.apis.rules import Path
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import dotted
 
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import member, placed_objects, text
+from onrecord.projections.apis.rules import Found, Path, dotted
 
 # The messages of a request to Converse, the model that it names, and how the service says where.
 

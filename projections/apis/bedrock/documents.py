@@ -7,29 +7,18 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
-from onrecord.domain.content import Document
+
+from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import Modality, modality_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.bedrock.read import DOCUMENTS
-from onrecord.projections.apis.bedrock.read import VIDEOS
-from onrecord.projections.history.document_bytes import bytes_of
-from onrecord.projections.history.document_bytes import is_remote
-from onrecord.projections.history.document_bytes import text_of
-from collections.abc import Callable
-from typing import Any
-from onrecord.domain.content import Document, Text
-from onrecord.domain.documents import Modality
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.bedrock.read import held
-from onrecord.projections.apis.bedrock.read import kind_of
-from onrecord.projections.apis.bedrock.read import document
-from onrecord.projections.history.report import Where
 from onrecord.projections.apis.bedrock.draft import Draft
-from onrecord.projections.history.document_bytes import told_in
+from onrecord.projections.apis.bedrock.read import DOCUMENTS, VIDEOS, document, held, kind_of
 from onrecord.projections.apis.documents import words_for
-
+from onrecord.projections.history.document_bytes import bytes_of, is_remote, text_of, told_in
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.report import Where
 
 MEDIA: Final = frozenset({"image", "document", "video", "audio"})
 """Kinds of blocks that hold a file."""

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
 import hashlib
-from onrecord.projections.history.history import Block
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import History
-from onrecord.projections.apis.bedrock.read import NAME
-from onrecord.projections.apis.bedrock.read import kind_of
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Note
 from onrecord.projections.apis.anthropic.draft import Message
+from onrecord.projections.apis.bedrock.read import NAME, kind_of
 from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.routing import Router
-from onrecord.projections.apis.routing import model_read_by
-from onrecord.projections.history.tool_names import name_for
-from onrecord.projections.history.tool_names import renamed
-
+from onrecord.projections.apis.routing import Router, model_read_by
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.report import Deed, Note
+from onrecord.projections.history.tool_names import name_for, renamed
 
 # What differs between the models behind Bedrock's Converse API, by their ids.
 #

@@ -5,36 +5,21 @@ What is repaired here concerns one block: ids, names, blank texts, what a model 
 
 from __future__ import annotations
 
-from typing import Any, Final
-from onrecord.domain.content import Document, Text, ToolResult
+from typing import Any, Final, assert_never
+
+from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.members import objects
-from onrecord.projections.apis.bedrock.read import held
-from onrecord.projections.apis.bedrock.read import kind_of
-from onrecord.projections.apis.bedrock.read import neutral
-from onrecord.projections.apis.bedrock.read import Part
-from onrecord.projections.apis.bedrock.read import document
-from onrecord.projections.history.report import Where
-from onrecord.projections.apis.bedrock.documents import MEDIA
-from onrecord.projections.apis.bedrock.draft import Draft
-from onrecord.projections.apis.bedrock.documents import Media
-from onrecord.projections.apis.foreign import content_of
-from onrecord.projections.apis.answer_words import FAILURE
-from onrecord.projections.apis.answer_words import words_for_nothing
-from onrecord.projections.apis.documents import Behind
-from typing import Any, Final, assert_never
-from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from onrecord.projections.history.history import Turn
+from onrecord.projections.apis.answer_words import FAILURE, headline, words_for_nothing
 from onrecord.projections.apis.anthropic.draft import Message
-from onrecord.projections.apis.bedrock.draft import MARK
-from onrecord.projections.apis.documents import texts_before
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.foreign import arguments_of
-from onrecord.projections.apis.foreign import told_of
-from onrecord.projections.apis.answer_words import headline
-
+from onrecord.projections.apis.bedrock.documents import MEDIA, Media
+from onrecord.projections.apis.bedrock.draft import MARK, Draft
+from onrecord.projections.apis.bedrock.read import Part, document, held, kind_of, neutral
+from onrecord.projections.apis.documents import Behind, texts_before, words_for
+from onrecord.projections.apis.foreign import arguments_of, content_of, told_of
+from onrecord.projections.apis.members import objects
+from onrecord.projections.history.history import Block, Turn
+from onrecord.projections.history.report import Where
 
 # Results of tools in the spelling of Bedrock's Converse API, and the files that follow them.
 

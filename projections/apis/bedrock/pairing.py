@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Final
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.bedrock.read import held
-from onrecord.projections.apis.bedrock.read import kind_of
-from onrecord.projections.apis.anthropic.draft import Message
-from onrecord.projections.apis.anthropic.draft import Piece
-from onrecord.projections.apis.anthropic.draft import joined
-from onrecord.projections.apis.anthropic.draft import message_of
-from onrecord.projections.apis.bedrock.draft import Draft
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from onrecord.domain.prefix import Prefix
-from onrecord.projections.apis.bedrock.draft import model_of
-from onrecord.projections.history.responses import Response
+from typing import Final
 
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import Prefix
+from onrecord.projections.apis.anthropic.draft import Message, Piece, joined, message_of
+from onrecord.projections.apis.bedrock.draft import Draft, model_of
+from onrecord.projections.apis.bedrock.read import held, kind_of
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.responses import Response
 
 _A_BEGINNING: Final[JsonObject] = {"text": "Go on."}
 _HAS_RESULTS: Final[JsonObject] = {"text": "I have the results."}

@@ -8,22 +8,26 @@ redacted reasoning, the places that citations point at) stays behind. Shapes: do
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
-from onrecord.domain import jsontext
-from onrecord.domain.content import Document, Text
-from onrecord.domain.documents import UNKNOWN
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import objects
-from onrecord.projections.apis.members import text_or_none
-from onrecord.projections.apis.members import texts
-from typing import Final, TypeAlias, cast
-from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
-from onrecord.projections.apis.members import members
-from typing import Any, Final, cast
-from onrecord.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
-from onrecord.domain.events import Unfinished
-from onrecord.domain.tools import ToolDefinition
+from typing import Any, Final, TypeAlias, cast
 
+from onrecord.domain import jsontext
+from onrecord.domain.content import (
+    Block,
+    Document,
+    Opaque,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+    Url,
+)
+from onrecord.domain.documents import UNKNOWN
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis.members import members, objects, text_or_none, texts
 
 # Documents, pictures and pages of Bedrock's Converse API in neutral form.
 #

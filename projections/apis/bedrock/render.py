@@ -6,50 +6,35 @@ docs/rendering.md lists them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
 from onrecord.domain.content import Native, Text
+from onrecord.domain.events import ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import objects
-from onrecord.projections.apis.bedrock.draft import MARK
-from onrecord.projections.apis.bedrock.draft import Draft
-from onrecord.projections.apis.tools import tools_for
-from onrecord.projections.apis.foreign import instructions_told
-from onrecord.projections.apis.foreign import tool_told
-from onrecord.projections.apis.foreign import whole
-from onrecord.projections.apis.tools import BEDROCK
-from onrecord.projections.apis.tools import schema_for
-from onrecord.projections.apis.bedrock.read import kind_of
-from onrecord.projections.apis.anthropic.draft import Message
-from onrecord.projections.apis.anthropic.draft import Piece
-from onrecord.projections.apis.anthropic.draft import message_of
-from base64 import b64decode
-from collections.abc import Callable, Mapping
-from typing import Any, Final
-from onrecord.projections.apis.bedrock.read import held
-from onrecord.projections.apis.bedrock.documents import MEDIA
-from collections.abc import Mapping
-from onrecord.domain.events import ResponseCompleted
+from onrecord.projections.api import Api, Reader
+from onrecord.projections.apis.anthropic.draft import Message, Piece, joined, message_of
 from onrecord.projections.apis.bedrock import read
-from onrecord.projections.api import Api
-from onrecord.projections.api import Reader
+from onrecord.projections.apis.bedrock.documents import MEDIA
+from onrecord.projections.apis.bedrock.draft import MARK, Draft, draft_of
+from onrecord.projections.apis.bedrock.encode import Speller
+from onrecord.projections.apis.bedrock.pairing import (
+    REASONING,
+    arranged,
+    mended,
+    pair_server_tools,
+    refused_reasoning,
+    tools_run,
+)
+from onrecord.projections.apis.bedrock.read import held, kind_of
+from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
+from onrecord.projections.apis.members import objects
+from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
+from onrecord.projections.apis.tools import BEDROCK, schema_for, tools_for
 from onrecord.projections.history.history import History
 from onrecord.projections.history.report import report_of
-from onrecord.projections.apis.anthropic.draft import joined
-from onrecord.projections.apis.bedrock.draft import draft_of
-from onrecord.projections.apis.bedrock.pairing import mended
-from onrecord.projections.apis.bedrock.pairing import arranged
-from onrecord.projections.apis.bedrock.pairing import pair_server_tools
-from onrecord.projections.apis.bedrock.pairing import tools_run
-from onrecord.projections.apis.bedrock.pairing import REASONING
-from onrecord.projections.apis.bedrock.pairing import refused_reasoning
-from onrecord.projections.apis.bedrock.encode import Speller
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.apis.request import nothing_to_send
-from onrecord.projections.apis.request import outside
-
 
 # Instructions and tools in the spelling of Bedrock's Converse API.
 

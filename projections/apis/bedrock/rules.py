@@ -10,25 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.bedrock.content_rules import OF_MODEL
-from onrecord.projections.apis.bedrock.content_rules import all_with
-from onrecord.projections.apis.bedrock.content_rules import blocks_of
-from onrecord.projections.apis.bedrock.content_rules import calls_of
-from onrecord.projections.apis.bedrock.content_rules import counted
-from onrecord.projections.apis.bedrock.content_rules import messages_of
-from onrecord.projections.apis.bedrock.content_rules import results_of
-from onrecord.projections.apis.bedrock.content_rules import tools_of
-from onrecord.projections.apis.bedrock.content_rules import vendor_of
-from onrecord.projections.apis.members import member
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import Path
-from onrecord.projections.apis.rules import dotted
-from typing import Final
-from onrecord.projections.apis.bedrock import content_rules
-from onrecord.projections.apis.rules import Rule
 
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.bedrock import content_rules
+from onrecord.projections.apis.bedrock.content_rules import (
+    OF_MODEL,
+    all_with,
+    blocks_of,
+    calls_of,
+    counted,
+    messages_of,
+    results_of,
+    tools_of,
+    vendor_of,
+)
+from onrecord.projections.apis.members import member, placed_objects
+from onrecord.projections.apis.rules import Found, Path, Rule, dotted
 
 # The rules of Converse for calls of tools and their results, and for their names and ids.
 

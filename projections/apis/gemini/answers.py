@@ -8,31 +8,29 @@ made it, the word that the service's documents give for that case.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Final
+from typing import Any, Final, NamedTuple
+
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.gemini.server_tools import CALL
-from onrecord.projections.apis.gemini.server_tools import RESPONSE
-from onrecord.projections.apis.gemini.server_tools import SIGNATURE
-from onrecord.projections.apis.gemini.server_tools import is_held_by_the_service
-from onrecord.projections.apis.gemini.server_tools import is_signed
-from onrecord.projections.apis.gemini.server_tools import is_thought
-from onrecord.projections.apis.gemini.server_tools import kind_of
-from onrecord.projections.apis.gemini.server_tools import member
-from onrecord.projections.apis.gemini.server_tools import object_in
-from onrecord.projections.apis.gemini.server_tools import replay
-from onrecord.projections.apis.gemini.server_tools import without
-from onrecord.projections.apis.answer_words import arguments_told
-from onrecord.projections.apis.answer_words import as_object
-from onrecord.projections.apis.answer_words import texts_of
+from onrecord.projections.apis.answer_words import arguments_told, as_object, texts_of
 from onrecord.projections.apis.foreign import goes_on
 from onrecord.projections.apis.gemini.draft import Draft
-from typing import Any, Final, NamedTuple
-from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
-from onrecord.projections.history.history import History
 from onrecord.projections.apis.gemini.read import NAME
-from onrecord.projections.apis.gemini.server_tools import objects_in
-
+from onrecord.projections.apis.gemini.server_tools import (
+    CALL,
+    RESPONSE,
+    SIGNATURE,
+    is_held_by_the_service,
+    is_signed,
+    is_thought,
+    kind_of,
+    member,
+    object_in,
+    objects_in,
+    replay,
+    without,
+)
+from onrecord.projections.history.history import Block, History
 
 UNSIGNED: Final = "skip_thought_signature_validator"
 """What stands for the signature of a call that no model of Gemini's made.

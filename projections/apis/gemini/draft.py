@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
 from base64 import b64encode
 from collections.abc import Mapping
-from onrecord.domain.content import Document
-from onrecord.domain.documents import UNKNOWN, modality_of
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.document_bytes import bytes_of
-from onrecord.projections.history.document_bytes import is_remote
-from onrecord.projections.history.document_bytes import told_in
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
+
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
+from onrecord.domain.documents import UNKNOWN, modality_of
+from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.read import NAME
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Note
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import Router
-from onrecord.projections.history.tool_names import name_for_gemini
-from onrecord.projections.history.tool_names import renamed
-
+from onrecord.projections.history.document_bytes import bytes_of, is_remote, told_in
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.report import Deed, Note
+from onrecord.projections.history.tool_names import name_for_gemini, renamed
 
 # What is known of a Gemini model by its name.
 

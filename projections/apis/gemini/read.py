@@ -7,25 +7,27 @@ A block is a part; what a candidate says of its grounding is a block, too. Shape
 from __future__ import annotations
 
 from typing import Any, Final, cast
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.gemini.server_tools import camel
+
 from onrecord.domain import jsontext
 from onrecord.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.gemini.server_tools import CALL
-from onrecord.projections.apis.gemini.server_tools import RESPONSE
-from onrecord.projections.apis.gemini.server_tools import Part
-from onrecord.projections.apis.gemini.server_tools import is_thought
-from onrecord.projections.apis.gemini.server_tools import kind_of
-from onrecord.projections.apis.gemini.server_tools import member
-from onrecord.projections.apis.gemini.server_tools import object_in
-from onrecord.projections.apis.gemini.server_tools import objects_in
-from onrecord.projections.apis.gemini.server_tools import part
-from onrecord.projections.apis.gemini.server_tools import texts_in
-from onrecord.projections.apis.gemini.server_tools import called
-from onrecord.projections.apis.gemini.server_tools import gave
-
+from onrecord.projections.apis.gemini.server_tools import (
+    CALL,
+    RESPONSE,
+    Part,
+    called,
+    camel,
+    gave,
+    is_thought,
+    kind_of,
+    member,
+    object_in,
+    objects_in,
+    part,
+    texts_in,
+)
 
 # Gemini's own schemas of parameters as JSON Schema, which all others take.
 #

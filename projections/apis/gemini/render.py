@@ -6,49 +6,37 @@ own, all results of a round are one, so that a later request begins with the ear
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, cast
+
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.gemini.read import NAME
-from onrecord.projections.apis.gemini.server_tools import member
-from onrecord.projections.apis.gemini.server_tools import objects_in
-from onrecord.projections.apis.tools import tools_for
-from onrecord.projections.apis.foreign import instructions_told
-from onrecord.projections.apis.foreign import tool_told
-from onrecord.projections.apis.foreign import whole
-from onrecord.projections.apis.gemini.draft import Draft
-from onrecord.projections.apis.tools import GEMINI
-from onrecord.projections.apis.tools import schema_for
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, cast
-from onrecord.projections.apis.gemini.server_tools import camel
-from onrecord.projections.apis.gemini.server_tools import kind_of
-from onrecord.projections.apis.gemini.server_tools import snake
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from onrecord.projections.api import Api, Reader
+from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
 from onrecord.projections.apis.gemini import read
-from onrecord.projections.api import Api
-from onrecord.projections.api import Reader
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
-from onrecord.projections.history.history import Turn
-from onrecord.projections.apis.gemini.server_tools import object_in
-from onrecord.projections.apis.gemini.server_tools import replay
+from onrecord.projections.apis.gemini.answers import Continuation, continuation_of, parts_spoken
+from onrecord.projections.apis.gemini.draft import Draft, draft_of
+from onrecord.projections.apis.gemini.read import NAME
+from onrecord.projections.apis.gemini.server_tools import (
+    camel,
+    kind_of,
+    member,
+    object_in,
+    objects_in,
+    replay,
+    snake,
+)
+from onrecord.projections.apis.gemini.user_messages import (
+    contents_said,
+    is_result,
+    results_in,
+    spell_results,
+)
+from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
+from onrecord.projections.apis.tools import GEMINI, schema_for, tools_for
+from onrecord.projections.history.history import Block, History, Turn
 from onrecord.projections.history.report import report_of
-from onrecord.projections.apis.gemini.answers import parts_spoken
-from onrecord.projections.apis.gemini.answers import Continuation
-from onrecord.projections.apis.gemini.answers import continuation_of
-from onrecord.projections.apis.gemini.draft import draft_of
-from onrecord.projections.apis.gemini.user_messages import is_result
-from onrecord.projections.apis.gemini.user_messages import results_in
-from onrecord.projections.apis.gemini.user_messages import spell_results
-from onrecord.projections.apis.gemini.user_messages import contents_said
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.apis.request import nothing_to_send
-from onrecord.projections.apis.request import outside
-
 
 # Instructions and tools in Gemini's spelling.
 

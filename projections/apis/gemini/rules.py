@@ -10,18 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
+
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import member
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.members import text
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import Path
-from onrecord.projections.apis.rules import bracketed
-from typing import Final
 from onrecord.projections.apis.gemini import rules as gemini_calls
 from onrecord.projections.apis.gemini import rules as gemini_contents
-from onrecord.projections.apis.rules import Rule
-
+from onrecord.projections.apis.members import member, placed_objects, text
+from onrecord.projections.apis.rules import Found, Path, Rule, bracketed
 
 # The contents of a request to Gemini, read as the service reads them: in either spelling.
 #

@@ -9,21 +9,16 @@ with Google Search", "URL context", "Code execution", "File search".
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, cast
-from onrecord.domain.content import Document, Text
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import Replay
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, cast
-from onrecord.domain import jsontext
-from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
-from onrecord.projections.apis.members import members
-from onrecord.projections.apis.members import objects
-from onrecord.projections.apis.members import text_or_none
-from onrecord.projections.apis.members import texts
-
+from onrecord.projections.apis.members import members, objects, text_or_none, texts
 
 # Members of Gemini's parts, in either spelling, and what a part holds beside calls.
 #

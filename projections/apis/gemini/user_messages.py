@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import assert_never
+from typing import Final, assert_never
 from uuid import UUID
+
 from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.gemini.read import result_content
-from onrecord.projections.apis.gemini.server_tools import RESPONSE
-from onrecord.projections.apis.gemini.server_tools import Part
-from onrecord.projections.apis.gemini.server_tools import object_in
-from onrecord.projections.apis.documents import texts_before
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.foreign import content_of
-from onrecord.projections.apis.foreign import told_of
-from onrecord.projections.apis.gemini.answers import own_part
-from onrecord.projections.apis.gemini.draft import Draft
-from onrecord.projections.apis.answer_words import headline
-from onrecord.projections.apis.answer_words import words_for_nothing
-from collections.abc import Iterable
-from typing import Final
-from onrecord.domain.content import Document
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.documents import UNKNOWN, Modality, modality_of
-from onrecord.projections.history.history import Turn
-from onrecord.projections.apis.gemini.server_tools import is_held_by_the_service
-from onrecord.projections.apis.gemini.server_tools import member
-from onrecord.projections.apis.gemini.server_tools import objects_in
-from onrecord.projections.apis.gemini.server_tools import part
-from onrecord.projections.apis.gemini.server_tools import without
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.answer_words import headline, words_for_nothing
+from onrecord.projections.apis.documents import Behind, texts_before, words_for
+from onrecord.projections.apis.foreign import content_of, told_of
+from onrecord.projections.apis.gemini.answers import own_part
+from onrecord.projections.apis.gemini.draft import Draft
+from onrecord.projections.apis.gemini.read import result_content
+from onrecord.projections.apis.gemini.server_tools import (
+    RESPONSE,
+    Part,
+    is_held_by_the_service,
+    member,
+    object_in,
+    objects_in,
+    part,
+    without,
+)
 from onrecord.projections.history.document_bytes import is_remote
-from onrecord.projections.apis.documents import Behind
+from onrecord.projections.history.history import Block, Turn
 
 
 def contents_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator[JsonObject]:

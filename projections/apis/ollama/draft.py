@@ -8,16 +8,12 @@ from dataclasses import dataclass, field
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
 from onrecord.projections.apis.ollama.read import NAME
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Note
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import Router
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
-from onrecord.projections.history.tool_names import renamed
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.report import Deed, Note
+from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
 
 @dataclass(slots=True)

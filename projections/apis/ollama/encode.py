@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.ollama.read import kind_of
-from onrecord.projections.apis.answer_words import arguments_told
-from onrecord.projections.apis.answer_words import paragraphs
-from onrecord.projections.apis.answer_words import texts_of
-from onrecord.projections.apis.ollama.draft import Draft
-from base64 import b64encode
-from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from typing import Any, assert_never
 from uuid import UUID
+
 from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.documents import modality_of
-from onrecord.projections.apis.ollama.read import neutral
-from onrecord.projections.history.document_bytes import INLINE
-from onrecord.projections.history.document_bytes import bytes_of
-from onrecord.projections.history.document_bytes import is_base64
-from onrecord.projections.history.document_bytes import is_remote
-from onrecord.projections.history.document_bytes import told_in
-from onrecord.projections.apis.documents import texts_before
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.foreign import content_of
-from onrecord.projections.apis.foreign import told_of
-from onrecord.projections.apis.answer_words import failed
-from onrecord.projections.apis.answer_words import headline
-from onrecord.projections.apis.answer_words import words_for_nothing
-from onrecord.projections.apis.documents import Behind
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.answer_words import (
+    arguments_told,
+    failed,
+    headline,
+    paragraphs,
+    texts_of,
+    words_for_nothing,
+)
+from onrecord.projections.apis.documents import Behind, texts_before, words_for
+from onrecord.projections.apis.foreign import content_of, told_of
+from onrecord.projections.apis.ollama.draft import Draft
+from onrecord.projections.apis.ollama.read import kind_of, neutral
+from onrecord.projections.history.document_bytes import (
+    INLINE,
+    bytes_of,
+    is_base64,
+    is_remote,
+    told_in,
+)
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.tool_names import OPENAI, name_for
 
 
 @dataclass(slots=True)

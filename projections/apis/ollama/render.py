@@ -7,42 +7,32 @@ answer one, so that a later request begins with the bytes of the earlier ones.
 
 from __future__ import annotations
 
-from typing import Any, cast
+import binascii
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.tools import tools_for
-from onrecord.projections.apis.foreign import instructions_told
-from onrecord.projections.apis.foreign import tool_told
-from onrecord.projections.apis.foreign import whole
-from onrecord.projections.apis.ollama.draft import Draft
-from onrecord.projections.apis.tools import OLLAMA
-from onrecord.projections.apis.tools import schema_for
-import binascii
-from base64 import b64decode
-from collections.abc import Mapping
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from onrecord.projections.api import Api, Reader
+from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
 from onrecord.projections.apis.ollama import read as neutral_ollama
+from onrecord.projections.apis.ollama.draft import Draft, draft_of
+from onrecord.projections.apis.ollama.encode import (
+    answers_in,
+    message_of,
+    messages_said,
+    spell_results,
+)
 from onrecord.projections.apis.openai_chat import read as neutral_openai_chat
-from onrecord.projections.api import Api
-from onrecord.projections.api import Reader
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
-from onrecord.projections.history.history import Turn
+from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
+from onrecord.projections.apis.tools import OLLAMA, schema_for, tools_for
+from onrecord.projections.history.history import Block, History, Turn
 from onrecord.projections.history.report import report_of
-from onrecord.projections.apis.ollama.encode import answers_in
-from onrecord.projections.apis.ollama.encode import message_of
-from onrecord.projections.apis.ollama.draft import draft_of
-from onrecord.projections.apis.ollama.encode import messages_said
-from onrecord.projections.apis.ollama.encode import spell_results
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.apis.request import nothing_to_send
-from onrecord.projections.apis.request import outside
-
 
 # Instructions and tools in Ollama's spelling.
+
 
 def spell_instructions(draft: Draft) -> list[JsonObject]:
     """Return the messages that a conversation begins with."""
@@ -93,6 +83,7 @@ def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
 
 
 # What the SDK's `chat` takes for a request: the body's messages, their pictures as bytes.
+
 
 def arguments_of(draft: Draft, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the keyword arguments of a call.

@@ -11,10 +11,8 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from onrecord.projections.apis.members import member
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import Rule
+from onrecord.projections.apis.members import member, placed_objects
+from onrecord.projections.apis.rules import Found, Rule
 
 _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
 

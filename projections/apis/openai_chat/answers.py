@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, Final, assert_never, cast
+
 from onrecord.domain import jsontext
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.openai_chat.read import Kind
-from onrecord.projections.apis.openai_chat.read import kind_of
-from onrecord.projections.apis.answer_words import arguments_told
-from onrecord.projections.apis.answer_words import paragraphs
-from onrecord.projections.apis.answer_words import texts_of
-from onrecord.projections.apis.openai_chat.draft import Draft
-from onrecord.projections.apis.openai_chat.members import call_back
-from onrecord.projections.apis.openai_chat.members import message_back
-from onrecord.projections.apis.openai_chat.members import reasoning_back
-from onrecord.projections.apis.openai_chat.members import says_nothing
-from onrecord.projections.apis.openai_chat.members import with_reasoning
-from collections.abc import Iterable
-from typing import Any, Final, cast
 from onrecord.domain.content import Document
 from onrecord.domain.conversation import CANCELLED
-from onrecord.projections.history.history import Turn
-from onrecord.projections.apis.openai_chat.read import Part
-from onrecord.projections.apis.openai_chat.read import part
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.openai_chat.user_messages import result_parts
-from onrecord.projections.apis.openai_chat.user_messages import text_part
-from onrecord.projections.apis.answer_words import FAILURE
-from onrecord.projections.apis.answer_words import failed
-from onrecord.projections.apis.answer_words import words_for_nothing
-from onrecord.projections.apis.documents import Behind
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.answer_words import (
+    FAILURE,
+    arguments_told,
+    failed,
+    paragraphs,
+    texts_of,
+    words_for_nothing,
+)
+from onrecord.projections.apis.documents import Behind, words_for
+from onrecord.projections.apis.openai_chat.draft import Draft
+from onrecord.projections.apis.openai_chat.members import (
+    call_back,
+    message_back,
+    reasoning_back,
+    says_nothing,
+    with_reasoning,
+)
+from onrecord.projections.apis.openai_chat.read import Kind, Part, kind_of, part
+from onrecord.projections.apis.openai_chat.user_messages import result_parts, text_part
+from onrecord.projections.history.history import Block, Turn
 
 
 @dataclass(slots=True)

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
-import hashlib
-from onrecord.projections.history.history import Block
-from base64 import b64encode
-from onrecord.domain.content import Document
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.openai_chat.read import SOUNDS
-from onrecord.projections.history.document_bytes import bytes_of
-from onrecord.projections.history.document_bytes import is_remote
-from onrecord.projections.history.document_bytes import told_in
-from dataclasses import dataclass, field
+
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native
-from onrecord.projections.history.history import History
-from onrecord.projections.apis.openai_chat.read import NAME
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Note
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.openai_chat.read import NAME, SOUNDS
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import Router
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
-from onrecord.projections.history.tool_names import renamed
-
+from onrecord.projections.history.document_bytes import bytes_of, is_remote, told_in
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.report import Deed, Note
+from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
 # What differs between the models that read a Chat Completions request, by their names.
 #
@@ -146,6 +137,7 @@ def family_of(model: str | None) -> str | None:
 #
 # A result answers a call of the message before it, so an id may come again in a later message, as
 # servers give it that count calls from 0 in each answer.
+
 
 class CallIds:
     """The ids that the calls of one request bear."""

@@ -8,19 +8,17 @@ it is read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
-from onrecord.domain.content import Document, Text
-from onrecord.domain.documents import UNKNOWN, media_type_of
-from onrecord.domain.jsontext import JsonObject
 from typing import Any, Final, Literal, cast
+
 from onrecord.domain import jsontext
-from onrecord.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.content import Block, Document, Opaque, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.documents import UNKNOWN, media_type_of
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.tools import custom_tool
 from onrecord.projections.history.answers import says
-
 
 # Parts of a Chat Completions message in neutral form: texts, images, files and sounds.
 #

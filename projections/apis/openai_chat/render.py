@@ -6,41 +6,32 @@ answer one, so that a later request begins with the bytes of the earlier ones.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.openai_chat.read import objects_in
-from onrecord.projections.apis.tools import tools_for
-from onrecord.projections.apis.foreign import instructions_told
-from onrecord.projections.apis.foreign import tool_told
-from onrecord.projections.apis.foreign import whole
-from onrecord.projections.apis.openai_chat.draft import Draft
-from onrecord.projections.apis.tools import OPENAI
-from onrecord.projections.apis.tools import schema_for
-from collections.abc import Iterator, Mapping
-from typing import Final
+from onrecord.projections.api import Api, Reader
+from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
 from onrecord.projections.apis.openai_chat import read
-from onrecord.projections.api import Api
-from onrecord.projections.api import Reader
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
-from onrecord.projections.history.history import Turn
-from onrecord.projections.history.report import report_of
-from onrecord.projections.apis.openai_chat.answers import answers_in
-from onrecord.projections.apis.openai_chat.answers import message_of
-from onrecord.projections.apis.openai_chat.draft import draft_of
+from onrecord.projections.apis.openai_chat.answers import (
+    answers_in,
+    message_of,
+    results_in,
+    spell_results,
+)
+from onrecord.projections.apis.openai_chat.draft import Draft, draft_of
 from onrecord.projections.apis.openai_chat.members import plain_back
-from onrecord.projections.apis.openai_chat.answers import results_in
-from onrecord.projections.apis.openai_chat.answers import spell_results
+from onrecord.projections.apis.openai_chat.read import objects_in
 from onrecord.projections.apis.openai_chat.user_messages import messages_said
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.apis.request import nothing_to_send
-from onrecord.projections.apis.request import outside
-
+from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
+from onrecord.projections.apis.tools import OPENAI, schema_for, tools_for
+from onrecord.projections.history.history import Block, History, Turn
+from onrecord.projections.history.report import report_of
 
 # Instructions and tools in the spelling of Chat Completions.
+
 
 def spell_instructions(draft: Draft) -> list[JsonObject]:
     """Return the messages that a conversation begins with, each in a role that the model takes."""

@@ -7,29 +7,24 @@ DeepSeek wants back (whether it does has changed).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.members import text
 from collections.abc import Iterator, Mapping
-from onrecord.projections.apis.openai_rules import too_long
-from onrecord.projections.apis.openai_rules import too_short
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import Path
-from onrecord.projections.apis.rules import bracketed
-from onrecord.projections.apis.members import member
-from onrecord.projections.apis.openai_rules import media_type_of
-from onrecord.projections.apis.openai_rules import no_data_url
-from onrecord.projections.apis.openai_rules import unread_file
-from onrecord.projections.apis.openai_rules import unread_image
-from onrecord.projections.apis.openai_rules import malformed_name
-from onrecord.projections.apis.openai_rules import repeated_tools
-from typing import Final
+from typing import Any, Final
+
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import member, placed_objects, text
 from onrecord.projections.apis.openai_chat import rules as openai_chat_calls
 from onrecord.projections.apis.openai_chat import rules as openai_chat_contents
-from onrecord.projections.apis.rules import Rule
-
+from onrecord.projections.apis.openai_rules import (
+    malformed_name,
+    media_type_of,
+    no_data_url,
+    repeated_tools,
+    too_long,
+    too_short,
+    unread_file,
+    unread_image,
+)
+from onrecord.projections.apis.rules import Found, Path, Rule, bracketed
 
 # The messages of a request to Chat Completions, their calls, and whom it is for.
 

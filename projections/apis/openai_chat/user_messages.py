@@ -10,19 +10,12 @@ from uuid import UUID
 from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
 from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.apis.openai_chat.read import neutral
-from onrecord.projections.apis.openai_chat.read import Part
-from onrecord.projections.apis.openai_chat.read import kind_of_part
-from onrecord.projections.apis.openai_chat.read import objects_in
-from onrecord.projections.apis.openai_chat.read import part
-from onrecord.projections.apis.documents import texts_before
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.foreign import content_of
-from onrecord.projections.apis.foreign import told_of
+from onrecord.projections.apis.answer_words import headline, words_for_nothing
+from onrecord.projections.apis.documents import texts_before, words_for
+from onrecord.projections.apis.foreign import content_of, told_of
 from onrecord.projections.apis.openai_chat.draft import Draft
-from onrecord.projections.apis.answer_words import headline
-from onrecord.projections.apis.answer_words import words_for_nothing
+from onrecord.projections.apis.openai_chat.read import Part, kind_of_part, neutral, objects_in, part
+from onrecord.projections.history.history import Block
 
 _SPEAKERS: Final = frozenset({"user", "system", "developer", "function"})
 _OTHERS: Final[tuple[Modality, ...]] = ("image", "document", "audio", "video")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.members import text
 from collections.abc import Iterator, Mapping
-from onrecord.projections.apis.openai_rules import media_type_of
-from onrecord.projections.apis.openai_rules import no_data_url
-from onrecord.projections.apis.openai_rules import unread_file
-from onrecord.projections.apis.openai_rules import unread_image
-from onrecord.projections.apis.openai_rules import too_long
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import Path
+from typing import Any, Final
 
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import placed_objects, text
+from onrecord.projections.apis.openai_rules import (
+    media_type_of,
+    no_data_url,
+    too_long,
+    unread_file,
+    unread_image,
+)
+from onrecord.projections.apis.rules import Found, Path
 
 CALLED: Final = {
     "function_call": "function call",

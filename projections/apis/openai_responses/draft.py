@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from base64 import b64encode
-from collections.abc import Mapping
-from typing import Final
-from onrecord.domain.content import Document
-from onrecord.domain.documents import modality_of
-from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.jsontext import JsonObject
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-from onrecord.domain.documents import Modality, modality_of
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.report import Deed
-from onrecord.projections.history.report import Note
-from onrecord.projections.history.document_bytes import told_in
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.foreign import goes_on
-from onrecord.projections.apis.openai_responses.items import kind_of
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.routing import Router
-from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
+
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Text
-from onrecord.domain.errors import MalformedJson
-from onrecord.projections.apis.documents import tag_of
-from onrecord.projections.apis.openai_responses.items import OUTPUTS
-from onrecord.projections.apis.openai_responses.items import link_of
-from onrecord.projections.apis.answer_words import FAILURE
-from onrecord.projections.apis.answer_words import failed
-from onrecord.projections.apis.answer_words import words_for_nothing
-from onrecord.projections.apis.documents import Behind
-import hashlib
-
+from onrecord.domain.documents import Modality, modality_of
+from onrecord.domain.errors import CorruptRecord, MalformedJson
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.answer_words import FAILURE, failed, words_for_nothing
+from onrecord.projections.apis.documents import Behind, tag_of, words_for
+from onrecord.projections.apis.foreign import goes_on
+from onrecord.projections.apis.openai_responses.items import OUTPUTS, kind_of, link_of
+from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.routing import Router
+from onrecord.projections.history.document_bytes import told_in
+from onrecord.projections.history.history import Block
+from onrecord.projections.history.report import Deed, Note
 
 # Documents as OpenAI's Responses API reads them: images, PDFs, office files and texts.
 #

@@ -5,43 +5,38 @@ What is repaired here concerns one item: ids, keys that no request has, outputs 
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.openai_responses.draft import Draft
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any, Final, assert_never
+from typing import Any, Final, assert_never, cast
 from uuid import UUID
+
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import Turn
+from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
-from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.documents import texts_before
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.foreign import arguments_of
-from onrecord.projections.apis.foreign import content_of
-from onrecord.projections.apis.foreign import told_of
-from onrecord.projections.apis.foreign import whole
-from onrecord.projections.apis.openai_responses.draft import text_part
-from onrecord.projections.apis.openai_responses.draft import CallIds
-from onrecord.projections.apis.openai_responses.items import OUTPUTS
-from onrecord.projections.apis.openai_responses.items import as_plain_message
-from onrecord.projections.apis.openai_responses.items import has_fitting_id
-from onrecord.projections.apis.openai_responses.items import kind_of
-from onrecord.projections.apis.openai_responses.items import link_of
-from onrecord.projections.apis.openai_responses.items import with_link
-from onrecord.projections.apis.openai_responses.draft import Held
-from onrecord.projections.apis.openai_responses.draft import output_of
 from onrecord.projections.apis.answer_words import headline
-from onrecord.projections.apis.documents import Behind
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
-from onrecord.projections.history.tool_names import renamed
-
+from onrecord.projections.apis.documents import Behind, texts_before, words_for
+from onrecord.projections.apis.foreign import arguments_of, content_of, told_of, whole
+from onrecord.projections.apis.openai_responses.draft import (
+    CallIds,
+    Draft,
+    Held,
+    output_of,
+    text_part,
+)
+from onrecord.projections.apis.openai_responses.items import (
+    OUTPUTS,
+    as_plain_message,
+    has_fitting_id,
+    kind_of,
+    link_of,
+    with_link,
+)
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.history.history import Block, Turn
+from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
 # Keys that OpenAI's SDK adds to what it read, and that no request has (O12).
 

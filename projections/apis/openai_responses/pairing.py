@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
-from onrecord.projections.history.report import Deed
-from onrecord.projections.apis.openai_responses.draft import Draft
-from onrecord.projections.apis.openai_responses.draft import Piece
-from onrecord.projections.apis.openai_responses.draft import piece_of
-from onrecord.projections.apis.openai_responses.items import CALLS
-from onrecord.projections.apis.openai_responses.items import OUTPUTS
-from onrecord.projections.apis.openai_responses.items import caller_of
-from onrecord.projections.apis.openai_responses.items import link_of
-from onrecord.projections.apis.openai_responses.reasoning import as_words
 from collections.abc import Mapping
 from typing import Any, Final
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import History
-from onrecord.projections.apis.openai_responses.items import id_of
 
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.openai_responses.draft import Draft, Piece, piece_of
+from onrecord.projections.apis.openai_responses.items import (
+    CALLS,
+    OUTPUTS,
+    caller_of,
+    id_of,
+    link_of,
+)
+from onrecord.projections.apis.openai_responses.reasoning import as_words
+from onrecord.projections.history.history import History
+from onrecord.projections.history.report import Deed
 
 _PROGRAM: Final = "program"
 _SEARCH: Final = "tool_search_call"

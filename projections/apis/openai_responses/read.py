@@ -8,9 +8,7 @@ Shapes: platform.openai.com, "Responses"; input items and output items alike.
 from __future__ import annotations
 
 from typing import Any, Final, cast
-from onrecord.domain.content import Document, Text
-from onrecord.domain.documents import UNKNOWN, media_type_of
-from onrecord.domain.jsontext import JsonObject
+
 from onrecord.domain import jsontext
 from onrecord.domain.content import (
     Block,
@@ -22,14 +20,15 @@ from onrecord.domain.content import (
     ToolCall,
     ToolResult,
 )
+from onrecord.domain.documents import UNKNOWN, media_type_of
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Replay
-from onrecord.projections.apis.tools import custom_tool
 from onrecord.projections.apis.openai_responses.server_tools import called
+from onrecord.projections.apis.tools import custom_tool
 from onrecord.projections.history.answers import says
-
 
 # Parts of a message or of a result of OpenAI's Responses API in neutral form.
 #

@@ -9,8 +9,11 @@ reasoning an item came of by the item's id, so neither half may go without the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
 from onrecord.domain.content import (
     Document,
     ServerToolCall,
@@ -19,31 +22,20 @@ from onrecord.domain.content import (
     ToolCall,
     ToolResult,
 )
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block
-from onrecord.projections.api import neutral_of
-from onrecord.projections.api import outcome_of
-from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.activity_words import words_of
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.openai_responses.draft import Draft
-from onrecord.projections.apis.openai_responses.draft import Piece
-from onrecord.projections.apis.openai_responses.draft import text_part
-from onrecord.projections.apis.answer_words import headline
-from onrecord.projections.apis.documents import Behind
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import Any, Final, NamedTuple
 from onrecord.domain.events import ResponseCompleted
-from onrecord.projections.history.history import History
-from onrecord.projections.apis.openai_responses.draft import piece_of
-from onrecord.projections.apis.openai_responses.items import has_fitting_id
-from onrecord.projections.apis.openai_responses.items import id_of
-from onrecord.projections.apis.openai_responses.items import without_id
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.api import neutral_of, outcome_of
+from onrecord.projections.apis.activity_words import words_of
+from onrecord.projections.apis.answer_words import headline
+from onrecord.projections.apis.documents import Behind, words_for
+from onrecord.projections.apis.openai_responses.draft import Draft, Piece, piece_of, text_part
+from onrecord.projections.apis.openai_responses.items import has_fitting_id, id_of, without_id
+from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.request import Options
-
+from onrecord.projections.history.history import Block, History
 
 # Items that cannot go as they are, told in words: so that what they did is not lost.
+
 
 def as_words(piece: Piece) -> Piece | None:
     """Return the message that stands for an item; None where nothing of it can be told.

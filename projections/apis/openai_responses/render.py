@@ -8,50 +8,41 @@ docs/rendering.md lists them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
+
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.tools import tools_for
-from onrecord.projections.apis.foreign import instructions_told
-from onrecord.projections.apis.foreign import tool_told
-from onrecord.projections.apis.foreign import whole
-from onrecord.projections.apis.openai_responses.repair import load_what_none_searches
-from onrecord.projections.apis.openai_responses.draft import Draft
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
-from onrecord.projections.history.tool_names import renamed
-from onrecord.projections.apis.tools import OPENAI as WANTS
-from onrecord.projections.apis.tools import schema_for
-from typing import Any, Final
-from onrecord.projections.apis.openai_responses import read
-from onrecord.projections.apis.openai_responses import server_tools
-from onrecord.projections.api import Api
-from onrecord.projections.api import Reader
-from onrecord.projections.history.history import Block
-from onrecord.projections.history.history import History
-from onrecord.projections.history.report import report_of
-from onrecord.projections.apis.openai_responses.repair import begin_at_compaction
-from onrecord.projections.apis.openai_responses.draft import Piece
-from onrecord.projections.apis.openai_responses.pairing import resolve_references
-from onrecord.projections.apis.openai_responses.pairing import tell_of_expired_containers
-from onrecord.projections.apis.openai_responses.items import id_of
-from onrecord.projections.apis.openai_responses.repair import put_calls_last
-from onrecord.projections.apis.openai_responses.pairing import pair_outputs
-from onrecord.projections.apis.openai_responses.reasoning import check_reasoning
+from onrecord.projections.api import Api, Reader
+from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
+from onrecord.projections.apis.openai_responses import read, server_tools
+from onrecord.projections.apis.openai_responses.draft import Draft, Piece
 from onrecord.projections.apis.openai_responses.encode import Speller
-from onrecord.projections.apis.openai_responses.reasoning import show_pictures
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
-from onrecord.projections.apis.request import nothing_to_send
-from onrecord.projections.apis.request import outside
+from onrecord.projections.apis.openai_responses.items import id_of
+from onrecord.projections.apis.openai_responses.pairing import (
+    pair_outputs,
+    resolve_references,
+    tell_of_expired_containers,
+)
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.openai_responses.reasoning import check_reasoning, show_pictures
+from onrecord.projections.apis.openai_responses.repair import (
+    begin_at_compaction,
+    load_what_none_searches,
+    put_calls_last,
+)
+from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.routing import Router
-
+from onrecord.projections.apis.tools import OPENAI as WANTS
+from onrecord.projections.apis.tools import schema_for, tools_for
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.report import report_of
+from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
 # Instructions and tools in the spelling of OpenAI's Responses API.
+
 
 def spell_instructions(
     draft: Draft, instructions: InstructionsSet | None, blobs: Mapping[str, bytes]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
-from onrecord.projections.apis.openai_responses.draft import Draft
-from onrecord.projections.apis.openai_responses.draft import Piece
-from onrecord.projections.apis.request import Options
-from onrecord.projections.history.responses import Responses
 from itertools import groupby
-from onrecord.projections.history.history import History
-from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.openai_chat.draft import family_of
-from onrecord.projections.apis.openai_responses.items import CALLS
-from onrecord.projections.apis.openai_responses.items import OUTPUTS
 from typing import Any, Final, cast
-from onrecord.domain.jsontext import JsonObject
 
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.openai_chat.draft import family_of
+from onrecord.projections.apis.openai_responses.draft import Draft, Piece
+from onrecord.projections.apis.openai_responses.items import CALLS, OUTPUTS
+from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.request import Options
+from onrecord.projections.history.history import History
+from onrecord.projections.history.responses import Responses
 
 _WHOLE: Final = "response.compaction"
 """What a response is that was asked for a compaction: all of its items are to be kept."""

@@ -11,27 +11,28 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import placed_objects
-from onrecord.projections.apis.members import text
-from onrecord.projections.apis.openai_responses.content_rules import ANSWERS
-from onrecord.projections.apis.openai_responses.content_rules import CALLED
-from onrecord.projections.apis.openai_responses.content_rules import PREFIXES
-from onrecord.projections.apis.openai_responses.content_rules import answered_id
-from onrecord.projections.apis.openai_responses.content_rules import call_ids
-from onrecord.projections.apis.openai_responses.content_rules import goes_on_from_storage
-from onrecord.projections.apis.openai_responses.content_rules import is_said_by_model
-from onrecord.projections.apis.openai_responses.content_rules import items_of
-from onrecord.projections.apis.openai_responses.content_rules import kind_of
-from onrecord.projections.apis.openai_responses.content_rules import large_strings
-from onrecord.projections.apis.openai_responses.content_rules import misplaced_parts
-from onrecord.projections.apis.openai_responses.content_rules import refused_media
-from onrecord.projections.apis.openai_rules import malformed_name
-from onrecord.projections.apis.openai_rules import repeated_tools
-from onrecord.projections.apis.openai_rules import too_long
-from onrecord.projections.apis.openai_rules import too_short
-from onrecord.projections.apis.rules import Found
-from onrecord.projections.apis.rules import Rule
-from onrecord.projections.apis.rules import bracketed
+from onrecord.projections.apis.members import placed_objects, text
+from onrecord.projections.apis.openai_responses.content_rules import (
+    ANSWERS,
+    CALLED,
+    PREFIXES,
+    answered_id,
+    call_ids,
+    goes_on_from_storage,
+    is_said_by_model,
+    items_of,
+    kind_of,
+    large_strings,
+    misplaced_parts,
+    refused_media,
+)
+from onrecord.projections.apis.openai_rules import (
+    malformed_name,
+    repeated_tools,
+    too_long,
+    too_short,
+)
+from onrecord.projections.apis.rules import Found, Rule, bracketed
 
 _LONGEST_ID: Final = 64
 

@@ -13,10 +13,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import members
-from onrecord.projections.apis.members import objects
-from onrecord.projections.apis.members import text_or_none
-from onrecord.projections.apis.members import texts
+from onrecord.projections.apis.members import members, objects, text_or_none, texts
 
 NAMES: Final[Mapping[str, str]] = {
     "web_search_call": "web_search",

@@ -11,10 +11,10 @@ from uuid import UUID
 import pytest
 
 import onrecord
-from onrecord.adapters import asking
-from onrecord.adapters.asking import Asked
 from onrecord.adapters.capture.spool import Spool
-from onrecord.adapters.lineage import Stretch
+from onrecord.adapters.conversation import requests
+from onrecord.adapters.conversation.lineage import Stretch
+from onrecord.adapters.conversation.requests import Asked
 from onrecord.adapters.redis import hot_windows
 from onrecord.adapters.redis.accelerator import Accelerator
 from onrecord.adapters.redis.connection import Connection
@@ -23,8 +23,7 @@ from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Options, Request
 
 API = "openai-chat"
 KEY = "support/4711"
@@ -65,7 +64,7 @@ class Rendered:
 
     def _ask(self, backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:
         self.times += 1
-        return asking.ask(backend, stretches, options)
+        return requests.ask(backend, stretches, options)
 
 
 class Reads:

@@ -8,13 +8,9 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.redis.kept_requests import read, written
 from onrecord.domain.errors import MalformedJson, NothingToSend, UnsupportedDocument
-from onrecord.projections.history.report import Note
-from onrecord.projections.history.report import Report
-from onrecord.projections.history.report import Route
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.rendering import APIS, render
+from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.history.report import Note, Report, Route
 from tests.adapters.redis.stores import same
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Deed

@@ -11,8 +11,7 @@ from google.protobuf import json_format  # type: ignore[import-untyped]  # it ha
 import onrecord
 from onrecord.adapters.tools.a2a_cards import parse_a2a_name
 from onrecord.domain.errors import InvalidContent
-from onrecord.projections.history.tool_names import OPENAI
-from onrecord.projections.history.tool_names import name_for
+from onrecord.projections.history.tool_names import OPENAI, name_for
 
 CARD: dict[str, Any] = {
     "name": "Travel agent",

@@ -1,0 +1,1 @@
+"""What a caller does to one conversation: says, asks, reads, amends."""

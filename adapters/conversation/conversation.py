@@ -1,0 +1,399 @@
+"""A conversation as its users hold it: say things, ask for requests, read what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from uuid import UUID
+
+from onrecord.adapters.conversation import context as carried_context
+from onrecord.adapters.conversation import history_edits
+from onrecord.adapters.conversation import inputs as given
+from onrecord.adapters.conversation.arguments import (
+    labels_given,
+    text_given,
+    text_if_given,
+    version_asked,
+    version_given,
+    version_if_given,
+)
+from onrecord.adapters.conversation.documents import GivenDocument
+from onrecord.adapters.conversation.inputs import DeclaredTool, given_tools
+from onrecord.adapters.conversation.lineage import Stretch
+from onrecord.adapters.conversation.results import Rejected, record_result
+from onrecord.adapters.conversation.writing import Done, stored_again
+from onrecord.adapters.recording.conversation_wire import TalkWire
+from onrecord.adapters.tenancy import Tenancy
+from onrecord.domain import conversation
+from onrecord.domain.content import Blob, ToolCall
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import ToolSource
+from onrecord.projections.history.window import MessageWindow, Window
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from onrecord.projections.apis.capabilities import Given
+    from onrecord.projections.apis.declared_tools import Declared
+    from onrecord.projections.apis.request import Options, Request
+    from onrecord.projections.history.documents import HeldDocument
+    from onrecord.projections.history.history import NextInput, Turn
+    from onrecord.projections.history.server_tools import Activity
+
+ClientT = TypeVar("ClientT")
+
+
+class Talk:
+    """One conversation. Cheap to make; safe to share between threads.
+
+    Nothing is kept but its id and what it goes on from: every question is answered from the log.
+    What renders and records is imported when it is first asked for.
+    """
+
+    def __init__(self, tenancy: Tenancy, key: str) -> None:
+        """Hold the conversation of a key; InvalidInput for what is no key."""
+        self.tenancy = tenancy
+        self.stream = tenancy.stream(key)
+        self.key, self.tenant, self.backend = self.stream.key, tenancy.tenant, tenancy.backend
+        self._wire = TalkWire(self.stream, tenancy.journals)
+
+    @property
+    def conversation_id(self) -> UUID:
+        """The conversation's id; asking for it makes one if the key is new."""
+        return self.stream.conversation_id
+
+    # -- saying ------------------------------------------------------------------------------
+
+    def user(
+        self,
+        text: str | None = None,
+        *,
+        documents: Iterable[GivenDocument] = (),
+        message_id: str | None = None,
+        expected_version: int | None = None,
+    ) -> Done:
+        """Record a user's prompt, with the documents that come with it.
+
+        A `message_id` makes it idempotent: the same message again changes nothing.
+        """
+        named = text_if_given("message_id", message_id)
+        version = version_if_given(expected_version)
+        attached = given.attachments(documents)
+        return stored_again(lambda: given.say(self.stream, text, attached, named, version))
+
+    def signal(
+        self,
+        content: Any = None,
+        *,
+        name: str | None = None,
+        interrupts: bool = False,
+        documents: Iterable[GivenDocument] = (),
+        message_id: str | None = None,
+    ) -> Done:
+        """Record a message from outside, no user's and no tool's: a timer, a webhook.
+
+        It waits for the results of open calls, or `interrupts`: these are given up with it.
+        """
+        from onrecord.adapters.conversation.signals import record_signal
+
+        return record_signal(self.stream, content, documents, name, interrupts, message_id)
+
+    def take(
+        self, inputs: Iterable[Any], *, behaviour: Literal["wait", "interrupt"] = "wait"
+    ) -> NextInput:
+        """Record what a process engine hands over at once (docs/signals.md); return `next_input`."""
+        from onrecord.adapters.conversation.ingest import take
+
+        return take(self.stream, inputs, behaviour)
+
+    def next_input(self) -> NextInput:
+        """Return "ready" to ask the model, "deferred" while results are awaited, else "nothing"."""
+        from onrecord.adapters.conversation.ingest import next_input_of
+
+        return next_input_of(self.stream)
+
+    def instruct(self, text: str) -> Done:
+        """Put other instructions (a system prompt) in force."""
+        said = text_given("an instruction", text)
+        return self.append(*conversation.instruct(self.stream.known_head(), said))
+
+    def tools(self, tools: Iterable[DeclaredTool], sources: Iterable[ToolSource] = ()) -> Done:
+        """Put other tools in force: mappings with `name`, `description`, `input_schema`.
+
+        A provider's own tools are given as `BuiltinTool`, what only one API knows as `Native`.
+        `sources` say where tools come from; what is given as a `Toolset` brings its own. What is in
+        force already is not recorded again.
+        """
+        from onrecord.adapters.conversation.stream import declare
+
+        return declare(self.stream, *given_tools(tools, sources))
+
+    def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done | Rejected:
+        """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.
+
+        Durable when it returns. A call has one result: giving it again changes nothing, another is
+        kept beside the history, and the answer says so. docs/documents.md tells what is found.
+        """
+        from onrecord.adapters.conversation.tool_results import give_result
+
+        call = text_given("a call's id", call_id)
+        return give_result(self.stream, call, content, is_error=bool(is_error))
+
+    def cancel(self, call_id: str) -> Done | Rejected:
+        """Record that a call was given up without a result."""
+        call = text_given("a call's id", call_id)
+        (result,) = conversation.cancel_call(self.stream.known_head(), call)
+        return record_result(self.stream, result)
+
+    def redact(self, version: int, reason: str | None = None) -> Done:
+        """Leave the event at a version out of every request from here on; the record keeps it."""
+        why = text_if_given("a reason", reason)
+        return self.append(*conversation.redact(self.head(), version_given(version), why))
+
+    def regenerate(self, *, expected_version: int | None = None) -> Done:
+        """Give up the last answer: the next request asks again, byte for byte as before.
+
+        That is all behind the last prompt, or the last results of tools: InvalidContent where
+        something was said since, or nothing was answered. The record keeps what is given up.
+        """
+        expected = version_if_given(expected_version)
+        return history_edits.retell(self.stream, history_edits.regenerated, expected)
+
+    def edit(
+        self,
+        version: int,
+        text: str | None = None,
+        *,
+        documents: Iterable[GivenDocument] = (),
+        expected_version: int | None = None,
+    ) -> Done:
+        """Put another prompt in the place of the one at a version; what followed it is given up.
+
+        InvalidContent where there is no prompt that is history.
+        """
+        at, expected = version_given(version), version_if_given(expected_version)
+        attached = given.attachments(documents)
+        return stored_again(lambda: history_edits.edit(self.stream, at, text, attached, expected))
+
+    def compact(
+        self, summary: str, *, until: int | None = None, expected_version: int | None = None
+    ) -> Done:
+        """Let your own summary stand, in every request from here on, for all up to a version.
+
+        `until` is not amid an answer or a round of tool calls (InvalidContent); by default it is
+        where the exchanges that are over end. Redact the event to have all back.
+        """
+        at, expected = version_if_given(until), version_if_given(expected_version)
+        said = text_given("a summary", summary)
+        decide = partial(history_edits.compacted, summary=said, until=at)
+        return history_edits.retell(self.stream, decide, expected)
+
+    def carry(
+        self, context: Mapping[str, Any] | ToolCallContext, *, persist: Iterable[str]
+    ) -> Done:
+        """Record what the calls of tools carry from here on: of this context, what `persist` names.
+
+        It stands in a header, in clear and for good: short texts, no secret, nothing personal.
+        """
+        return carried_context.carry(self.stream, context, persist)
+
+    def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
+        """Put a remark beside an event, or beside the whole conversation."""
+        about = version_if_given(version)
+        return self.append(*conversation.annotate(self.head(), labels_given(labels), about))
+
+    def close(self, reason: str | None = None) -> Done | None:
+        """End the conversation; None if it has ended before."""
+        decided = conversation.close(self.head(), text_if_given("a reason", reason))
+        done = self.append(*decided) if decided else None
+        self.stream.look_again()
+        return done
+
+    def append(
+        self, *said: Event, expected_version: int | None = None, causation_id: UUID | None = None
+    ) -> Done:
+        """Record events, all or none, as one durable commit.
+
+        Raises VersionConflict where `expected_version` was given and is not the last one,
+        IdempotencyMismatch where an id stands for other content, and InvalidContent where an event
+        names a version that does not come before its own.
+        """
+        self.stream.must_refer_back(said)
+        return self.stream.append(
+            *said, expected_version=expected_version, causation_id=causation_id
+        )
+
+    async def append_async(
+        self, *said: Event, expected_version: int | None = None, causation_id: UUID | None = None
+    ) -> Done:
+        """Record events as `append` does, without holding up the event loop.
+
+        Where the caller is cancelled they may be recorded or not: `head()` tells.
+        """
+        await self.stream.must_refer_back_async(said)
+        return await self.stream.append_async(
+            *said, expected_version=expected_version, causation_id=causation_id
+        )
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        return self.stream.head()
+
+    def since(self, version: int) -> list[RecordedEvent]:
+        """Return the events after a version, in order: only what is new."""
+        return list(self.read(after=version_given(version)))
+
+    def turns(self, *, since: int = 0, at: int | None = None) -> tuple[Turn, ...]:
+        """Return what the history says, by turns: all, or only what is new since a version.
+
+        All results of a round are in one turn of the user's, in the order of their calls, told at
+        version `at`. Each block has its `content`, as it came, and its `version`.
+        """
+        from onrecord.adapters.conversation.queries import turns_since
+
+        return turns_since(self.backend, self._main_line(at), version_given(since))
+
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
+        """Yield events with after < version <= until, in order."""
+        return self.stream.read(after=after, until=until)
+
+    def blob(self, blob: Blob) -> bytes:
+        """Return the bytes of a blob of this conversation, or of one that it was forked from."""
+        return self.stream.blob(blob)
+
+    def open_calls(self) -> list[ToolCall]:
+        """Return the calls that await a result, in the order in which they were made."""
+        from onrecord.adapters.conversation.calls import awaited_calls
+
+        head = self.head()
+        return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)
+
+    def declared(self, *, at: int | None = None) -> Declared:
+        """Return the tools in force, where they come from, and which version declared them.
+
+        `at` is the version to tell it at; none, at version 0, where none were declared by then.
+        """
+        from onrecord.adapters.conversation.queries import declared
+
+        return declared(self.backend, self._main_line(at))
+
+    def carried(self) -> ToolCallContext:
+        """Return what the conversation carries for its tools, as far as it was recorded."""
+        return carried_context.carried(self.stream)
+
+    def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
+        """Return what tools did that providers ran, in order: what each was asked, and gave.
+
+        `at` is the version to tell it at. Pictures and texts are whole.
+        """
+        from onrecord.adapters.conversation.queries import activities
+
+        return activities(self.backend, self._main_line(at))
+
+    def documents(self, *, at: int | None = None) -> tuple[HeldDocument, ...]:
+        """Return all documents, in order: whose each is, what it is, and which event holds it.
+
+        Those of prompts and signals, of results of tools, and those that providers' tools made; `at` is
+        the version to tell it at.
+        """
+        from onrecord.adapters.conversation.queries import documents_held
+
+        return documents_held(self.backend, self._main_line(at))
+
+    def request(
+        self,
+        api: str,
+        *,
+        at: int | None = None,
+        window: Window | MessageWindow | None = None,
+        thinking: Literal["keep", "drop"] = "keep",
+        cache: bool = False,
+        model: str | None = None,
+        missing: Literal["cancel", "refuse", "drop"] = "cancel",
+        tags: Literal["seed-short-id", "doc-reference"] = "seed-short-id",
+        capabilities: Given | None = None,
+    ) -> Request:
+        """Return what the API accepts as this conversation's history: `create(**request, ...)`.
+
+        `at` is the version to render it at (what would have been sent then), `window` what it
+        keeps (docs/windows.md), `thinking="drop"` leaves out signed reasoning, `cache` places cache
+        marks, `model` is whom it is for, if not the model that answered before. `missing` is what
+        becomes of calls without a result (docs/signals.md), `tags` and `capabilities` say how
+        documents go (docs/documents.md). What is bound to another key than that of the client
+        recorded here is left out. Its `.report` says what was repaired, left out or translated.
+        """
+        head = self.head()
+        version = version_asked(head, at)
+        from onrecord.adapters.conversation.requests import ask_for, options_given
+
+        options = options_given(
+            self.tenancy.matrix,
+            api=api,
+            window=window,
+            thinking=thinking,
+            cache=cache,
+            model=model,
+            missing=missing,
+            tags=tags,
+            capabilities=capabilities,
+            account=self._wire.account(api),
+        )
+        asked = ask_for(self.stream, version, head, options, self.tenancy.windows)
+        self._wire.remember(asked)
+        return asked.request
+
+    def render(self, version: int, options: Options) -> Request:
+        """Return the request that the conversation makes at a version, under these options."""
+        from onrecord.adapters.conversation.requests import request_of
+
+        return request_of(self.backend, self.stream.lineage(version), options)
+
+    def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
+        """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
+        forked = Talk(self.tenancy, key)
+        why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
+        decided = conversation.fork(forked.head(), self.conversation_id, version, why)
+        forked.append(*decided, expected_version=0)
+        return forked
+
+    def record(self, client: ClientT, *, after: int | None = None, splice: bool = False) -> ClientT:
+        """Return a client of the same type; all that crosses its wire is recorded here.
+
+        It shares its connections with the client that was given. A call's own `headers` bind it
+        elsewhere; a scope does not. What a request goes on from is told from its messages; where
+        you know it, `after` is the version that the first one goes on from, and what came after
+        that is history no more. `splice` has what was rendered here sent byte for byte, though the
+        SDK spells it otherwise. Raises UnsupportedClient for anything but a client of the
+        `anthropic`, `openai`, `google-genai`, `ollama` or `boto3` SDK, sync or async.
+        """
+        version = None if after is None else version_asked(self.head(), after)
+        return self._wire.record(client, version, splice=bool(splice))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What binds one call of a recorded client to this conversation, whatever else does.
+
+        Give it as the call's `extra_headers`. It is taken out before anything is sent.
+        """
+        return self._wire.headers()
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Return a scope: `with talk.recording():` records here what is called within.
+
+        That is the calls of clients that nobody recorded, such as a framework makes its own, and
+        those of `store.record(client)`; not those of a client that was recorded for a conversation.
+        Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads do
+        where they run in `contextvars.copy_context()`. In a generator it holds while that runs.
+        """
+        return self._wire.scope()
+
+    def _main_line(self, at: int | None) -> tuple[Stretch, ...]:
+        """Return what the main line is made of, or was at a version; nothing before it began."""
+        head = self.head()
+        return self.stream.lineage(version_asked(head, at), head) if head.version else ()

@@ -1,0 +1,227 @@
+"""Documents that callers hand over: looked at first, stored when all else is in order."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+
+from onrecord.adapters.conversation.arguments import kind_of
+from onrecord.domain.content import Blob, Document
+from onrecord.domain.documents import (
+    UNKNOWN,
+    essence_of,
+    media_type_found,
+    media_type_given,
+    media_type_of,
+    name_of,
+)
+from onrecord.domain.errors import InvalidContent
+from onrecord.projections.history.document_bytes import INLINE
+
+logger = logging.getLogger("onrecord")
+
+GivenDocument: TypeAlias = Path | bytes | Document
+"""A document as callers give it: a file, its bytes, or one that is described already."""
+
+
+class Shelf(Protocol):
+    """Where the bytes of a conversation's documents are; a `Stream` is one."""
+
+    def put(self, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes, and return their reference."""
+        ...
+
+    def holds(self, blob: Blob) -> bool:
+        """Whether bytes are stored there already."""
+        ...
+
+
+_READ_BY_PROVIDERS: Final = frozenset({"http", "https"})
+_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+"""Makes the alphabet of base64 for URLs the standard one (RFC 4648, section 5)."""
+
+_PIECE: Final = 1024 * 1024
+_HEAD: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """A document whose bytes are not stored yet: they are given, or in a file."""
+
+    source: bytes | Path
+    media_type: str
+    name: str | None = None
+
+
+def described(given: object) -> Document | Unstored:
+    """Return a document with its type and name; InvalidContent where it is none or cannot be read.
+
+    Nothing is stored, and of a file only its beginning is read.
+    """
+    match given:
+        case Unstored():
+            return given
+        case Document():
+            return _described(_checked(given))
+        case bytes() | bytearray():
+            return Unstored(bytes(given), media_type_of(given[:_HEAD]))
+        case memoryview():
+            return Unstored(given.tobytes(), media_type_of(given[:_HEAD].tobytes()))
+        case Path():
+            name = name_of(given.name)
+            found = media_type_of(_beginning(given), name)
+            _say_where_other(media_type_of(b"", name), found)
+            return Unstored(given, found, name)
+        case _:
+            raise InvalidContent(
+                "a document is a pathlib.Path, bytes or an onrecord.Document, "
+                f"not {kind_of(given)}: for a file give pathlib.Path(...)"
+            )
+
+
+def must_hold(shelf: Shelf, given: Iterable[Document | Unstored]) -> None:
+    """Raise InvalidContent where one of these documents has its bytes in another conversation."""
+    blobs = dict.fromkeys(each.blob for each in given if isinstance(each, Document))
+    if not all(blob is None or shelf.holds(blob) for blob in blobs):
+        raise InvalidContent(
+            "a document's bytes are not in this conversation: give them as bytes, or as a file"
+        )
+
+
+def stored(given: Document | Unstored, shelf: Shelf) -> Document:
+    """Return the document, its bytes stored as a blob; a file is read in pieces of 1 MiB."""
+    if isinstance(given, Document):
+        return given
+    if isinstance(given.source, bytes):
+        blob = shelf.put((given.source,))
+    else:
+        with _reading(given.source):
+            blob = shelf.put(_pieces(given.source))
+    return Document(media_type=given.media_type, name=given.name, blob=blob)
+
+
+def from_outside(data: bytes, declared: str | None, named: str | None) -> Unstored:
+    """Return a document that a tool's server made, of the type that its bytes have.
+
+    What the server says of it counts where they do not tell.
+    """
+    name = name_of(named)
+    found = media_type_found(declared, data[:_HEAD], name)
+    _say_where_other(declared, found)
+    return Unstored(data, found, name)
+
+
+def decoded(given: object) -> bytes | None:
+    """Return the bytes of base64, in lines or of the URL-safe kind too; None where it is none."""
+    if not isinstance(given, str | bytes):
+        return None
+    try:
+        encoded = given.encode("ascii") if isinstance(given, str) else given
+        return base64.b64decode(b"".join(encoded.split()).translate(_STANDARD), validate=True)
+    except ValueError:
+        return None
+
+
+def linked(url: str, declared: str | None, named: str | None) -> Document | Unstored | None:
+    """Return the document at an address of the web, or whose bytes are in a `data:` URL.
+
+    None for another one: no provider reads it.
+    """
+    if _holds_bytes(url):
+        data = _bytes_in(url)
+        return None if data is None else from_outside(data, declared or _type_in(url), named)
+    if url.partition(":")[0].lower() not in _READ_BY_PROVIDERS:
+        return None
+    name = name_of(named) or name_in(url)
+    found = media_type_found(declared, b"", name_in(url) or name)
+    return Document(media_type=found, name=name, url=url)
+
+
+def name_in(uri: str) -> str | None:
+    """Return the name of what a URI names: the last segment of its path (RFC 3986)."""
+    try:
+        return name_of(unquote(urlsplit(uri).path))
+    except ValueError:
+        return None
+
+
+def _say_where_other(declared: str | None, found: str) -> None:
+    said = media_type_given(declared or "") or UNKNOWN
+    if essence_of(said) not in (UNKNOWN, essence_of(found)):
+        logger.info("a document was said to be %s: its bytes are %s", essence_of(said), found)
+
+
+def _checked(given: Document) -> Document:
+    media_type = media_type_given(given.media_type)
+    if media_type is None:
+        raise InvalidContent('a media type is `type/subtype`: write media_type="application/pdf"')
+    if (given.blob is None) == (given.url is None):
+        raise InvalidContent(
+            "a document has bytes (`blob`) or a `url`, and not both: give its bytes"
+        )
+    name = name_of(given.name)
+    if (media_type, name) == (given.media_type, given.name):
+        return given
+    return given.model_copy(update={"media_type": media_type, "name": name})
+
+
+def _described(given: Document) -> Document | Unstored:
+    """Return a document; one whose URL holds its bytes as those: they are stored once."""
+    if given.url is None or not _holds_bytes(given.url):
+        return given
+    data = _bytes_in(given.url)
+    if data is None:
+        raise InvalidContent(
+            "the `data:` URL of a document holds no base64: give the document's bytes"
+        )
+    return Unstored(data, given.media_type, given.name)
+
+
+def _type_in(url: str) -> str:
+    """Return the media type that a `data:` URL begins with, if it has one."""
+    return url[len(INLINE) :].partition(",")[0].partition(";")[0]
+
+
+def _holds_bytes(url: str) -> bool:
+    return url[: len(INLINE)].lower() == INLINE
+
+
+def _bytes_in(url: str) -> bytes | None:
+    """Return the bytes that a `data:` URL holds (RFC 2397); None where it is none."""
+    about, _, data = url.partition(",")
+    held = unquote_to_bytes(data)
+    return decoded(held) if about.lower().endswith(";base64") else held
+
+
+def _beginning(path: Path) -> bytes:
+    with _reading(path):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # Opening a pipe would wait for who writes to it; a device may have no end.
+            raise InvalidContent(_unreadable(path, "it is no regular file"))
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+@contextmanager
+def _reading(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise InvalidContent(_unreadable(path, exc.strerror)) from exc
+
+
+def _unreadable(path: Path, why: str | None) -> str:
+    # Its name alone: a model may be told of this, and is not to learn where files are.
+    return f"the document {path.name!r} cannot be read: {why}"

@@ -1,0 +1,261 @@
+"""What a tool gave, looked through: its plain JSON, and the documents that stand in it.
+
+They are found depth-first, in the order of insertion, without recursion: a result may hold itself,
+or be nested deeper than any stack. Values of SDKs are told by their own handlers
+(tools/typed_results.py). Nothing is stored here, and nothing is changed in what was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+from uuid import UUID
+
+from pydantic import AnyUrl, BaseModel, RootModel, SecretBytes, SecretStr
+from pydantic_core import to_jsonable_python
+
+from onrecord.adapters.conversation.arguments import kind_of
+from onrecord.adapters.conversation.documents import Unstored, described
+from onrecord.adapters.tools.typed_results import unfolded
+from onrecord.domain import jsontext
+from onrecord.domain.content import Document, Text
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
+
+_DOCUMENTS: Final = (Document, Unstored, Path, bytes, bytearray, memoryview)
+
+_DEEPEST: Final = 200
+_MOST: Final = 1_000_000
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
+_SPELLED: Final = (
+    *(date, time, timedelta, UUID, Decimal, AnyUrl, IPv4Address, IPv6Address),
+    # Their JSON is asterisks.
+    *(SecretStr, SecretBytes),
+)
+"""Scalars that have a usual spelling in JSON: pydantic's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document of a result: where it stood (a JSON pointer, RFC 6901), and the object there now.
+
+    `place` is to be filled with what refers to the document.
+    """
+
+    document: Document | Unstored
+    path: str
+    place: JsonObject
+
+
+class LookedThrough(NamedTuple):
+    """What a tool gave as plain JSON, and the documents in it, in order."""
+
+    plain: Any
+    found: tuple[Found, ...]
+
+
+class _Step(NamedTuple):
+    """A value to be looked at, where its plain form goes, and by which way it was reached."""
+
+    value: object
+    into: Any
+    slot: str | int
+    token: str = ""
+    depth: int = 0
+    above: _Step | None = None
+
+    def put(self, plain: Any) -> None:
+        self.into[self.slot] = plain
+
+    def under(self, value: object, into: Any, slot: str | int) -> _Step:
+        token = str(slot).replace("~", "~0").replace("/", "~1")
+        return _Step(value, into, slot, f"/{token}", self.depth + 1, self)
+
+    def way(self) -> Iterator[_Step]:
+        step: _Step | None = self
+        while step is not None:
+            yield step
+            step = step.above
+
+    def path(self) -> str:
+        return "".join(reversed([step.token for step in self.way()]))
+
+
+def is_document(value: object) -> bool:
+    """Whether a value is a document, wherever it stands in a result."""
+    return isinstance(value, _DOCUMENTS)
+
+
+def looked_through(given: object) -> LookedThrough:
+    """Return what a tool gave as plain JSON, and its documents.
+
+    InvalidContent, saying where and of which type, for what has no JSON form; for what holds itself
+    or is nested more than 200 deep; for more than a million values.
+    """
+    top: list[Any] = [None]
+    walk = _Walk([_Step(given, top, 0)])
+    while walk.steps:
+        walk.take(walk.steps.pop())
+    return LookedThrough(top[0], tuple(walk.found))
+
+
+class _Walk:
+    """What is still to be looked at, the last one first, and what was found so far."""
+
+    def __init__(self, steps: list[_Step]) -> None:
+        self.steps = steps
+        self.found: list[Found] = []
+        self._room = _MOST
+
+    def take(self, step: _Step) -> None:
+        """Put the plain form of a value where it goes; what it holds is looked at next."""
+        value = step.value
+        if is_document(value):
+            place: JsonObject = {}
+            step.put(place)
+            self.found.append(Found(described(value), step.path(), place))
+            return
+        match value:
+            case None | bool() | int() | float() | str():
+                step.put(_scalar(step))
+            case Text(text=text):
+                step.put(text)
+            case Mapping():
+                self._take_members(step, cast("Mapping[object, object]", value))
+            case Sequence():
+                self._take_items(step, cast("Sequence[object]", value))
+            case _:
+                self._take_other(step)
+
+    def _take_other(self, step: _Step) -> None:
+        """Take in a value that is neither JSON nor a document by itself."""
+        value = step.value
+        if (typed := unfolded(value)) is not None:
+            self._take_again(step, typed.value, typed.at)
+            return
+        match value:
+            case Enum():
+                self._take_again(step, value.value)
+            case RootModel():
+                self._take_again(step, cast("RootModel[object]", value).root)
+            case BaseModel() if _has_spelling(type(value)):
+                self._take_again(step, value.model_dump(mode="json"))
+            case BaseModel():
+                self._take_members(step, _of_model(value))
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                held = {field.name: getattr(value, field.name) for field in fields(value)}
+                self._take_members(step, held)
+            case _ if isinstance(value, _SPELLED):
+                step.put(to_jsonable_python(value))
+            case _:
+                raise _no_json(step, f"a value of type {kind_of(value)}")
+
+    def _take_again(self, step: _Step, value: object, at: str = "") -> None:
+        """Look next at what a value comes to, which goes to its place."""
+        self._go_in(step, 1)
+        self.steps.append(_Step(value, step.into, step.slot, at, step.depth + 1, step))
+
+    def _take_members(
+        self, step: _Step, held: Mapping[object, object] | Mapping[str, object]
+    ) -> None:
+        self._go_in(step, len(held))
+        told: JsonObject = {}
+        within: list[_Step] = []
+        for given, value in held.items():
+            key = given if type(given) is str else _key(step, given)
+            if key in told:
+                raise _no_json(step, "a mapping with two keys that are the same")
+            told[key] = value
+            if not _is_plain(value):
+                within.append(step.under(value, told, key))
+        step.put(told)
+        self.steps += reversed(within)
+
+    def _take_items(self, step: _Step, held: Sequence[object]) -> None:
+        self._go_in(step, len(held))
+        told: list[Any] = list(held)
+        within = [
+            step.under(value, told, place)
+            for place, value in enumerate(told)
+            if not _is_plain(value)
+        ]
+        step.put(told)
+        self.steps += reversed(within)
+
+    def _go_in(self, step: _Step, count: int) -> None:
+        """Make room for what stands under a value; InvalidContent where nothing more may."""
+        self._room -= count
+        if self._room < 0:
+            raise InvalidContent(
+                f"what was given holds more than {_MOST:,} values: give it as a document (bytes "
+                "or a pathlib.Path)"
+            )
+        if step.depth >= _DEEPEST:
+            raise _too_deep(step)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is JSON by itself: most are, and need no step of their own."""
+    return type(value) in _PLAIN or (type(value) is float and isfinite(value))
+
+
+def _has_spelling(kind: type[BaseModel]) -> bool:
+    """Whether a model says by itself what its JSON is: that may hide what its members hold."""
+    own = kind.__pydantic_decorators__
+    return bool(own.field_serializers or own.model_serializers)
+
+
+def _of_model(model: BaseModel) -> Mapping[str, object]:
+    kind = type(model)
+    told = {name: value for name, value in model if not _is_excluded(kind, name)}
+    return {**told, **{name: getattr(model, name) for name in kind.model_computed_fields}}
+
+
+def _is_excluded(kind: type[BaseModel], name: str) -> bool:
+    field = kind.model_fields.get(name)
+    return field is not None and bool(field.exclude)
+
+
+def _too_deep(step: _Step) -> InvalidContent:
+    seen: set[int] = set()
+    for above in reversed(list(step.way())):
+        if id(above.value) in seen:
+            return InvalidContent(f"what was given holds itself, at {above.path()}: flatten it")
+        seen.add(id(above.value))
+    return InvalidContent(f"what was given is nested more than {_DEEPEST} deep: flatten it")
+
+
+def _scalar(step: _Step) -> object:
+    value = step.value
+    if isinstance(value, float) and not isfinite(value):
+        raise _no_json(step, "a number that is not finite")
+    return value
+
+
+def _key(step: _Step, given: object) -> str:
+    """Return the key of a member as JSON has it."""
+    key = given.value if isinstance(given, Enum) else given
+    match key:
+        case str():
+            return str(key)
+        case None | bool() | int():
+            return jsontext.write(key).decode()
+        case UUID() | date() | Decimal():
+            return str(to_jsonable_python(key))
+        case _:
+            raise _no_json(step, f"a mapping with a key of type {kind_of(key)}")
+
+
+def _no_json(step: _Step, what: str) -> InvalidContent:
+    place = f" at {path}" if (path := step.path()) else ""
+    return InvalidContent(
+        f"what was given holds{place} {what}, which has no JSON form: "
+        "give it as text, a number, a list or a mapping, or as a document"
+    )

@@ -1,0 +1,181 @@
+"""What happened since an agent was last asked, taken in as one: results of its calls, and signals.
+
+So process engines hand it over: a list of entries with an `id` (the call's; none: a signal), a
+`name` and a `content`. All that calls still await is recorded in one commit with the signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from onrecord.adapters.bpmn.inputs import Given, inputs_of
+from onrecord.adapters.conversation.arguments import text_if_given
+from onrecord.adapters.conversation.calls import calls_open
+from onrecord.adapters.conversation.result_values import GivenResult, given_result
+from onrecord.adapters.conversation.results import record_result
+from onrecord.adapters.conversation.signals import (
+    as_recorded,
+    content_given,
+    given_up,
+    settle,
+    signal_given,
+    told_from_earlier,
+)
+from onrecord.adapters.conversation.stream import Stream
+from onrecord.adapters.conversation.tails import tail_of
+from onrecord.adapters.conversation.tool_results import stored_result, summarise
+from onrecord.adapters.conversation.writing import stored_again
+from onrecord.domain import conversation
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation
+from onrecord.domain.events import DocumentExtracted, Event, SignalReceived, ToolResultRecorded
+from onrecord.domain.head import Head
+from onrecord.projections.history.history import NextInput, next_input
+
+Behaviour: TypeAlias = Literal["wait", "interrupt"]
+"""What signals do amid a round: they wait for the results, or the calls are given up for them."""
+
+
+class _Entry(NamedTuple):
+    """An entry as it was handed over, nothing of it stored yet.
+
+    `interrupted` says that its call was given up, `is_bare` that it gave nothing till then.
+    """
+
+    id: str | None
+    name: str | None
+    given: GivenResult
+    interrupted: bool
+    is_bare: bool
+    message_id: str | None
+
+
+class _Result(NamedTuple):
+    """A result that may be recorded, and the documents that were found in it."""
+
+    event: ToolResultRecorded
+    documents: tuple[DocumentExtracted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What is to be recorded, as far as a conversation still awaits it."""
+
+    talk: Stream
+    results: Sequence[_Result]
+    signals: Sequence[SignalReceived]
+    interrupts: bool
+
+    def decide(self, head: Head) -> tuple[Event, ...]:
+        """Return what goes in one commit: results of open calls, those given up, the signals."""
+        answers = self._answers(head)
+        new = [each for each in self.signals if as_recorded(self.talk, head, each) is None]
+        open_calls = given_up(self.talk, head) if new and self.interrupts else ()
+        left = [result for result in open_calls if result.call_id not in answers]
+        told: list[Event] = []
+        for result in answers.values():
+            told += (result.event, *result.documents)
+        return (*told, *conversation.receive(head, new, left))
+
+    def _answers(self, head: Head) -> dict[str, _Result]:
+        """Return the first result of each call that is open."""
+        if not self.results or not head.version:
+            return {}
+        talk = self.talk
+        opened = calls_open(talk.backend, talk.lineage(head.version, head), head)
+        awaited = {call.call_id for call in opened}
+        answers: dict[str, _Result] = {}
+        for result in self.results:
+            if result.event.call_id in awaited:
+                answers.setdefault(result.event.call_id, result)
+        return {
+            call_id: result._replace(event=told_from_earlier(talk, head, result.event))
+            for call_id, result in answers.items()
+        }
+
+
+def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
+    """Record entries, and return whether the model is to be asked now.
+
+    Results that no open call awaits are recorded for themselves: late ones, those of no call, and
+    those that came twice. ResultsWithoutConversation where nothing was said yet; InvalidContent
+    for what is no entry; then nothing is recorded.
+    """
+    if behaviour not in ("wait", "interrupt"):
+        raise InvalidContent('the behaviour of signals is "wait" or "interrupt"')
+    entries = [_entry(given, at) for at, given in enumerate(inputs_of(inputs))]
+    given = [entry for entry in entries if entry.id is not None]
+    head = talk.head()
+    conversation.receive(head, ())
+    if given and head.version == 0:
+        raise ResultsWithoutConversation
+    for entry in given:
+        conversation.give_result(head, entry.id or "", ())
+    stored_again(lambda: _record(talk, entries, given, interrupts=behaviour == "interrupt"))
+    return next_input_of(talk)
+
+
+def _record(
+    talk: Stream, entries: Sequence[_Entry], given: Sequence[_Entry], *, interrupts: bool
+) -> None:
+    """Record entries, of which some are `given` as results, their documents stored first."""
+    taken = _Taken(
+        talk,
+        [_result(talk, entry) for entry in given],
+        list(_once(_signal(talk, entry) for entry in entries if entry.id is None)),
+        interrupts,
+    )
+    recorded = settle(talk, taken.decide).events
+    answered = {event.call_id for event in recorded if isinstance(event, ToolResultRecorded)}
+    for result in taken.results:
+        if result.event.call_id in answered:
+            answered.remove(result.event.call_id)
+            summarise(result.event.call_id, result.documents)
+        else:
+            record_result(talk, result.event, result.documents)
+
+
+def next_input_of(talk: Stream) -> NextInput:
+    """Return whether the model is to be asked now, or what is waited for."""
+    head = talk.head()
+    if head.closed or not head.version:
+        return "nothing"
+    tail = tail_of(talk.backend, talk.lineage(head.version, head))
+    is_said = tail.prompt is not None or tail.unanswered is not None or tail.answer is not None
+    return next_input(awaited=len(tail.open_calls), unanswered=is_said and not tail.is_over)
+
+
+def _result(talk: Stream, entry: _Entry) -> _Result:
+    call_id = entry.id or ""
+    if entry.interrupted and entry.is_bare:
+        return _Result(*conversation.cancel_call(talk.known_head(), call_id), ())
+    event, found = stored_result(talk, call_id, entry.given, is_error=entry.interrupted)
+    return _Result(event.model_copy(update={"cancelled": entry.interrupted}), found)
+
+
+def _signal(talk: Stream, entry: _Entry) -> SignalReceived:
+    return signal_given(entry.given, talk, entry.name, entry.message_id)
+
+
+def _once(signals: Iterable[SignalReceived]) -> Iterator[SignalReceived]:
+    """Yield signals, those that have a message id once."""
+    told: set[SignalReceived] = set()
+    for signal in signals:
+        if signal.message_id is None or signal not in told:
+            yield signal
+        told.add(signal)
+
+
+def _entry(given: Given, at: int) -> _Entry:
+    """Return an entry that a record can hold; InvalidContent, which says why not, for any other."""
+    said = given.properties.get("message_id")
+    return _Entry(
+        id=given.id,
+        name=given.name,
+        given=content_given(given.content) if given.is_signal else given_result(given.content),
+        interrupted=given.is_interrupted,
+        is_bare=given.content is None or given.content in ("", CANCELLED),
+        message_id=text_if_given(f"the message_id of entry {at} of the inputs", said),
+    )

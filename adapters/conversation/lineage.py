@@ -1,0 +1,304 @@
+"""What a conversation's main line is made of: stretches of events, of several lines maybe.
+
+A conversation may go on from another one (a fork), and its main line may go on from an earlier
+place, with what a side line said there (`LineAdopted`). Both are settled facts: they are read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from onrecord.domain.events import (
+    ContentRedacted,
+    ConversationForked,
+    HistoryCompacted,
+    LineAdopted,
+)
+from onrecord.domain.head import Head
+from onrecord.domain.log import Log, RecordedEvent, Told
+from onrecord.domain.references import refers_back
+from onrecord.projections.history.responses import Place
+
+FIRST: Final = 1
+"""The version that a conversation begins with: its name, before it says anything."""
+
+BEGINNING: Final = 2
+"""How many events a conversation begins with, at the most, before it says anything.
+
+Whether it goes on from another is among them, and so known for good once they are there.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a lineage: the events of one line of a conversation, after < version <= until.
+
+    `line` is None for what was recorded on the main line. `head` is where the conversation stood
+    at `until`, or later, if that is known: it saves looking.
+    """
+
+    conversation_id: UUID
+    until: int
+    head: Head | None = None
+    after: int = 0
+    line: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A `LineAdopted` and the version that it has."""
+
+    version: int
+    event: LineAdopted
+
+
+class Lineages:
+    """The lineages of one conversation; what was read stays known."""
+
+    def __init__(self, log: Log, conversation_id: UUID) -> None:
+        """Tell of a conversation."""
+        self._log = log
+        self._id = conversation_id
+        self._origin: tuple[Stretch, ...] | None = None
+        self._adoptions: dict[int, Adoption | None] = {}
+
+    def at(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+        """Return the stretches of the main line at a version, the oldest first.
+
+        `head` is where the conversation stands, if that is known.
+        """
+        known = head if head is not None and head.version == version else None
+        stretches = [*self._origins(version), *self._own(version, version, known)]
+        return (*stretches[:-1], replace(stretches[-1], head=known))
+
+    def whole(self, version: int) -> tuple[Stretch, ...]:
+        """Return all that was recorded up to a version, on any line, and in what it goes on from."""
+        return (*self._origins(version), Stretch(self._id, version))
+
+    def up_to(self, after: int, as_of: int | None = None) -> tuple[Stretch, ...]:
+        """Return the stretches of the main line as it stood at `as_of`, up to version `after`."""
+        return (*self._origins(after), *self._own(as_of or after, after, None))
+
+    def own(self, version: int) -> tuple[list[Stretch], ConversationForked | None]:
+        """Return the conversation's own stretches at a version, and what it goes on from."""
+        return self._own(version, version, None), self._fork(version)
+
+    def _own(self, as_of: int, cut: int, head: Head | None) -> list[Stretch]:
+        stretches: list[Stretch] = []
+        while (adoption := self._last_adoption(as_of, head)) is not None:
+            version, event = adoption.version, adoption.event
+            if cut >= version:
+                stretches.append(Stretch(self._id, cut, after=version - 1))
+                cut = version - 1
+            if event.begun is not None and cut >= event.begun:
+                side = Stretch(self._id, cut, after=event.begun - 1, line=event.adopted)
+                stretches.append(side)
+            cut = min(cut, event.after)
+            as_of, head = event.as_of or event.after, None
+        stretches.append(Stretch(self._id, cut))
+        stretches.reverse()
+        return stretches
+
+    def _last_adoption(self, as_of: int, head: Head | None) -> Adoption | None:
+        if head is not None:
+            if not head.adopted:
+                return None
+            as_of = head.adopted
+        if as_of not in self._adoptions:
+            self._adoptions[as_of] = self._read_adoption(as_of)
+        return self._adoptions[as_of]
+
+    def _read_adoption(self, as_of: int) -> Adoption | None:
+        return next(adoptions_before(self._log, self._id, as_of), None)
+
+    def _origins(self, version: int) -> tuple[Stretch, ...]:
+        if self._origin is not None:
+            return self._origin
+        # A loop, not a recursion: forks of forks may be many, and forged ones may lead back here.
+        known, fork = {self._id}, self._fork(version)
+        parts: list[list[Stretch]] = []
+        while fork is not None and fork.origin not in known:
+            known.add(fork.origin)
+            part, fork = Lineages(self._log, fork.origin).own(fork.version)
+            parts.append(part)
+        found = tuple(stretch for part in reversed(parts) for stretch in part)
+        if version >= BEGINNING:
+            self._origin = found
+        return found
+
+    def _fork(self, version: int) -> ConversationForked | None:
+        """Return what says that the conversation goes on from another one; None if nothing does."""
+        found: ConversationForked | None = None
+        for recorded in self._log.read(self._id, until=min(version, BEGINNING)):
+            event = recorded.event()
+            if isinstance(event, ConversationForked) and refers_back(event, recorded.version):
+                found = event
+        return found
+
+
+def adoptions_before(log: Log, conversation_id: UUID, until: int) -> Iterator[Adoption]:
+    """Yield the adoptions up to a version that hold, the last one first."""
+    while until > 0:
+        recorded = log.latest(conversation_id, "adopted", until)
+        if recorded is None:
+            return
+        event = recorded.event()
+        if isinstance(event, LineAdopted) and refers_back(event, recorded.version):
+            yield Adoption(recorded.version, event)
+        until = recorded.version - 1
+
+
+def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
+    """Return the stretches that a conversation's main line is made of at a version."""
+    return Lineages(log, conversation_id).at(until)
+
+
+# What later events say of how earlier ones are told: redactions, and the summary of a beginning.
+#
+# They are found by the head's pointer, the last one first, without reading what lies between.
+# Both hold wherever they stand: a redaction for good; a compaction as long as the main line still
+# begins with what it stands for, even where it was recorded on what is given up by now.
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A `HistoryCompacted` that holds, as it was recorded."""
+
+    recorded: RecordedEvent
+    event: HistoryCompacted
+
+
+@dataclass(frozen=True, slots=True)
+class Amendments:
+    """What holds for a lineage: its redactions, and where its history begins, if not at first."""
+
+    redactions: tuple[RecordedEvent, ...] = ()
+    redacted: frozenset[Place] = frozenset()
+    compaction: Compaction | None = None
+
+    def recorded(self) -> Iterator[RecordedEvent]:
+        """Yield the events that say so, redactions first."""
+        yield from self.redactions
+        if self.compaction is not None:
+            yield self.compaction.recorded
+
+    def told(self) -> Iterator[Told]:
+        """Yield the same as a fold takes them."""
+        return (recorded.told() for recorded in self.recorded())
+
+
+NONE: Final = Amendments()
+
+_AT_ONCE: Final = 256
+"""How many events are read at once: all are needed, and there may be thousands of redactions."""
+
+
+def amendments(log: Log, stretches: tuple[Stretch, ...]) -> Amendments:
+    """Return what holds for these stretches of a main line; reads what amends, nothing else."""
+    redactions: list[RecordedEvent] = []
+    redacted: set[Place] = set()
+    compaction: Compaction | None = None
+    for last in _last_of_each(stretches):
+        for recorded in _backwards(log, last):
+            place = recorded.conversation_id, recorded.version
+            match recorded.event():
+                case ContentRedacted(version=version) as event if refers_back(
+                    event, recorded.version
+                ):
+                    redactions.append(recorded)
+                    redacted.add((recorded.conversation_id, version))
+                case HistoryCompacted() as event if (
+                    compaction is None
+                    and place not in redacted
+                    and refers_back(event, recorded.version)
+                ):
+                    found = Compaction(recorded, event)
+                    compaction = found if _holds(log, stretches, found) else None
+                case _:
+                    continue
+    return Amendments(tuple(reversed(redactions)), frozenset(redacted), compaction)
+
+
+def parted(
+    stretches: tuple[Stretch, ...], own: UUID, until: int
+) -> tuple[tuple[Stretch, ...], tuple[Stretch, ...]]:
+    """Return the stretches up to a version of a conversation, and those behind it."""
+    before: list[Stretch] = []
+    behind: list[Stretch] = []
+    for stretch in stretches:
+        is_own = stretch.conversation_id == own
+        if behind or (is_own and stretch.after >= until):
+            behind.append(stretch)
+        elif not is_own or stretch.until <= until:
+            before.append(stretch)
+        else:
+            before.append(replace(stretch, until=until, head=None))
+            behind.append(replace(stretch, after=until))
+    return tuple(before), tuple(behind)
+
+
+def _last_of_each(stretches: tuple[Stretch, ...]) -> Iterator[Stretch]:
+    """Yield the last stretch of each conversation, that which was said last first."""
+    seen: set[UUID] = set()
+    for stretch in reversed(stretches):
+        if stretch.conversation_id not in seen:
+            seen.add(stretch.conversation_id)
+            yield stretch
+
+
+def _backwards(log: Log, last: Stretch) -> Iterator[RecordedEvent]:
+    """Yield what amends the events of a conversation up to the end of its last stretch."""
+    until = last.until if last.head is None else min(last.until, last.head.amended)
+    while until and (found := log.pointed(last.conversation_id, "amended", until, _AT_ONCE)):
+        yield from found
+        until = found[-1].version - 1 if len(found) == _AT_ONCE else 0
+
+
+def _holds(log: Log, stretches: tuple[Stretch, ...], compaction: Compaction) -> bool:
+    """Whether the main line begins with what a summary stands for, as it was recorded."""
+    recorded, until = compaction.recorded, compaction.event.until
+    if any(_has(stretch, recorded) for stretch in stretches):
+        return True
+    then = lineage(log, recorded.conversation_id, recorded.version)
+    return _up_to(then, recorded.conversation_id, until) == _up_to(
+        stretches, recorded.conversation_id, until
+    )
+
+
+def _has(stretch: Stretch, recorded: RecordedEvent) -> bool:
+    """Whether a stretch of what was said on the main line has an event."""
+    is_own = stretch.conversation_id == recorded.conversation_id and stretch.line is None
+    return is_own and stretch.after < recorded.version <= stretch.until
+
+
+def _up_to(
+    stretches: tuple[Stretch, ...], own: UUID, until: int
+) -> list[tuple[int, int, UUID | None]]:
+    """Return the places of a conversation's stretches up to a version, none of them empty."""
+    return [
+        (stretch.after, min(stretch.until, until), stretch.line)
+        for stretch in stretches
+        if stretch.conversation_id == own and stretch.after < until
+    ]
+
+
+# Events from the last one back, a page at a time: for what is most likely near the end.
+
+_A_PAGE: Final = 256
+
+
+def backwards(log: Log, stretches: Iterable[Stretch], after: int = 0) -> Iterator[RecordedEvent]:
+    """Yield the events of stretches, the oldest of which is first, from the last one back.
+
+    Of the last stretch only those after a version, and of the others none, where one is given.
+    """
+    *before, last = stretches
+    for stretch in (last,) if after else (last, *reversed(before)):
+        until, first = stretch.until, max(stretch.after, after)
+        while until > first:
+            start = max(first, until - _A_PAGE)
+            yield from reversed(list(log.read(stretch.conversation_id, after=start, until=until)))
+            until = start

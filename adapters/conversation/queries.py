@@ -1,0 +1,154 @@
+"""What tools of providers did, read from what a store holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onrecord.adapters.conversation.lineage import Stretch, amendments, parted
+from onrecord.adapters.conversation.reading import blob_among, events_for, in_force, told_whole
+from onrecord.adapters.conversation.tails import since_prompt, tail_of
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.content import Native
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.apis.declared_tools import Declared, Tool, declared_in
+from onrecord.projections.history.document_bytes import bytes_of
+from onrecord.projections.history.documents import HeldDocument, documents
+from onrecord.projections.history.history import Block, Turn
+from onrecord.projections.history.server_tools import Activity, activity
+from onrecord.projections.history.turns import turns
+
+
+def activities(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[Activity, ...]:
+    """Return what providers' tools did in these stretches, each block whole."""
+
+    def whole(native: Native) -> Native:
+        blobs = tuple(referenced(native.value))
+        if not blobs:
+            return native
+        held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
+        return Native(api=native.api, value=restore(native.value, held))
+
+    return activity(told_whole(backend, stretches), whole)
+
+
+# Which tools were declared, and when: read from the log by the head's pointer.
+
+
+def declared(backend: Backend, stretches: tuple[Stretch, ...]) -> Declared:
+    """Return the tools in force at the end of these stretches, each whole."""
+    redacted = amendments(backend, stretches).redacted
+    found = in_force(backend, stretches, "tools", redacted)
+    return Declared() if found is None else declaration(backend, stretches, found)
+
+
+def declaration(
+    backend: Backend, stretches: tuple[Stretch, ...], recorded: RecordedEvent
+) -> Declared:
+    """Return what a recorded declaration put in force; nothing where it was erased."""
+    event = recorded.event()
+    if isinstance(event, Erased | Unrecognised):
+        return Declared()
+    told = declared_in(event, recorded.version, recorded.conversation_id)
+    return replace(told, tools=tuple(_whole(backend, stretches, tool) for tool in told.tools))
+
+
+def declarations(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
+    """Yield all that were made in these stretches, the last one first; reads nothing else."""
+    for stretch in reversed(stretches):
+        found = in_force(log, (stretch,), "tools")
+        while found is not None:
+            yield found
+            before = replace(stretch, until=found.version - 1, head=None)
+            found = in_force(log, (before,), "tools")
+
+
+def _whole(backend: Backend, stretches: tuple[Stretch, ...], tool: Tool) -> Tool:
+    """Return a tool with the strings that were moved to blobs."""
+    if not isinstance(tool, Native):
+        return tool
+    blobs = tuple(referenced(tool.value))
+    if not blobs:
+        return tool
+    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
+    return Native(api=tool.api, value=restore(tool.value, held))
+
+
+# The documents of a conversation, read from what a store holds, and their bytes.
+
+
+def documents_held(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[HeldDocument, ...]:
+    """Return the documents of these stretches, in order."""
+
+    def whole(native: Native) -> Native:
+        blobs = tuple(referenced(native.value))
+        if not blobs:
+            return native
+        held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
+        return Native(api=native.api, value=restore(native.value, held))
+
+    return documents(told_whole(backend, stretches), whole)
+
+
+def pieces_of(
+    blobs: Blobs, stretches: tuple[Stretch, ...], held: HeldDocument
+) -> Iterator[bytes] | None:
+    """Return the bytes of a document in pieces of at most 1 MiB; None for one at an address."""
+    if held.blob is None:
+        return None
+    if held.document.blob is None:
+        return iter((bytes_of(held.document, {}),))
+    for owner in dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches)):
+        pieces = blobs.get_blob(owner, held.document.blob)
+        try:
+            first = next(pieces, b"")
+        except CorruptRecord:
+            continue
+        return _from(first, pieces)
+    raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
+
+
+def _from(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+# What is new in a conversation: its turns since a version, as a model is told them.
+
+
+def turns_since(log: Log, stretches: tuple[Stretch, ...], since: int) -> tuple[Turn, ...]:
+    """Return the turns of what came after a version; reads back to the prompt before it.
+
+    All results of a round are in one turn, in the order of its calls; a call that awaits its result
+    has none yet. What it was forked from is there only where all is asked for (0).
+    """
+    if not stretches:
+        return ()
+    own = stretches[-1].conversation_id
+    awaited = tail_of(log, stretches).open_calls
+
+    def is_new(block: Block) -> bool:
+        if block.mark == "missing" and block.call_id in awaited:
+            return False
+        return block.version > since if block.conversation == own else not since
+
+    def new() -> Iterator[Turn]:
+        for turn in turns(events_for(log, _behind(log, stretches, since), None)):
+            blocks = [block for block in turn.blocks if is_new(block)]
+            if blocks:
+                yield Turn(turn.role, blocks)
+
+    return tuple(new())
+
+
+def _behind(log: Log, stretches: tuple[Stretch, ...], since: int) -> tuple[Stretch, ...]:
+    """Return the stretches from the exchange on in which a version is."""
+    before, behind = parted(stretches, stretches[-1].conversation_id, since)
+    if not behind:
+        return stretches
+    first = next(iter(since_prompt(log, before)), None)
+    if first is None:
+        return stretches
+    return parted(stretches, first.conversation_id, first.version - 1)[1]

@@ -1,0 +1,218 @@
+"""Requests made from what a store holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.respelling import are_respelled
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.lineage import Stretch
+from onrecord.adapters.conversation.reading import blob_among, events_for
+from onrecord.adapters.conversation.stream import Stream
+from onrecord.domain.errors import InvalidInput, OnrecordError
+from onrecord.domain.head import Head
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Backend, RecordedEvent
+from onrecord.domain.request_template import Recipe
+from onrecord.projections.apis.rendering import render, renderer_digest
+from onrecord.projections.apis.request import Options, Request, options_of
+from onrecord.projections.apis.routing import needed_blobs
+from onrecord.projections.history.turns import history
+from onrecord.projections.history.window import exchanges_of
+from onrecord.projections.matching.replay import (
+    Outcome,
+    Sent,
+    compare,
+    held_blobs,
+    last_uses,
+    replay,
+    sent_in,
+)
+from onrecord.projections.matching.sources import Source, sources_in
+from onrecord.projections.matching.template import Stored, references_of
+
+_TAKEN: Final = MappingProxyType(
+    {
+        "api": "the name of an API",
+        "model": "the name of a model",
+        "window": "an onrecord.Window(...) or an onrecord.MessageWindow(...)",
+        "thinking": '"keep" or "drop"',
+        "cache": "True or False",
+        "missing": '"cancel", "refuse" or "drop"',
+        "tags": '"seed-short-id" or "doc-reference"',
+        "capabilities": "an onrecord.Given(...)",
+    }
+)
+"""What a request takes under each name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, the recipe to make it again, and what reads the events that it was made of."""
+
+    request: Request
+    recipe: Recipe
+    sources: Callable[[], tuple[Source, ...]]
+
+
+class Windows(Protocol):
+    """Where requests are kept that were rendered of late."""
+
+    def ask(
+        self,
+        conversation_id: UUID,
+        version: int,
+        options: Options,
+        lineage: Callable[[], tuple[Stretch, ...]],
+    ) -> Asked:
+        """Return a conversation's request at a version; `lineage` tells what it is made of."""
+        ...
+
+
+def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
+    """Return the options of a request; InvalidInput where one is of the wrong kind.
+
+    Of `matrix`, which says by API what models take, they keep what is said of theirs.
+    """
+    try:
+        options = Options(**wishes)
+        return options.model_copy(update={"matrix": matrix.get(options.api)})
+    except ValidationError as exc:
+        wrong = str(exc.errors(include_url=False, include_input=False)[0]["loc"][0])
+    raise InvalidInput(f"{wrong} is not what a request takes: give {_TAKEN[wrong]}")
+
+
+def ask_for(
+    stream: Stream, version: int, head: Head, options: Options, windows: Windows | None
+) -> Asked:
+    """Return the request of a conversation at a version, kept in a hot window or rendered now.
+
+    `head` is where the conversation stands.
+    """
+    lineage = partial(stream.lineage, version, head)
+    if windows is None:
+        return ask(stream.backend, lineage(), options)
+    return windows.ask(stream.conversation_id, version, options, lineage)
+
+
+def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:
+    """Return the request that these stretches of events make, under these options."""
+    recipe = recipe_of(options, stretches[-1].until)
+    request = request_of(backend, stretches, options)
+    return Asked(request, recipe, sources_of(backend, lambda: stretches, options))
+
+
+def recipe_of(options: Options, version: int) -> Recipe:
+    """Return the recipe of the request that a conversation makes at a version."""
+    return Recipe(
+        api=options.api, version=version, options=options.plain(), renderer=renderer_digest()
+    )
+
+
+def sources_of(
+    backend: Backend, lineage: Callable[[], tuple[Stretch, ...]], options: Options
+) -> Callable[[], tuple[Source, ...]]:
+    """Return what reads the events that a request is made of; `lineage` tells where they are."""
+    return lambda: sources_in(events_for(backend, lineage(), exchanges_of(options.window)))
+
+
+def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Request:
+    """Return the request alone."""
+    folded = history(events_for(backend, stretches, exchanges_of(options.window)), options.missing)
+    needed = needed_blobs(folded, options)
+    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed}
+    return render(folded, options, held)
+
+
+# The replay of a conversation's requests, one after the other, with what its store holds.
+
+
+def replays(talk: Talk) -> Iterator[Outcome]:
+    """Yield what the replay of each request proves, in the order in which they were sent.
+
+    Of a fork, only what was sent in it; its origin is read for what its requests refer to.
+    """
+    until = talk.head().version
+    replayed = _Replay(talk, last_uses(sent_in(talk.stream.read_through(until))))
+    for event in talk.stream.read_through(until):
+        outcome = replayed.take(event)
+        if outcome is not None and event.conversation_id == talk.conversation_id:
+            yield outcome
+
+
+_FORGOTTEN: Final = (
+    "the conversation that this one was forked from was forgotten, and with it what the request "
+    "repeats of it"
+)
+
+
+class _Replay:
+    """The bytes that later requests refer to; each is held no longer than until the last of them."""
+
+    def __init__(self, talk: Talk, needed: dict[UUID, UUID]) -> None:
+        self._talk = talk
+        self._needed = needed
+        self._bodies: dict[UUID, bytes] = {}
+        self._requests: dict[UUID, bytes] = {}
+        self._forgotten: set[UUID] = set()
+        """Events of origins that were erased, and the requests that cannot be joined without them."""
+
+    def take(self, event: RecordedEvent) -> Outcome | None:
+        """Return what the replay of the next event proves, if it is a request."""
+        if event.event_id in self._needed and event.body is not None:
+            self._bodies[event.event_id] = event.body
+        if event.body is None and event.conversation_id != self._talk.conversation_id:
+            self._forgotten.add(event.event_id)
+        for sent in sent_in((event,)):
+            return self._blamed(self._replay(sent))
+        return None
+
+    def _blamed(self, outcome: Outcome) -> Outcome:
+        """Say of what cannot be proven that an origin was forgotten, where that is why."""
+        if outcome.is_proven or not self._forgotten:
+            return outcome
+        sent = outcome.sent
+        lacks = references_of(sent.event.template) & self._forgotten or held_blobs(sent)
+        if not outcome.is_whole and not lacks:
+            return outcome
+        if not outcome.is_whole:
+            self._forgotten.add(sent.request)
+        return replace(outcome, remark=_FORGOTTEN)
+
+    def _replay(self, sent: Sent) -> Outcome:
+        try:
+            blobs = {blob.sha256: self._talk.blob(blob) for blob in held_blobs(sent)}
+        except OnrecordError as exc:
+            return Outcome(sent, False, remark=str(exc))
+        outcome, body = replay(sent, Stored(self._bodies, self._requests, blobs))
+        if sent.request in self._needed:
+            self._requests[sent.request] = body
+        for held in (self._bodies, self._requests):
+            for used in [used for used in held if self._needed[used] == sent.request]:
+                del held[used]
+        recipe = sent.event.recipe
+        return outcome if recipe is None else self._rendered(outcome, recipe, body)
+
+    def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
+        try:
+            made = self._talk.render(recipe.version, options_of(recipe.options))
+        except OnrecordError as exc:
+            return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
+        if compare(body, made.body_parts()):
+            return replace(outcome, is_rendered=True)
+        if are_respelled(recipe.api, read_object(body), made.body_parts()):
+            remark = "the SDK spelled it otherwise: record(client, splice=True) keeps our spelling"
+            return replace(outcome, remark=outcome.remark or remark)
+        if recipe.renderer != renderer_digest():
+            remark = "another release rendered it; this one does so otherwise"
+            return replace(outcome, remark=outcome.remark or remark)
+        remark = "it is rendered otherwise now"
+        return replace(outcome, is_rendered=False, remark=outcome.remark or remark)

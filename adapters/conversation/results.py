@@ -1,0 +1,187 @@
+"""Results of calls on their way into the log: each call has one, whatever its id is used for again.
+
+Servers exist that number the calls of each answer from 0, so that an id names one call after the
+other. A result says which of them it is of only where it must: where the id has a result already.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, TypeAlias
+from uuid import UUID
+
+from onrecord.adapters.conversation.lineage import Stretch, backwards
+from onrecord.adapters.conversation.writing import Done
+from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.events import (
+    DocumentExtracted,
+    Event,
+    ToolCallRecorded,
+    ToolResultRecorded,
+    ToolResultRejected,
+)
+from onrecord.domain.head import Head
+from onrecord.domain.header import NO_METADATA
+from onrecord.domain.log import Duplicate, Log, Recorded
+
+logger = logging.getLogger("onrecord")
+
+Reason: TypeAlias = Literal["cancelled", "duplicate"]
+"""Why a result is no part of the history."""
+
+_TRIES: Final = 8
+_HAS_ONE: Final = "call %s has a result already (%s): the other one is kept beside the history"
+_GIVEN: Final = ("tool_result.recorded", "tool_result.rejected")
+_CALLS: Final = ("tool_call.recorded", "tool_result.recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The call had a result already: this one was kept at version `first`, beside the history.
+
+    `reason` is `cancelled` where the call had been given up, else `duplicate`.
+    """
+
+    first: int
+    last: int
+    reason: Reason
+
+
+class Conversation(Protocol):
+    """What is needed of a conversation to record a result; a `Stream` has it."""
+
+    @property
+    def backend(self) -> Log:
+        """The log that it is in."""
+        ...
+
+    @property
+    def conversation_id(self) -> UUID:
+        """The conversation's id."""
+        ...
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        ...
+
+    def append(
+        self,
+        *said: Event,
+        expected_version: int | None = None,
+        metadata: Mapping[str, str] = ...,
+    ) -> Done:
+        """Record events; IdempotencyMismatch where an id stands for other content."""
+        ...
+
+
+def record_result(
+    talk: Conversation,
+    result: ToolResultRecorded,
+    extracted: Sequence[DocumentExtracted] = (),
+    *,
+    metadata: Mapping[str, str] = NO_METADATA,
+) -> Done | Rejected:
+    """Record a result, and what was found in it; the same again changes nothing.
+
+    Where the call has another result, this one is kept beside the history.
+    """
+    done = _append(talk, result, extracted, metadata)
+    if isinstance(done, Recorded):
+        return done
+    apart = told_apart(talk.backend, talk.conversation_id, talk.head(), result)
+    if apart.call is not None:
+        done = _append(talk, apart, extracted, metadata)
+    return _reject(talk, apart, metadata) if done is None else done
+
+
+def _append(
+    talk: Conversation,
+    result: ToolResultRecorded,
+    extracted: Sequence[DocumentExtracted],
+    metadata: Mapping[str, str],
+) -> Done | None:
+    """Return what was done; None where the call has another result.
+
+    With the documents it is all or none, and they have no name to be known by: so the result is
+    looked for alone.
+    """
+    tries: list[tuple[Event, ...]] = [(result, *extracted), (result,)]
+    for said in tries if extracted else tries[:1]:
+        with suppress(IdempotencyMismatch):
+            return talk.append(*said, metadata=metadata)
+    return None
+
+
+def _reject(
+    talk: Conversation, result: ToolResultRecorded, metadata: Mapping[str, str]
+) -> Done | Rejected:
+    """Keep a result beside the history; nothing changes where it is kept there already.
+
+    It is looked for again where another writer was quicker: what it recorded may be the same.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        version = talk.head().version
+        found = _found_before(talk, result, version)
+        if isinstance(found, Duplicate):
+            return found
+        rejected = ToolResultRejected(
+            call_id=result.call_id, content=result.content, is_error=result.is_error, reason=found
+        )
+        expected = version if tries_left else None
+        with suppress(VersionConflict):
+            done = talk.append(rejected, expected_version=expected, metadata=metadata)
+            logger.warning(_HAS_ONE, result.call_id, found)
+            return Rejected(done.first, done.last, found)
+    raise AssertionError("the last try expects no version")
+
+
+def _found_before(
+    talk: Conversation, result: ToolResultRecorded, version: int
+) -> Duplicate | Reason:
+    """Return the result itself, kept before, or why it is no part of the history."""
+    for recorded in backwards(talk.backend, (Stretch(talk.conversation_id, version),)):
+        if recorded.type not in _GIVEN:
+            continue
+        match recorded.event():
+            case ToolResultRejected(line=None) as event if _is_same(event, result):
+                return Duplicate(recorded.version, recorded.version)
+            case ToolResultRecorded(line=None, call_id=named, call=call, cancelled=cancelled) if (
+                named == result.call_id and call == result.call
+            ):
+                return "cancelled" if cancelled else "duplicate"
+            case _:
+                continue
+    return "duplicate"
+
+
+def _is_same(event: ToolResultRejected, result: ToolResultRecorded) -> bool:
+    said = (event.call_id, event.content, event.is_error)
+    return said == (result.call_id, result.content, result.is_error)
+
+
+def told_apart(
+    log: Log, conversation_id: UUID, head: Head, result: ToolResultRecorded
+) -> ToolResultRecorded:
+    """Return a result with the version of its call, where its id has named another call before."""
+    call = head.open_calls.get(result.call_id)
+    if call is None:
+        call = _last_named(log, conversation_id, head.version, result.call_id)
+    return result.model_copy(update={"call": call})
+
+
+def _last_named(log: Log, conversation_id: UUID, version: int, call_id: str) -> int | None:
+    """Return which call of an id was made or answered last; None if it is told by its id alone."""
+    for recorded in backwards(log, (Stretch(conversation_id, version),)):
+        if recorded.type not in _CALLS:
+            continue
+        match recorded.event():
+            case ToolResultRecorded(line=None, call_id=named, call=call) if named == call_id:
+                return call
+            case ToolCallRecorded(line=None, call_id=named) if named == call_id:
+                return recorded.version
+            case _:
+                continue
+    return None

@@ -1,0 +1,195 @@
+"""Signals on their way into the log: those that wait for a round, and those that interrupt it.
+
+One that interrupts is recorded with the cancelled results of the calls that were open, all or none.
+What comes meanwhile makes it look again: a result that was quicker stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, cast
+
+from onrecord.adapters.conversation.arguments import several, text_if_given
+from onrecord.adapters.conversation.calls import calls_open
+from onrecord.adapters.conversation.documents import Shelf, Unstored, described, must_hold, stored
+from onrecord.adapters.conversation.result_values import GivenResult, given_result
+from onrecord.adapters.conversation.stream import Stream
+from onrecord.adapters.conversation.writing import Done, stored_again
+from onrecord.domain import conversation
+from onrecord.domain.content import Document, Text
+from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.events import Event, SignalReceived, ToolResultRecorded
+from onrecord.domain.head import Head
+from onrecord.domain.log import Duplicate
+
+# What a conversation knows already: asked of its log without recording anything.
+
+Knowledge: TypeAlias = Literal["new", "same", "other"]
+"""What is known of a fact that can be recorded once: nothing, just that, or something else."""
+
+_NEVER: Final = 0
+"""No conversation that has begun is at this version: what expects it there is not recorded."""
+
+
+class Conversation(Protocol):
+    """What is needed of a conversation to ask it; a `Stream` has it."""
+
+    def append(self, *said: Event, expected_version: int | None = None) -> Done:
+        """Record events; VersionConflict or IdempotencyMismatch where that cannot be."""
+        ...
+
+
+def knowledge_of(talk: Conversation, event: Event) -> Knowledge:
+    """Return what a conversation that has begun knows of an event that it can record once.
+
+    An append is told of what it repeats before it is told of the version, which no event has here.
+    """
+    try:
+        talk.append(event, expected_version=_NEVER)
+    except VersionConflict:
+        return "new"
+    except IdempotencyMismatch:
+        return "other"
+    return "same"
+
+
+_TRIES: Final = 32
+
+
+Decide: TypeAlias = Callable[[Head], tuple[Event, ...]]
+"""Decides, from where a conversation stands, what to record."""
+
+
+class Settled(NamedTuple):
+    """What the log said, and the events that it said it of; nothing was left to record of none."""
+
+    done: Done
+    events: tuple[Event, ...]
+
+
+def signal_given(
+    given: GivenResult,
+    shelf: Shelf,
+    name: str | None,
+    message_id: str | None,
+    attached: Iterable[Document | Unstored] = (),
+) -> SignalReceived:
+    """Return a signal that a caller gives: its text, then each document once, stored now."""
+    attached = tuple(attached)
+    must_hold(shelf, attached)
+    said = given.stored(shelf).parts
+    texts = [part for part in said if isinstance(part, Text)]
+    found = [part for part in said if isinstance(part, Document)]
+    held = (*found, *(stored(document, shelf) for document in attached))
+    return SignalReceived(content=(*texts, *dict.fromkeys(held)), name=name, message_id=message_id)
+
+
+def content_given(content: object) -> GivenResult:
+    """Return what a signal says, looked through; nothing of it is stored yet.
+
+    A string is text, anything else its JSON; None, a blank text, an empty list or mapping is no
+    content, 0 and False are. InvalidContent for what no record can hold.
+    """
+    return given_result(None if is_empty(content) else content)
+
+
+def is_empty(content: object) -> bool:
+    """Whether a signal with this content has none: what is null, blank, or an empty collection."""
+    match content:
+        case None:
+            return True
+        case str():
+            return not content.strip()
+        case Mapping() | list() | tuple():
+            return not cast("Sequence[object]", content)
+        case _:
+            return False
+
+
+def record_signal(
+    talk: Stream,
+    content: object,
+    documents: object,
+    name: object,
+    interrupts: object,
+    message_id: object,
+) -> Done:
+    """Record a signal; `interrupts` gives up the calls that are open in the same commit.
+
+    The same message again changes nothing. VersionConflict where the conversation moves on
+    whenever its open calls are to be given up.
+    """
+    named = text_if_given("the name of a signal", name)
+    once = text_if_given("message_id", message_id)
+    given = content_given(content)
+    attached = [described(document) for document in several("documents", documents)]
+    conversation.receive(talk.known_head(), ())
+
+    def record() -> Done:
+        received = signal_given(given, talk, named, once, attached)
+        if not interrupts:
+            return talk.append(*conversation.receive(talk.known_head(), (received,)))
+        return settle(talk, lambda head: _interrupting(talk, head, received)).done
+
+    return stored_again(record)
+
+
+def settle(talk: Stream, decide: Decide) -> Settled:
+    """Record what is decided, if the conversation stands still meanwhile; else decide again."""
+    for tries_left in reversed(range(_TRIES)):
+        head = talk.head()
+        decided = decide(head)
+        if not decided:
+            return Settled(Duplicate(head.version, head.version), ())
+        try:
+            return Settled(talk.append(*decided, expected_version=head.version), decided)
+        except (VersionConflict, IdempotencyMismatch):
+            if not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def given_up(talk: Stream, head: Head) -> list[ToolResultRecorded]:
+    """Return the cancelled results of the calls that are open, in the order of the calls."""
+    if not head.version:
+        return []
+    awaited = calls_open(talk.backend, talk.lineage(head.version, head), head)
+    return [
+        told_from_earlier(talk, head, *conversation.cancel_call(head, call.call_id))
+        for call in awaited
+    ]
+
+
+def told_from_earlier(talk: Stream, head: Head, result: ToolResultRecorded) -> ToolResultRecorded:
+    """Return the result of an open call, with its version where an earlier call had its id."""
+    if knowledge_of(talk, result) == "new":
+        return result
+    return result.model_copy(update={"call": head.open_calls.get(result.call_id)})
+
+
+def as_recorded(talk: Stream, head: Head, received: SignalReceived) -> SignalReceived | None:
+    """Return a signal as it was recorded before under its message id; None where it is new.
+
+    IdempotencyMismatch where that stands for another message.
+    """
+    if received.message_id is None or not head.version:
+        return None
+    for interrupts in (True, False):
+        told = received.model_copy(update={"interrupts": interrupts})
+        match knowledge_of(talk, told):
+            case "new":
+                return None
+            case "same":
+                return told
+            case "other":
+                continue
+    raise IdempotencyMismatch(
+        "a signal of the same message id was recorded before, with other content: use a new id "
+        "for a new fact"
+    )
+
+
+def _interrupting(talk: Stream, head: Head, received: SignalReceived) -> tuple[Event, ...]:
+    if (before := as_recorded(talk, head, received)) is not None:
+        return (before,)
+    return conversation.receive(head, (received,), given_up(talk, head))

@@ -1,0 +1,261 @@
+"""One conversation in the log: its events are appended here, read, and told by lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from uuid import UUID
+
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.conversation.lineage import Lineages, Stretch, amendments
+from onrecord.adapters.conversation.reading import blob_among, has_blob, in_force, read_through
+from onrecord.adapters.conversation.writing import (
+    Done,
+    append_first,
+    append_to,
+    append_to_async,
+    stamped,
+)
+from onrecord.domain import conversation
+from onrecord.domain.content import Blob, Native
+from onrecord.domain.errors import CorruptRecord, DocumentMissing
+from onrecord.domain.events import Event, ToolsDeclared
+from onrecord.domain.head import Head
+from onrecord.domain.header import NO_METADATA
+from onrecord.domain.log import Append, Backend, Duplicate, NewEvent, RecordedEvent
+from onrecord.domain.references import must_refer_back, names_versions
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+
+
+class Stream:
+    """The events of a conversation; safe to share between threads.
+
+    Nothing is kept but its id and what it goes on from: every question is answered from the log.
+    """
+
+    def __init__(
+        self, backend: Backend, key: str, *, tenant: UUID, spool: Spool, actor: str | None = None
+    ) -> None:
+        """Hold the conversation of a key; `actor` is a keyed digest in hex."""
+        self.backend = backend
+        self.key = key
+        self.tenant = tenant
+        self._spool = spool
+        self._actor = actor
+        self._id: UUID | None = None
+        self._begun = False
+        self._lineages: Lineages | None = None
+
+    @property
+    def conversation_id(self) -> UUID:
+        """The conversation's id; asking for it makes one if the key is new."""
+        if self._id is None:
+            self._id = self.backend.open(self.tenant, self.key)
+        return self._id
+
+    def found(self) -> UUID | None:
+        """Return the conversation's id if it has one by now: another holder may have begun it."""
+        if self._id is None:
+            self._id = self.backend.find(self.tenant, self.key)
+        return self._id
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        self._spool.settle(self.backend)
+        return Head() if self.found() is None else self.backend.head(self.conversation_id)
+
+    def known_head(self) -> Head:
+        """Return the head, as far as decisions need it that only ask for an open conversation."""
+        return Head(version=1) if self._begun else self.head()
+
+    def append(
+        self,
+        *said: Event,
+        expected_version: int | None = None,
+        causation_id: UUID | None = None,
+        metadata: Mapping[str, str] = NO_METADATA,
+    ) -> Done:
+        """Record events, all or none, as one durable commit; `metadata` goes into their headers.
+
+        Raises VersionConflict where `expected_version` was given and is not the last one, and
+        IdempotencyMismatch where an id stands for other content.
+        """
+        self._spool.settle(self.backend)
+        drafted = tuple(self.draft(event, causation_id, metadata=metadata) for event in said)
+        if self._begun:
+            return self.append_drafted(drafted, expected_version)
+        return append_first(self, drafted, expected_version)
+
+    async def append_async(
+        self,
+        *said: Event,
+        expected_version: int | None = None,
+        causation_id: UUID | None = None,
+    ) -> Done:
+        """Record events as `append` does, without holding up the event loop.
+
+        Where the caller is cancelled, they may be recorded or not.
+        """
+        if not self._begun or self._spool.may_wait:
+            from asyncio import to_thread  # A program without coroutines does not load it.
+
+            first = partial(self.append, expected_version=expected_version)
+            return await to_thread(first, *said, causation_id=causation_id)
+        drafted = tuple(self.draft(event, causation_id) for event in said)
+        request = Append(self.tenant, self.conversation_id, drafted, expected_version)
+        try:
+            return await append_to_async(self.backend, request)
+        except DocumentMissing:
+            from asyncio import to_thread
+
+            return await to_thread(self.append_drafted, drafted, expected_version)
+
+    def must_refer_back(self, said: Iterable[Event]) -> None:
+        """Raise InvalidContent where an event names a version that does not come before its own.
+
+        The head is read here, after the caller chose the versions: one that is beyond it by now was
+        beyond it then. What others append meanwhile only moves these events further on.
+        """
+        named = [(place, event) for place, event in enumerate(said, 1) if names_versions(event)]
+        if named:
+            version = max(self.head().version, 1)  # What begins a conversation comes before all.
+            for place, event in named:
+                must_refer_back(event, version + place)
+
+    async def must_refer_back_async(self, said: Iterable[Event]) -> None:
+        """Check events as `must_refer_back` does, without holding up the event loop."""
+        named = tuple(said)
+        if any(map(names_versions, named)):
+            from asyncio import to_thread
+
+            await to_thread(self.must_refer_back, named)
+
+    def append_drafted(
+        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
+    ) -> Done:
+        """Record events that are drafted already; errors as `append`.
+
+        A conversation owns what its events refer to: a fork takes a copy of what its origin has.
+        """
+        request = Append(self.tenant, self.conversation_id, drafted, expected_version)
+        try:
+            done = append_to(self.backend, request)
+        except DocumentMissing:
+            if not self._takes_from_origin(drafted):
+                raise
+            done = append_to(self.backend, request)
+        self._begun = True
+        return done
+
+    def draft(
+        self,
+        event: Event,
+        causation_id: UUID | None = None,
+        *,
+        event_id: UUID | None = None,
+        metadata: Mapping[str, str] = NO_METADATA,
+    ) -> NewEvent:
+        """Return an event of this conversation ready for the log, stamped with this moment."""
+        return stamped(
+            event,
+            tenant=self.tenant,
+            conversation_id=self.conversation_id,
+            actor=self._actor,
+            causation_id=causation_id,
+            event_id=event_id,
+            metadata=metadata,
+        )
+
+    def look_again(self) -> None:
+        """Ask the log itself before the next thing is said: it may be closed."""
+        self._begun = False
+
+    def put(self, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes beside the log, as they come, and return their reference."""
+        return self.backend.put_blob(self.tenant, self.conversation_id, chunks)
+
+    def holds(self, blob: Blob) -> bool:
+        """Whether this conversation has the bytes of a blob, or one that it was forked from."""
+        if self.found() is None:
+            return False
+        stretches = reversed(self.lineages().whole(self.head().version))
+        return has_blob(self.backend, [stretch.conversation_id for stretch in stretches], blob)
+
+    def blob(self, blob: Blob) -> bytes:
+        """Return the bytes of a blob of this conversation, or of one that it was forked from."""
+        return blob_among(self.backend, self.lineages().whole(self.head().version), blob)
+
+    def _takes_from_origin(self, drafted: tuple[NewEvent, ...]) -> bool:
+        """Copy the blobs of events from what the conversation was forked from; say if any was."""
+        stretches = self.lineages().whole(self.head().version)
+        owners = dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches))
+        origins = [owner for owner in owners if owner != self.conversation_id]
+        missing = (blob for event in drafted for blob in event.blobs)
+        copied = False
+        for blob in dict.fromkeys(missing):
+            if has_blob(self.backend, (self.conversation_id,), blob):
+                continue
+            for origin in origins:
+                with suppress(CorruptRecord):
+                    self.put(self.backend.get_blob(origin, blob))
+                    copied = True
+                    break
+        return copied
+
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
+        """Yield events with after < version <= until, in order."""
+        self._spool.settle(self.backend)
+        if self.found() is not None:
+            yield from self.backend.read(self.conversation_id, after=after, until=until)
+
+    def read_through(self, until: int) -> Iterator[RecordedEvent]:
+        """Yield the events up to a version, on any line; those of what it was forked from first."""
+        return read_through(self.backend, self.lineages().whole(until))
+
+    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+        """Return what the conversation is made of at a version; `head` is where it stands now."""
+        return self.lineages().at(version, head)
+
+    def lineages(self) -> Lineages:
+        """Return what tells what the conversation is made of."""
+        if self._lineages is None:
+            self._lineages = Lineages(self.backend, self.conversation_id)
+        return self._lineages
+
+
+# Putting tools in force: what is in force already is not recorded again.
+#
+# Programs declare what they have whenever they begin, and a list of tools may be megabytes.
+
+
+def declare(
+    talk: Stream,
+    tools: Iterable[ToolDefinition | BuiltinTool | Native],
+    sources: Iterable[ToolSource],
+) -> Done:
+    """Record that these tools are in force; where the conversation says so, nothing changes."""
+    (event,) = conversation.declare_tools(talk.known_head(), tools, sources)
+    return _said(talk, event) or talk.append(event)
+
+
+def _said(talk: Stream, declared: Event) -> Duplicate | None:
+    """Return where the conversation itself, not what it was forked from, put the same in force."""
+    head = talk.head()
+    if not head.tools:
+        return None
+    stretches = talk.lineage(head.version, head)
+    redacted = amendments(talk.backend, stretches).redacted
+    found = in_force(talk.backend, stretches, "tools", redacted)
+    if found is None or found.conversation_id != talk.conversation_id:
+        return None
+    return Duplicate(found.version, found.version) if _is_same(found.event(), declared) else None
+
+
+def _is_same(said: object, declared: Event) -> bool:
+    match said, declared:
+        case ToolsDeclared(), ToolsDeclared():
+            # By digest, for of what was recorded long strings were moved to blobs.
+            return (said.sha256, said.sources) == (declared.sha256, declared.sources)
+        case _:
+            return False

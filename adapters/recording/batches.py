@@ -1,0 +1,335 @@
+"""Batches in the log: which requests one sent, and what each was answered, once.
+
+A batch is many requests that are answered later, one by one. Its id is known once it is made: from
+then on each of its requests has a response that is deferred and says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.capture.answer import Answer
+from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.capture.place import Conclusion
+from onrecord.adapters.capture.raw_bytes import Content, pieces_of
+from onrecord.adapters.capture.spool import say_dropped
+from onrecord.adapters.capture.unstored import Unstored
+from onrecord.adapters.conversation.writing import append_first
+from onrecord.adapters.recording.paths import closing_of, line_of
+from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.recorders import Journals
+from onrecord.adapters.recording.state import Begun
+from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch
+from onrecord.domain.events import (
+    AnnotationAdded,
+    AttemptFailed,
+    Event,
+    ResponseCompleted,
+    ResponseInterrupted,
+)
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Append, NewEvent
+
+# Where batches are recorded: conversations that are named by their ids tell it, to any process.
+
+logger = logging.getLogger("onrecord")
+
+_IN: Final = "conversation"
+_OF: Final = "batch"
+_FROM: Final = "requests"
+
+
+class BatchName(NamedTuple):
+    """What a batch is known by, and what its requests are: its id too, or that of their file."""
+
+    batch_id: str
+    requests_id: str
+
+
+def has_requests(journals: Journals, requests_id: str) -> bool:
+    """Whether the requests of a batch are recorded, or were."""
+    return journals.find(key_of(requests_id)) is not None
+
+
+def keep_file(journals: Journals, file: str, name: BatchName) -> bool:
+    """Say in the conversation that is named by a file of results whose they are; raises nothing.
+
+    Only of a batch whose requests are recorded, and once. Returns whether it was said now.
+    """
+    try:
+        named = journals.find(key_of(name.requests_id))
+        place = None if named is None else place_in(named)
+        if place is not None and journals.find(key_of(file)) is None:
+            labels = {_IN: str(place), _OF: name.batch_id, _FROM: name.requests_id}
+            _label(journals, file, labels)
+            return True
+    except Exception:
+        logger.critical(
+            "which batch a file of results is of could not be noted: they are recorded through a "
+            "client alone that is asked for the batch before",
+            exc_info=True,
+        )
+    return False
+
+
+def batch_of(journals: Journals, file: str) -> BatchName | None:
+    """Return the batch that a file has the results of; None where nobody said so."""
+    named = journals.find(key_of(file))
+    labels: Mapping[str, str] = {} if named is None else _labels_in(named)
+    if _OF not in labels or _FROM not in labels:
+        return None
+    return BatchName(labels[_OF], labels[_FROM])
+
+
+def keep_place(journals: Journals, journal: Journal, requests_id: str) -> None:
+    """Say in the conversation that is named by a batch where its requests are; raises nothing."""
+    try:
+        _label(journals, requests_id, {_IN: str(journal.talk.conversation_id)})
+    except Exception:
+        logger.critical(
+            "where a batch is recorded could not be noted: its results are found through a client "
+            "alone that is recorded for the same conversation",
+            exc_info=True,
+        )
+
+
+def place_in(named: Journal) -> UUID | None:
+    """Return the conversation that has the requests of a batch, as that named by it says."""
+    place = _labels_in(named).get(_IN)
+    return None if place is None else UUID(place)
+
+
+def _label(journals: Journals, name: str, labels: dict[str, str]) -> None:
+    talk = journals.keyed(key_of(name)).talk
+    append_first(talk, (talk.draft(AnnotationAdded(labels=labels)),), None)
+
+
+def _labels_in(named: Journal) -> Mapping[str, str]:
+    """Return what the conversation that is named by a batch, or a file, says of it."""
+    for recorded in named.talk.backend.read(named.talk.conversation_id):
+        event = recorded.event()
+        if isinstance(event, AnnotationAdded) and _is_id(event.labels.get(_IN)):
+            return event.labels
+    return {}
+
+
+def _is_id(label: str | None) -> bool:
+    """Whether a label is an id: anybody may annotate a conversation of this name."""
+    try:
+        UUID(label or "")
+    except ValueError:
+        return False
+    return True
+
+
+def key_of(name: str) -> str:
+    """Return the key of the conversation that is named by a batch, or a file."""
+    return f"batch/{name}"
+
+
+_BATCH: Final = "onrecord:batch"
+"""The member of an envelope that says of which batch a response is, and under which name.
+
+It is not the provider's: a message does not say it.
+"""
+
+
+class Entry(NamedTuple):
+    """A request of a batch, by the caller's name for it."""
+
+    name: str
+    begun: Begun
+    api: str
+
+
+class EntryAnswer(NamedTuple):
+    """What a request of a batch was answered; `raw` is what to keep of the wire."""
+
+    name: str
+    answer: Answer
+    request_id: str | None = None
+    raw: Content | None = None
+
+
+def conclude_creation(
+    journals: Journals, journal: Journal, entries: Sequence[Entry], recording: Conclusion
+) -> None:
+    """Record what the provider said to a batch, as what each of its requests was answered."""
+    events, blobs = recording
+    told = [_said_to(entry, event) for entry in entries for event in events]
+    _store(journal, tuple(journal.talk.draft(event) for event in told), blobs)
+    created = events[-1] if events else None
+    if isinstance(created, ResponseInterrupted) and created.reason == "deferred":
+        keep_place(journals, journal, created.provider_id or "")
+
+
+def answers_of(journals: Journals, bound: Journal | None, name: BatchName) -> BatchAnswers | None:
+    """Return what records the answers of a batch; None where it was forgotten.
+
+    They belong to their requests, wherever these are. Those of a batch that nobody recorded go
+    where the reading is bound, else into the conversation that is named by the batch.
+    """
+    named = journals.find(key_of(name.requests_id)) or journals.find(key_of(name.batch_id))
+    place = None if named is None else place_in(named)
+    if place is not None:
+        journal = journals.numbered(place)
+        return None if journal is None else BatchAnswers(journal, name)
+    if named is not None and next(iter(_answers(named, name)), None) is None:
+        return None  # What it said was forgotten.
+    return BatchAnswers(bound or journals.keyed(key_of(name.batch_id)), name)
+
+
+class BatchAnswers:
+    """Records what the requests of one batch were answered, each once; one thread at a time."""
+
+    def __init__(self, journal: Journal, name: BatchName) -> None:
+        """Look which requests of a batch a conversation has, and which were answered."""
+        self.journal = journal
+        self._batch = name.batch_id
+        self._awaiting: dict[str, Entry] = {}
+        self._answered: set[str] = set()
+        for entry, closing, line in _answers(journal, name):
+            if isinstance(closing, ResponseInterrupted) and closing.reason == "deferred":
+                if closing.request is not None:
+                    begun = Begun(closing.request, line)
+                    self._awaiting[entry] = Entry(entry, begun, closing.api)
+            else:
+                self._answered.add(entry)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the requests of the batch are recorded."""
+        return bool(self._awaiting)
+
+    def has(self, name: str) -> bool:
+        """Whether the answer to a request is recorded."""
+        return name in self._answered
+
+    def record(self, answers: Iterable[EntryAnswer]) -> None:
+        """Make answers durable in one commit; spool them where the store cannot take them.
+
+        Of two to one request the first is kept.
+        """
+        new: dict[str, EntryAnswer] = {}
+        for answer in answers:
+            if answer.name not in self._answered:
+                new.setdefault(answer.name, answer)
+        if not new:
+            return
+        drafted = [self._drafted(answer) for answer in new.values()]
+        try:
+            self._store(drafted)
+        except IdempotencyMismatch:
+            # Another process read the same lines, and was quicker with some of them.
+            for one in drafted:
+                self._store_once(one)
+        self._answered.update(new)
+
+    def _store(self, drafted: Sequence[tuple[tuple[NewEvent, ...], Mapping[str, Content]]]) -> None:
+        events = tuple(event for told, _ in drafted for event in told)
+        blobs = {digest: data for _, held in drafted for digest, data in held.items()}
+        _store(self.journal, events, blobs)
+
+    def _store_once(self, one: tuple[tuple[NewEvent, ...], Mapping[str, Content]]) -> None:
+        try:
+            self._store([one])
+        except IdempotencyMismatch:
+            logger.debug("an answer of a batch was recorded by another process meanwhile")
+
+    def _drafted(self, said: EntryAnswer) -> tuple[tuple[NewEvent, ...], Mapping[str, Content]]:
+        """Draft the events of an answer; the last one has an id that every reader gives it."""
+        talk, entry, response = self.journal.talk, self._awaiting.get(said.name), uuid7()
+        begun = None if entry is None else entry.begun
+        answer = said.answer
+        if entry is not None and not answer.blocks:
+            answer = replace(answer, api=entry.api)  # An error alone does not tell of which it is.
+        events, blobs = events_of(
+            answer,
+            response=response,
+            request=None if begun is None else begun.request,
+            request_id=said.request_id,
+            line=response if begun is None else begun.line,
+            raw=said.raw,
+        )
+        closing = _of_batch(events[-1], self._batch, said.name)
+        once = _id_in(talk.conversation_id, f"batch {self._batch} {said.name}")
+        causation = None if begun is None else begun.request
+        drafted = [talk.draft(event, causation) for event in events[:-1]]
+        return (*drafted, talk.draft(closing, causation, event_id=once)), blobs
+
+
+def _store(journal: Journal, drafted: tuple[NewEvent, ...], blobs: Mapping[str, Content]) -> None:
+    """Append what a batch was answered; IdempotencyMismatch where a part is recorded otherwise."""
+    talk = journal.talk
+    try:
+        for content in blobs.values():
+            talk.backend.put_blob(talk.tenant, talk.conversation_id, pieces_of(content))
+        append_first(talk, drafted, None)
+    except ConversationForgotten:
+        say_dropped()
+    except IdempotencyMismatch:
+        raise
+    except BaseException as exc:
+        # Interrupted or not, the log may have it: what is spooled is recorded once.
+        append = Append(talk.tenant, talk.conversation_id, drafted)
+        journal.spool.put(Unstored(append, blobs), exc)
+        if not isinstance(exc, Exception):
+            raise
+
+
+def _said_to(entry: Entry, event: Event) -> Event:
+    """Return what was said to a whole batch as what was said to one of its requests."""
+    here: dict[str, object] = {"request": entry.begun.request, "line": entry.begun.line}
+    match event:
+        case AttemptFailed():
+            return event.model_copy(update=here)
+        case ResponseInterrupted():
+            response = event.model_copy(update={**here, "api": entry.api, "response": uuid7()})
+            return _of_batch(response, event.provider_id, entry.name)
+        case _:
+            return event
+
+
+def _of_batch(event: Event, batch_id: str | None, name: str) -> Event:
+    """Return the end of a response which says of what batch it is, and under which name."""
+    if not isinstance(event, ResponseCompleted | ResponseInterrupted):
+        return event
+    batch: JsonObject = {"id": batch_id, "custom_id": name}
+    return event.model_copy(update={"envelope": {**event.envelope, _BATCH: batch}})
+
+
+def _answers(
+    journal: Journal, batch: BatchName
+) -> Iterable[tuple[str, ResponseCompleted | ResponseInterrupted, UUID | None]]:
+    """Yield by its name each response of a batch that a conversation holds, and its line.
+
+    What is deferred is known by what its requests are, what was answered by the batch: the same
+    requests may be sent in two.
+    """
+    talk, sought = journal.talk, {part.encode("utf-8", "surrogatepass") for part in batch}
+    for recorded in talk.backend.read(talk.conversation_id):
+        body = recorded.body or b""
+        closing = closing_of(recorded) if any(part in body for part in sought) else None
+        if closing is None:
+            continue
+        is_deferred = isinstance(closing, ResponseInterrupted) and closing.reason == "deferred"
+        match closing.envelope.get(_BATCH):
+            case {"id": str() as known, "custom_id": str() as name}:
+                if known == (batch.requests_id if is_deferred else batch.batch_id):
+                    yield name, closing, line_of(recorded)
+            case _:
+                continue
+
+
+def _id_in(conversation_id: UUID, name: str) -> UUID:
+    """Return the id that a name has in a conversation, as `uuid5`, half a character in it or not."""
+    spelled = name.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha1(conversation_id.bytes + spelled, usedforsecurity=False).digest()
+    return UUID(bytes=digest[:16], version=5)

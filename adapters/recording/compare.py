@@ -1,0 +1,276 @@
+"""A request beside the conversation that it is sent in: what of both is compared, made once."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+from uuid import UUID
+
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.capture.spool import RecordingWarning
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.conversation.lineage import Lineages
+from onrecord.adapters.recording.paths import (
+    Path,
+    Paths,
+    SideLine,
+    SideLines,
+    closing_of,
+    known_events,
+    line_of,
+)
+from onrecord.adapters.recording.plan import Related, Standing
+from onrecord.domain.events import LineAdopted, Relation
+from onrecord.domain.log import Log, RecordedEvent
+from onrecord.projections.matching.align import Alignment, align
+from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.matching.units import Piece, Unit, digests_of, unit_of_piece
+
+
+class Compared:
+    """One request, and one conversation as it stands; reads only what is asked for."""
+
+    def __init__(
+        self,
+        log: Log,
+        lineages: Lineages,
+        own: UUID,
+        sides: SideLines,
+        standing: Standing,
+        asked: Sent,
+    ) -> None:
+        """Compare what is asked with what is known of the conversation `own`."""
+        self.log = log
+        self.lineages = lineages
+        self.own = own
+        self.sides = sides
+        self.standing = standing
+        self.asked = asked
+        self.version = standing.head.version
+        self.paths = Paths(log, lineages, own, self.version)
+        self._known_units: list[Unit] | None = None
+        self._known_digests: list[str] | None = None
+        self._recent: list[RecordedEvent] | None = None
+
+    def extends(
+        self, path: Path, new: tuple[Piece, ...], parent: UUID, relation: Relation = "extends"
+    ) -> Related:
+        """Return how a request goes on from a side line: that is history then, if it may be."""
+        side = path.sides[-1]
+        if path.sides[0].after is None or self._is_left(path):
+            return Related(relation, new=new, side=side, parent=parent)
+        return Related(
+            relation,
+            new=new,
+            parent=parent,
+            adopts=tuple(self._adoptions(path.sides)),
+            stretches=path.stretches,
+            otherwise=side,
+        )
+
+    def _is_left(self, path: Path) -> bool:
+        """Whether the main line went on without these side lines, and is what goes on now.
+
+        It is not once they have gone on twice since, unless it only waits.
+        """
+        standing, side = self.standing, path.sides[-1]
+        if standing.last_version <= min(one.parted for one in path.sides):
+            return False
+        waits = standing.in_flight or bool(standing.head.open_calls)
+        return waits or side.last.version <= standing.last_version
+
+    def _adoptions(self, sides: Sequence[SideLine]) -> Iterator[LineAdopted]:
+        """Yield what makes lines history, each behind the one that it left."""
+        as_of = sides[0].as_of
+        for place, side in enumerate(sides, 1):
+            yield LineAdopted(
+                adopted=side.line, begun=side.begun, after=side.after or 0, as_of=as_of
+            )
+            as_of = self.version + place
+
+    def branch(
+        self,
+        parent: UUID | None,
+        after: int,
+        as_of: int | None,
+        new: tuple[Piece, ...] = (),
+    ) -> Related:
+        """Return the place of a side line that begins with the request."""
+        return Related("branches", new=new, parent=parent, is_new=True, after=after, as_of=as_of)
+
+    def last_events(self) -> list[RecordedEvent]:
+        """Return the last events of the conversation, on any line."""
+        if self._recent is None:
+            self._recent = self.paths.recent()
+        return self._recent
+
+    def units(self) -> list[Unit]:
+        """Return the units of the request."""
+        if self._known_units is None:
+            self._known_units = self.units_from(0)
+        return self._known_units
+
+    def units_from(self, place: int) -> list[Unit]:
+        """Return the units of the request from a block on."""
+        return [unit_of_piece(self.asked.api, piece) for piece in self.asked.pieces[place:]]
+
+    def begins_as(self, blocks: int, history: str | None) -> bool:
+        """Whether the first blocks of the request have this digest."""
+        if self._known_digests is None:
+            self._known_digests = digests_of(self.asked.pieces)
+        return blocks < len(self._known_digests) and self._known_digests[blocks] == history
+
+    def pieces(self, places: Sequence[int], start: int = 0) -> tuple[Piece, ...]:
+        """Return the blocks of the request at places, counted from a block on."""
+        return tuple(self.asked.pieces[start + place] for place in places)
+
+    def new_pieces(self, found: Alignment, start: int = 0) -> tuple[Piece, ...]:
+        """Return the blocks that are new, results under the ids that their calls are recorded by."""
+        return new_pieces(self.asked.pieces[start:], found)
+
+    def of_line(self, side: SideLine) -> Iterator[RecordedEvent]:
+        """Yield what was recorded on a side line after its last request."""
+        recorded = self.log.read(self.own, after=side.last.version, until=self.version)
+        return (event for event in recorded if line_of(event) == side.line)
+
+
+def new_pieces(pieces: Sequence[Piece], found: Alignment) -> tuple[Piece, ...]:
+    """Return those of the pieces that are new, results under the ids of their recorded calls."""
+    return tuple(
+        pieces[place]._replace(call=found.calls[place]) if place in found.calls else pieces[place]
+        for place in found.new
+    )
+
+
+# Requests that go on from what the provider holds: a response by its id, a conversation by its
+# own.
+
+
+def by_reference(compared: Compared) -> Related:
+    """Return how a request goes on that names what it goes on from."""
+    recent = compared.last_events()
+    compared.sides.take_in(recent)
+    found = next((e for e in _answers(compared, recent) if _is_meant(compared, e)), None)
+    closing = closing_of(found) if found else None
+    if found is None or closing is None:
+        return _unknown_reference(compared)
+    line = line_of(found)
+    since = [e for e in recent if e.version > found.version and line_of(e) == line]
+    units = _since(compared, found.version) if line is None else _units(since)
+    new = align(compared.units(), units).new
+    # A summary is asked for beside the line, until the program goes on from it.
+    is_last = not compared.asked.compacts and all(e.type != "request.sent" for e in since)
+    pieces = compared.pieces(new) if is_last else compared.asked.pieces
+    return _referring(compared, found.version, line, pieces, closing.request, is_last=is_last)
+
+
+def _answers(compared: Compared, recent: list[RecordedEvent]) -> Iterator[RecordedEvent]:
+    """Yield what may be meant, the last event first, and the main line's last answer at the end.
+
+    That may have been long ago: the events since are those of other calls.
+    """
+    yield from reversed(recent)
+    answered = compared.standing.answered
+    if answered:
+        yield from compared.log.read(compared.own, after=answered - 1, until=answered)
+
+
+def _since(compared: Compared, version: int) -> list[RecordedUnit]:
+    """Return what was said on the main line after a version, since its last request."""
+    return [told for told in compared.standing.since if told.version > version]
+
+
+def _units(recorded: list[RecordedEvent]) -> list[RecordedUnit]:
+    return recorded_units(known_events(event.told() for event in recorded))
+
+
+def _referring(
+    compared: Compared,
+    version: int,
+    line: UUID | None,
+    new: tuple[Piece, ...],
+    parent: UUID | None,
+    *,
+    is_last: bool,
+) -> Related:
+    side = None if line is None else compared.sides.get(line)
+    if side is not None and side.is_adopted:
+        line = side = None
+        is_last = False
+    path = compared.paths.main() if side is None else compared.paths.of(side, compared.sides)
+    if path is None or (line is not None and side is None):
+        return Related("unrelated", new=new, is_new=True)
+    if is_last and side is None and _is_present(compared, path, version):
+        return Related("reference", new=new, parent=parent or compared.standing.last_id)
+    if is_last and side is not None:
+        return compared.extends(path, new, parent or side.last.request, "reference")
+    place = path.as_of_place(version) if _is_present(compared, path, version) else None
+    branch = compared.branch(parent, version, place, new)
+    return replace(branch, relation="reference")
+
+
+def _unknown_reference(compared: Compared) -> Related:
+    # A conversation of the provider's may have been made for this very request.
+    is_unknown = compared.asked.refers_to is not None
+    new = compared.asked.pieces
+    if compared.standing.last is None:
+        return Related("reference", new=new, is_unknown=is_unknown)
+    return Related("unrelated", new=new, is_new=True, is_unknown=is_unknown)
+
+
+def _is_present(compared: Compared, path: Path, version: int) -> bool:
+    return any(
+        stretch.after < version <= stretch.until
+        for stretch in path.stretches
+        if stretch.conversation_id == compared.own
+    )
+
+
+def _is_meant(compared: Compared, recorded: RecordedEvent) -> bool:
+    event = closing_of(recorded)
+    if event is None:
+        return False
+    if compared.asked.refers_to is not None:
+        return event.provider_id == compared.asked.refers_to
+    thread: Any = event.envelope.get("conversation")
+    held = cast("dict[str, Any]", thread).get("id") if isinstance(thread, dict) else thread
+    return held is not None and held == compared.asked.thread
+
+
+# What a request names that the provider holds and the record does not: said, not followed.
+
+logger = logging.getLogger("onrecord")
+
+_UNKNOWN: Final = (
+    "a request goes on from what the provider holds and this conversation does not: its history "
+    "lacks what came before; record the client from the first request on, or say all of it again"
+)
+_HELD: Final = "a request names {}, which the provider holds: what that says is not recorded"
+
+
+class HeldElsewhere:
+    """Says it once a conversation each; one thread at a time."""
+
+    def __init__(self) -> None:
+        """Begin with nothing said."""
+        self._said: set[str] = set()
+
+    def say(self, related: Related, asked: Sent) -> None:
+        """Say what of a request the provider holds and nobody recorded."""
+        if related.is_unknown:
+            self._say(_UNKNOWN)
+        for member, what in WIRES[asked.api].held.items():
+            if asked.body.get(member) is not None:
+                self._say(_HELD.format(what))
+
+    def _say(self, what: str) -> None:
+        if what in self._said:
+            return
+        self._said.add(what)
+        logger.warning(what)
+        with contextlib.suppress(RecordingWarning):  # The request is recorded, so it is sent.
+            warnings.warn(what, RecordingWarning, stacklevel=2)

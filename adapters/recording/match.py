@@ -1,0 +1,315 @@
+"""How a request goes on from what is recorded, and on which line: the five outcomes.
+
+What it says is compared with the main line's last request first: that reads no more than what came
+since. Only if it does not go on from there, other lines and the ends of the main line are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.conversation.lineage import FIRST
+from onrecord.adapters.recording.compare import Compared, by_reference, new_pieces
+from onrecord.adapters.recording.paths import RECENT, Path, PathRead, SideLine, known_events
+from onrecord.adapters.recording.plan import Related, Standing, in_force_anew
+from onrecord.adapters.recording.state import IN_FLIGHT
+from onrecord.domain import jsontext
+from onrecord.domain.events import LineAdopted, Relation
+from onrecord.projections.matching.align import Alignment, align
+from onrecord.projections.matching.recorded_units import recorded_units
+from onrecord.projections.matching.units import Piece, unit_of_piece
+
+_MODEL: Final = "assistant"
+_GIVEN_UP: Final = 3
+"""How many of the last main lines that were given up are looked at."""
+
+
+class Relating:
+    """Relates one request to a conversation as it stands; reads only what it has to."""
+
+    def __init__(self, compared: Compared) -> None:
+        """Relate a request to the conversation that it is compared with."""
+        self._compared = compared
+        self._sides = compared.sides
+        self._standing = compared.standing
+        self._asked = compared.asked
+        self._paths = compared.paths
+
+    def related(self) -> Related:
+        """Return how the request goes on from what is recorded."""
+        if self._asked.refers_to is not None or self._asked.thread is not None:
+            return by_reference(self._compared)
+        found = None if self._asked.compacts else self._on_main() or self._on_side()
+        return found or self._aligned()
+
+    def going_on(self, after: int) -> Related:
+        """Return how the request goes on from a version of the main line, as its sender says."""
+        main = self._paths.main()
+        present = [
+            s for s in main.stretches if s.conversation_id == self._compared.own and s.after < after
+        ]
+        as_of = main.as_of_place(after) if present and present[-1].until >= after else None
+        path = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
+        read = self._paths.read(path, len(self._asked.pieces))
+        found = align(self._compared.units(), read.units, read.gap)
+        new = range(len(self._compared.units())) if found.how == "apart" else found.new
+        if after >= self._compared.version:
+            adopts: tuple[LineAdopted, ...] = ()
+        else:
+            adopts = (LineAdopted(after=after, as_of=as_of),)
+        return Related(
+            "view" if found.how == "view" else "extends",
+            new=self._compared.pieces(new),
+            parent=read.request_at(after),
+            adopts=adopts,
+            stretches=path.stretches,
+        )
+
+    # -- the last request of a line, and what came since ---------------------------------------
+
+    def _on_main(self) -> Related | None:
+        standing = self._standing
+        last = standing.last
+        count = last.blocks if last else 0
+        if last is not None and not self._compared.begins_as(count, last.history):
+            return None
+        if last is not None and len(self._asked.pieces) == count:
+            if self._goes_on_with_answer():
+                return Related("extends", parent=standing.last_id)
+            if self._awaits_no_more():
+                return self._sample_of_main()
+            if self._broke_off():
+                return self._instead_of_answer()
+        extends = after_last(self._asked, count, standing)
+        if extends is None or last is None or not answers_itself(extends):
+            return extends
+        # An answer that the main line does not have: a side line may have it.
+        return self._on_side() or extends
+
+    def _goes_on_with_answer(self) -> bool:
+        """Whether a request names what the provider gave with the last answer, to go on with it.
+
+        It says no more than the request before it did (Gemini: `continuationToken`).
+        """
+        token, answered = self._asked.goes_on_by, self._standing.answered
+        if token is None or not answered:
+            return False
+        told = jsontext.write(token)
+        events = self._compared.log.read(self._compared.own, after=answered - 1, until=answered)
+        return any(told in (event.body or b"") for event in events)
+
+    def _sample_of_main(self) -> Related:
+        """Return the place of the main line's last request, said again beside its answer."""
+        after = self._standing.last_version
+        return self._compared.branch(
+            self._standing.last_id, after, self._paths.main().as_of_place(after)
+        )
+
+    def _broke_off(self) -> bool:
+        """Whether there is a part of an answer to the main line's last request, and nothing else."""
+        standing = self._standing
+        return bool(standing.since) and all(
+            told.may_miss and told.unit.is_answer and told.version > standing.last_version
+            for told in standing.since
+        )
+
+    def _instead_of_answer(self) -> Related:
+        """Return how the main line's last request goes on, said again for an answer that broke off.
+
+        What came of that is history no more, as what an attempt brings that an SDK makes again.
+        """
+        after, parent = self._standing.last_version, self._standing.last_id
+        as_of = self._paths.main().as_of_place(after)
+        kept = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
+        return _back_on(kept, after, as_of, parent)
+
+    def _on_side(self) -> Related | None:
+        for known in (False, True):
+            if known:
+                self._sides.take_in(self._compared.last_events())
+            for side in self._sides:
+                if (found := self._on(side)) is not None:
+                    return found
+        return None
+
+    def _on(self, side: SideLine) -> Related | None:
+        """Return how the request goes on from a side line's last request, if it does."""
+        last = side.last
+        if last.history is None or not self._compared.begins_as(last.blocks, last.history):
+            return None
+        path = self._paths.of(side, self._sides)
+        if path is None:
+            return None
+        since = self._compared.of_line(side)
+        told = [event.told() for event in islice(since, RECENT + 4 * len(self._asked.pieces))]
+        units = recorded_units(known_events(told))
+        is_said = any(not told.may_miss and not told.unit.is_blank for told in units)
+        if len(self._asked.pieces) == last.blocks and (is_said or last.request in IN_FLIGHT):
+            return self._compared.branch(last.request, last.version, path.as_of_place(last.version))
+        found = align(self._compared.units_from(last.blocks), units)
+        if found.how == "extends" and (is_said or last.blocks):
+            return self._compared.extends(
+                path, self._compared.new_pieces(found, last.blocks), last.request
+            )
+        if found.how != "repeats":
+            return None
+        if is_said:
+            return self._compared.extends(path, (), last.request)
+        return Related("extends", side=side, parent=last.request) if last.blocks else None
+
+    # -- by what was said ----------------------------------------------------------------------
+
+    def _aligned(self) -> Related:
+        """Return how the request goes on from the line that it shares most with."""
+        best: tuple[Path, PathRead, Alignment] | None = None
+        for path, read in self._candidates():
+            found = align(self._compared.units(), read.units, read.gap)
+            if found.how != "apart" and (best is None or found.tells_more_than(best[2])):
+                best = path, read, found
+                if self._is_explained(found):
+                    break
+        if best is None:
+            return self._apart()
+        path, read, found = best
+        if self._asked.compacts:
+            return replace(self._compaction(path, read), sources=read.sources)
+        return replace(self._placed(path, read, found), sources=read.sources)
+
+    def _is_explained(self, found: Alignment) -> bool:
+        """Whether all that a request says is of this line, or is new from the caller."""
+        said = self._compared.pieces(found.new)
+        count = len(self._compared.units()) - len(said)
+        return found.weight == count and all(piece.role != _MODEL for piece in said)
+
+    def _candidates(self) -> Iterator[tuple[Path, PathRead]]:
+        """Yield the paths that a request may go on from, the main line as it is told first."""
+        main = self._paths.main()
+        if (compacted := self._paths.compacted(main)) is not None:
+            yield main, compacted
+        for path in self._lines():
+            yield path, self._paths.read(path, len(self._asked.pieces))
+
+    def _lines(self) -> Iterator[Path]:
+        yield self._paths.main()
+        recent = self._compared.last_events()
+        given_up = [event.version - 1 for event in recent if event.type == "line.adopted"]
+        for version in reversed(given_up[-_GIVEN_UP:]):
+            yield self._paths.main(version)
+        self._sides.take_in(recent)
+        for side in self._sides:
+            path = self._paths.of(side, self._sides)
+            if path is not None:
+                yield path
+
+    def _placed(self, path: Path, read: PathRead, found: Alignment) -> Related:
+        new = self._compared.new_pieces(found)
+        parent = read.request_at(found.after)
+        is_over = not new and self._is_out(path)
+        if found.how == "extends" and not self._is_now(path) and self._gives_results(new):
+            # The main line as it was awaited them: it goes on with these.
+            as_of = path.as_of_place(found.after) or path.as_of
+            return _back_on(path, found.after, as_of, parent, new)
+        is_doubtful = found.how == "view" and not found.is_sure and not self._is_as_in_force()
+        if found.how == "branches" or is_over or is_doubtful or not self._is_now(path):
+            return self._compared.branch(parent, found.after, path.as_of_place(found.after), new)
+        if path.sides:
+            last = path.sides[-1].last.request
+            return self._compared.extends(path, new, last, _relation(found))
+        return Related(_relation(found), new=new, parent=self._standing.last_id)
+
+    def _gives_results(self, new: tuple[Piece, ...]) -> bool:
+        return any(unit_of_piece(self._asked.api, piece).result_of is not None for piece in new)
+
+    def _compaction(self, path: Path, read: PathRead) -> Related:
+        """Return the place of a summary: the end of the line, until the program goes on from it."""
+        after = max((told.until for told in read.units), default=0)
+        place = path.as_of_place(after) if after else None
+        return replace(self._compared.branch(read.request_at(after), after, place), relation="view")
+
+    def _apart(self) -> Related:
+        """Return what a request is that shares nothing.
+
+        A first prompt that was edited, a summary of it all, or another call altogether.
+        """
+        standing = self._standing
+        pieces = () if self._asked.compacts else self._asked.pieces
+        if not self._begins_anew():
+            return Related("unrelated", new=pieces, is_new=True)
+        main = self._paths.main()
+        if standing.last is not None and standing.last.parent is None and not main.is_fork:
+            return self._compared.branch(None, FIRST, None, pieces)
+        after = max((told.until for told in standing.since), default=standing.last_version)
+        found = self._compared.branch(standing.last_id, after, main.as_of_place(after), pieces)
+        return replace(found, relation="view")
+
+    def _begins_anew(self) -> bool:
+        """Whether a request that shares nothing may be the main line's, begun anew.
+
+        Not while that awaits an answer, or the results of its calls: they may have begun another
+        agent, which has the same instructions, tools and model.
+        """
+        standing = self._standing
+        return (
+            standing.last is not None
+            and standing.last_version > 0
+            and standing.last.model == self._asked.model
+            and not standing.in_flight
+            and not standing.head.open_calls
+            and self._is_same_in_force()
+        )
+
+    def _is_now(self, path: Path) -> bool:
+        """Whether a path is one that goes on: not the main line as it was before an adoption."""
+        return bool(path.sides) or path.as_of == self._compared.version
+
+    def _is_out(self, path: Path) -> bool:
+        """Whether an answer to the last request of a path is being read."""
+        if not path.sides:
+            return self._standing.in_flight
+        return path.sides[-1].last.request in IN_FLIGHT
+
+    def _awaits_no_more(self) -> bool:
+        """Whether the main line's last request was answered, or its answer is being read."""
+        return self._standing.in_flight or self._standing.answered > 0
+
+    def _is_as_in_force(self) -> bool:
+        is_something = bool(self._asked.system) or bool(self._asked.tools)
+        return is_something and self._is_same_in_force()
+
+    def _is_same_in_force(self) -> bool:
+        standing = self._standing
+        return not in_force_anew(self._asked, standing.instructions, standing.tools)
+
+
+def after_last(asked: Sent, start: int, standing: Standing) -> Related | None:
+    """Return how a request extends the main line; None if it does not.
+
+    Its blocks from `start` on are those behind what the last request of that line said.
+    """
+    rest = asked.pieces[start:]
+    found = align([unit_of_piece(asked.api, piece) for piece in rest], standing.since)
+    if found.how not in ("extends", "repeats"):
+        return None
+    return Related("extends", new=new_pieces(rest, found), parent=standing.last_id)
+
+
+def answers_itself(related: Related) -> bool:
+    """Whether what is new in a request is said by the model, too."""
+    return any(piece.role == _MODEL for piece in related.new)
+
+
+def _back_on(
+    path: Path, after: int, as_of: int | None, parent: UUID | None, new: tuple[Piece, ...] = ()
+) -> Related:
+    """Return how the main line goes on from what it was up to a version."""
+    adoption = LineAdopted(after=after, as_of=as_of)
+    return Related("extends", new, parent=parent, adopts=(adoption,), stretches=path.stretches)
+
+
+def _relation(found: Alignment) -> Relation:
+    return "view" if found.how == "view" else "extends"

@@ -1,0 +1,360 @@
+"""Paths: all that a line says from the start, its own events and those that it shares.
+
+Of a long path only its ends are read, as much as a request of so many blocks can tell about.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Final
+from uuid import UUID
+
+from onrecord.adapters.conversation.lineage import BEGINNING, Lineages, Stretch, amendments
+from onrecord.adapters.conversation.reading import events_for, events_in, on_main
+from onrecord.domain.events import (
+    Event,
+    LineAdopted,
+    RequestSent,
+    ResponseCompleted,
+    ResponseInterrupted,
+)
+from onrecord.domain.log import Log, RecordedEvent, Told
+from onrecord.domain.references import refers_back
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.history.omissions import amended, as_compacted
+from onrecord.projections.history.seen import as_seen
+from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.matching.sources import Source, sources_in
+
+# The side lines of a conversation: where each one left the line before it, and its last request.
+#
+# What this process put on side lines it keeps in mind; what others did is told by the last
+# events.
+
+_REMEMBERED: Final = 64
+# Bodies are canonical (docs/format.md): that of an event on a side line begins so.
+_LINE: Final = b'{"line":"'
+_ID: Final = 36
+_CLOSINGS: Final = ("response.completed", "response.interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class LastRequest:
+    """The last request of a line: its id and version, and how its messages are known again."""
+
+    request: UUID
+    version: int
+    blocks: int = 0
+    history: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SideLine:
+    """A side line: `begun` is the version of its first event, `after` and `as_of` its place.
+
+    `parted` is the version of what began it: a request of the main line after that says that the
+    main line was gone on with. The place is as `RequestSent` says; `after` is None if it has none.
+    What `is_adopted` is part of the main line, as that is or was.
+    """
+
+    line: UUID
+    begun: int
+    parted: int
+    after: int | None
+    as_of: int | None
+    last: LastRequest
+    is_adopted: bool = False
+
+
+class SideLines:
+    """The side lines that are known, the one that spoke last at the end."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._known: OrderedDict[UUID, SideLine] = OrderedDict()
+
+    def __iter__(self) -> Iterator[SideLine]:
+        """Yield the lines that were not adopted, the one that spoke last first."""
+        return (side for side in reversed(list(self._known.values())) if not side.is_adopted)
+
+    def get(self, line: UUID) -> SideLine | None:
+        """Return what is known of a line, adopted or not."""
+        return self._known.get(line)
+
+    def keep(self, side: SideLine) -> None:
+        """Take note of a line that spoke."""
+        self._known[side.line] = side
+        self._known.move_to_end(side.line)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+
+    def adopt(self, line: UUID | None) -> None:
+        """Take note that a line was adopted."""
+        if line is not None and line in self._known:
+            self._known[line] = replace(self._known[line], is_adopted=True)
+
+    def take_in(self, recorded: Iterable[RecordedEvent]) -> None:
+        """Take note of the lines that spoke in events, given in order; those known stay."""
+        told = _Told(self._known)
+        for event in recorded:
+            told.take(event)
+        for side in told.found.values():
+            known = self._known.get(side.line)
+            if known is None or known.last.version < side.last.version:
+                self.keep(side)
+        for line in told.adopted:
+            self.adopt(line)
+
+
+class _Told:
+    """What events tell of side lines."""
+
+    def __init__(self, known: Iterable[UUID]) -> None:
+        self.found: dict[UUID, SideLine] = {}
+        self.adopted: list[UUID | None] = []
+        self._known = frozenset(known)
+        self._begun: dict[UUID, int] = {}
+        self._requests: dict[UUID, LastRequest] = {}
+
+    def take(self, recorded: RecordedEvent) -> None:
+        line = line_of(recorded)
+        if line is not None:
+            self._begun.setdefault(line, recorded.version)
+        if recorded.type == "request.sent":
+            self._sent(recorded, line)
+        elif recorded.type == "line.adopted":
+            event = recorded.event()
+            if isinstance(event, LineAdopted) and refers_back(event, recorded.version):
+                self.adopted.append(event.adopted)
+        elif line is not None and (closing := closing_of(recorded)) is not None:
+            self._closed(line, closing)
+
+    def _sent(self, recorded: RecordedEvent, line: UUID | None) -> None:
+        event = recorded.event()
+        if not isinstance(event, RequestSent):
+            return
+        last = last_request(recorded.event_id, recorded.version, event)
+        self._requests[recorded.event_id] = last
+        if line is None:
+            return
+        begun, after, as_of = self._begun[line], event.after, event.as_of
+        if not refers_back(event, recorded.version):
+            after = as_of = None
+        elif event.begun is not None:
+            begun = event.begun
+        before = self.found.get(line)
+        parted = before.parted if before else begun
+        self.found[line] = SideLine(line, begun, parted, after, as_of, last)
+
+    def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
+        """Take note of an answer that is on a line without a request of its own."""
+        if line in self._known:
+            return
+        sent = None if event.request is None else self._requests.get(event.request)
+        if sent is not None and line not in self.found:
+            place = SideLine(line, self._begun[line], sent.version, sent.version, None, sent)
+            self.found[line] = place
+
+
+def last_request(request: UUID, version: int, event: RequestSent) -> LastRequest:
+    """Return what is to be known of a request to know again what goes on from it."""
+    return LastRequest(request, version, event.blocks, event.history)
+
+
+def closing_of(recorded: RecordedEvent) -> ResponseCompleted | ResponseInterrupted | None:
+    """Return what an event says that closes a response; None for any other."""
+    if recorded.type not in _CLOSINGS:
+        return None
+    event = recorded.event()
+    return event if isinstance(event, ResponseCompleted | ResponseInterrupted) else None
+
+
+def line_of(recorded: RecordedEvent | Told) -> UUID | None:
+    """Return the side line that an event is on, without reading all that it says."""
+    body = recorded.body or b""
+    if not body.startswith(_LINE):
+        return None
+    return UUID(body[len(_LINE) : len(_LINE) + _ID].decode())
+
+
+RECENT: Final = 256
+"""How many of the last events tell of side lines."""
+
+_A_BLOCK: Final = 4
+"""How many events a block of a request may stand for: it, its request, its response's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What a line says, by the stretches that it is made of.
+
+    `sides` are the side lines that it is on and that were not adopted, the outermost first; none:
+    it is the main line. `as_of` is when the main line was what the other stretches are.
+    """
+
+    stretches: tuple[Stretch, ...]
+    as_of: int
+    sides: tuple[SideLine, ...] = ()
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether it begins in another conversation than it ends in."""
+        return self.stretches[0].conversation_id != self.stretches[-1].conversation_id
+
+    def as_of_place(self, after: int) -> int | None:
+        """Return what `as_of` is to say of a place on this path: see `LineAdopted`."""
+        lines = {side.line for side in self.sides}
+        stretch = next(s for s in reversed(self.stretches) if s.after < after)
+        return None if stretch.line is None or stretch.line in lines else self.as_of
+
+
+@dataclass(frozen=True, slots=True)
+class PathRead:
+    """What was read of a path: its units, `gap` as for `align`, and its requests by version.
+
+    `sources` are the events themselves: a request repeats what they say.
+    """
+
+    units: list[RecordedUnit]
+    gap: int | None = None
+    requests: list[tuple[int, UUID]] = field(default_factory=list[tuple[int, UUID]])
+    sources: tuple[Source, ...] = ()
+
+    def request_at(self, version: int) -> UUID | None:
+        """Return the last request up to a version; the first one after it, if there is none."""
+        before = [request for at, request in self.requests if at <= version]
+        if before:
+            return before[-1]
+        return self.requests[0][1] if self.requests else None
+
+
+class Paths:
+    """Finds the paths of one conversation, as it stood at a version."""
+
+    def __init__(self, log: Log, lineages: Lineages, own: UUID, version: int) -> None:
+        """Find paths up to a version."""
+        self._log = log
+        self._lineages = lineages
+        self._own = own
+        self._version = version
+        self._first_recent = max(0, version - RECENT)
+        self._recent: list[RecordedEvent] | None = None
+
+    def recent(self) -> list[RecordedEvent]:
+        """Return the last events, of all lines."""
+        if self._recent is None:
+            read = self._log.read(self._own, after=self._first_recent, until=self._version)
+            self._recent = list(read)
+        return self._recent
+
+    def main(self, as_of: int | None = None) -> Path:
+        """Return the main line as it is, or was."""
+        version = self._version if as_of is None else as_of
+        return Path(self._lineages.at(version), version)
+
+    def of(self, side: SideLine, known: SideLines) -> Path | None:
+        """Return the path of a side line; None if a line that it left is not known any more."""
+        own = Stretch(self._own, self._version, after=side.begun - 1, line=side.line)
+        if side.after is None:
+            return Path((own,), self._version, (side,))
+        before = self._before(side, side.after, known)
+        if before is None:
+            return None
+        kept = self._cut(before.stretches, side.after)
+        return Path((*kept, own), before.as_of, (*before.sides, side))
+
+    def _cut(self, stretches: tuple[Stretch, ...], after: int) -> Iterator[Stretch]:
+        for stretch in stretches:
+            if stretch.conversation_id != self._own:
+                yield stretch
+            elif stretch.after < after:
+                yield replace(stretch, until=min(stretch.until, after), head=None)
+
+    def _before(self, side: SideLine, after: int, known: SideLines) -> Path | None:
+        if side.as_of is None:
+            left = next(
+                (line_of(e) for e in self._in(Stretch(self._own, after, after=after - 1))), None
+            )
+            if left is not None:
+                parent = known.get(left)
+                # A line began before what was said on it: so each step leads to an earlier one.
+                is_earlier = parent is not None and parent.begun <= after < side.begun
+                return self.of(parent, known) if parent and is_earlier else None
+        as_of = side.as_of or after
+        return Path(self._lineages.up_to(after, as_of), as_of)
+
+    def read(self, path: Path, blocks: int) -> PathRead:
+        """Return what a path says, as far as a request of so many blocks needs it."""
+        most = _A_BLOCK * blocks + RECENT
+        if sum(stretch.until - stretch.after for stretch in path.stretches) <= 2 * most:
+            return self._read(self._all(path.stretches))
+        first = self._read(islice(self._all(path.stretches), most))
+        last = self._read(self._last(path.stretches, most))
+        return PathRead(
+            [*first.units, *last.units],
+            len(first.units),
+            [*first.requests, *last.requests],
+            (*first.sources, *last.sources),
+        )
+
+    def compacted(self, path: Path) -> PathRead | None:
+        """Return what a path says where a summary stands for its beginning; None where none does."""
+        if amendments(self._log, path.stretches).compaction is None:
+            return None
+        told = [
+            item for item in events_for(self._log, path.stretches, None) if line_of(item) is None
+        ]
+        compaction = amended(told).compaction
+        ordered = told if compaction is None else as_compacted(told, compaction)
+        return self._read_told([item for item in ordered if isinstance(item, Told)])
+
+    def _all(self, stretches: Sequence[Stretch]) -> Iterator[RecordedEvent]:
+        return chain.from_iterable(self._in(stretch) for stretch in stretches)
+
+    def _last(self, stretches: Sequence[Stretch], most: int) -> list[RecordedEvent]:
+        last: list[RecordedEvent] = []
+        for stretch in reversed(stretches):
+            last = [*self._in(stretch, stretch.until - most), *last]
+            most -= stretch.until - max(stretch.after, stretch.until - most)
+            if most <= 0:
+                break
+        return last
+
+    def _in(self, stretch: Stretch, after: int = 0) -> Iterator[RecordedEvent]:
+        """Yield the events of a stretch behind a version; the last ones are read for all lines."""
+        start = max(after, stretch.after)
+        if stretch.conversation_id != self._own or start < self._first_recent:
+            return events_in(self._log, stretch, after)
+        known = (event for event in self.recent() if start < event.version <= stretch.until)
+        return known if stretch.line is None else on_main(known, stretch)
+
+    def _read(self, recorded: Iterable[RecordedEvent]) -> PathRead:
+        return self._read_told([event.told() for event in recorded if line_of(event) is None])
+
+    def _read_told(self, told: list[Told]) -> PathRead:
+        ordered = [self._here(item) for item in as_seen(told)[0] if isinstance(item, Told)]
+        requests = [
+            (item.version, UUID(bytes=item.event_id))
+            for item in ordered
+            if item.type == "request.sent"
+        ]
+        units = recorded_units(known_events(ordered))
+        return PathRead(units, requests=requests, sources=sources_in(told))
+
+    def _here(self, item: Told) -> Told:
+        """Return an event with the version after which a cut of this conversation keeps it.
+
+        What a fork goes on from is kept as a whole, or not at all.
+        """
+        return item if item.conversation_id == self._own else item._replace(version=BEGINNING)
+
+
+def known_events(told: Iterable[Told]) -> Iterator[tuple[int, Event]]:
+    """Yield what this release can read of events, each with its version."""
+    for item in told:
+        event = item.event()
+        if not isinstance(event, Unrecognised | Erased):
+            yield item.version, event

@@ -1,0 +1,364 @@
+"""What a request on the wire means for a conversation: what of it is new, and where it belongs.
+
+A request goes on from the main line, which is the conversation's history, or it stands on a line of
+its own: an edit, a sample, a view that the program cut itself, another call altogether. Either way
+nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.capture import respelling
+from onrecord.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.capture.nesting import read_object
+from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.conversation.lineage import Stretch
+from onrecord.adapters.recording.paths import SideLine
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import (
+    Event,
+    InstructionsSet,
+    LineAdopted,
+    Relation,
+    RequestSent,
+    ToolsDeclared,
+)
+from onrecord.domain.head import Head
+from onrecord.domain.request_template import Recipe, Template
+from onrecord.domain.tools import tools_digest
+from onrecord.projections.api import known_api
+from onrecord.projections.matching.in_force import same_instructions, same_tools
+from onrecord.projections.matching.recorded_units import RecordedUnit
+from onrecord.projections.matching.sources import Source
+from onrecord.projections.matching.units import Piece, digest_of
+
+_TOOLS: Final = frozenset({"tools", "toolConfig"})
+_INSTRUCTIONS: Final = frozenset({"system", "instructions", "systemInstruction"})
+"""The members that hold a request's tools, and its instructions, whatever its API."""
+
+
+class Rendered:
+    """A request that this conversation rendered: its recipe, and its parts as compact JSON.
+
+    `sources` gives the events that it was made of.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        parts: Callable[[], Mapping[str, bytes]],
+        sources: Callable[[], Iterable[Source]],
+    ) -> None:
+        """Hold a recipe and what gives the parts; they are asked for once, if at all."""
+        self.recipe = recipe
+        self.sources = sources
+        self._parts = parts
+
+    @cached_property
+    def parts(self) -> Mapping[str, bytes]:
+        """The parts that a recipe makes again, by name."""
+        return self._parts()
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request as it is about to go out; its body is without secrets, `cut` says where they were.
+
+    `account` is a keyed digest of the key it goes out under.
+    """
+
+    api: str
+    endpoint: str
+    body: bytes
+    cut: tuple[str, ...] = ()
+    account: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def compacts(self) -> bool:
+        """Whether it asks for a summary alone: its endpoint says so, its body does not."""
+        return endpoint_of("POST", self.path).compacts
+
+    @property
+    def path(self) -> str:
+        """The path of the URL that it goes to."""
+        return self.endpoint.partition("?")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a conversation stands when a request goes out.
+
+    `last` is the main line's last request, by `last_id` and `last_version` (0: none); `since` what
+    was said after it; `in_flight` that its answer is being read right now, in this process.
+    `answered` is the version of a complete response to it, `said` that of the last event since that
+    said something (0: none). `sources` are the events since that request, whose content the next
+    one repeats.
+    """
+
+    head: Head = field(default_factory=Head)
+    last: RequestSent | None = None
+    last_id: UUID | None = None
+    last_version: int = 0
+    since: tuple[RecordedUnit, ...] = ()
+    in_flight: bool = False
+    answered: int = 0
+    said: int = 0
+    instructions: InstructionsSet | None = None
+    tools: ToolsDeclared | None = None
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """How a request goes on from what is recorded; `new` are its blocks that no line holds yet.
+
+    It is on the line `side`, or begins one (`is_new`, at `after` and `as_of`), else on the main
+    line, which `adopts` what it went on from: then the line is made of `stretches`. Where that
+    cannot be, it stays on the line `otherwise`. `sources` are events that it was compared with.
+    `is_unknown`: it names what it goes on from, and that was never recorded here.
+    """
+
+    relation: Relation
+    new: tuple[Piece, ...] = ()
+    side: SideLine | None = None
+    is_new: bool = False
+    parent: UUID | None = None
+    after: int = 0
+    as_of: int | None = None
+    adopts: tuple[LineAdopted, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+    otherwise: SideLine | None = None
+    sources: tuple[Source, ...] = ()
+    is_unknown: bool = False
+
+
+UNRELATED: Final = Related("unrelated", is_new=True)
+
+
+def beside(related: Related, standing: Standing) -> Related:
+    """Return where a request goes that cannot be on the main line: to a line at its end."""
+    if related.side is not None or related.is_new:
+        return related
+    if related.otherwise is not None:
+        return replace(related, side=related.otherwise, adopts=(), stretches=())
+    after = max((told.until for told in standing.since), default=standing.last_version)
+    as_of = None
+    if related.adopts:
+        after, as_of = related.adopts[-1].after, related.adopts[-1].as_of
+    elif after < standing.head.adopted:
+        as_of = standing.head.version
+    return Related(
+        "branches" if after else "unrelated",
+        new=related.new,
+        is_new=True,
+        parent=related.parent,
+        after=after,
+        as_of=as_of,
+    )
+
+
+def apart(related: Related, standing: Standing, asked: Sent | None) -> Related:
+    """Return where a request of a batch goes: to a line of its own, whatever others say.
+
+    It leaves the main line where it can, so that what it repeats is not recorded again; it goes on
+    from no other side line, for the next request of the batch may as well.
+    """
+    related = beside(related, standing)
+    if related.side is None:
+        return related
+    return replace(UNRELATED, new=() if asked is None else asked.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to record before a request goes out: the new events, then it itself, under `request`.
+
+    `line` is the side line that the request is on, if it is on one. `blobs` are the bytes, by
+    digest, that the events refer to. `sent` makes the request's event of its template; what it may
+    repeat of earlier events are the `sources`.
+    """
+
+    request: UUID
+    events: tuple[Event, ...]
+    blobs: Mapping[str, bytes]
+    line: UUID | None
+    sent: Callable[[Template, Digests], RequestSent]
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """What the answer to a request is bound to, and how its messages are known again."""
+
+    prefix: str | None = None
+    history: str | None = None
+    blocks: int = 0
+
+
+def plan(
+    outgoing: Outgoing,
+    asked: Sent,
+    standing: Standing,
+    related: Related,
+    *,
+    rendered: Rendered | None = None,
+) -> Plan:
+    """Decide what to record of a request that goes on so; on its line, what it says anew."""
+    request = uuid7()
+    side = related.side
+    line = request if related.is_new else side.line if side else None
+    events, blobs = _news(outgoing, asked, standing, related, line, rendered)
+    seen = None if line or rendered is None else rendered.recipe.version
+
+    def sent(template: Template, digests: Digests) -> RequestSent:
+        return RequestSent(
+            seen=seen if seen is not None and seen < standing.said else None,
+            api=outgoing.api,
+            endpoint=outgoing.endpoint,
+            model=asked.model,
+            parent=related.parent,
+            after=side.after if side else related.after or None,
+            as_of=side.as_of if side else related.as_of,
+            begun=side.begun if side else None,
+            relation=related.relation,
+            template=template,
+            recipe=rendered.recipe if rendered else None,
+            prefix=digests.prefix,
+            history=digests.history,
+            blocks=digests.blocks,
+            account=outgoing.account,
+            headers=dict(outgoing.headers),
+            line=line,
+        )
+
+    return Plan(request, events, blobs, line, sent, (*related.sources, *standing.sources))
+
+
+def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
+    """Return the rendered request whose messages a body holds, the latest first.
+
+    Byte for byte, unless the SDK of the API spells what it sends otherwise.
+    """
+    for made in reversed(rendered):
+        name = known_api(made.recipe.api).messages
+        messages = made.parts.get(name)
+        if messages is not None and b'"%s":%s' % (name.encode(), messages) in body:
+            return made
+    return respelled(body, rendered)
+
+
+def respelled(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
+    """Return the rendered request whose messages a body says as an SDK spells them."""
+    made = [made for made in reversed(rendered) if made.recipe.api in respelling.APIS]
+    with suppress(MalformedJson):
+        sent = read_object(body) if made else {}
+        says = (it for it in made if respelling.is_respelled(it.recipe.api, sent, it.parts))
+        return next(says, None)
+    return None
+
+
+def goes_on(asked: Sent, standing: Standing, version: int) -> bool:
+    """Whether a request that was rendered at a version goes on from the main line's last one.
+
+    It does if it saw that request, or repeats it since that has no answer and awaits none; not if
+    it missed the answer. What says more without having seen it may go on from what another request
+    had left out.
+    """
+    if standing.answered > version:
+        return False
+    if standing.head.request <= version:
+        return True
+    last = standing.last
+    is_over = not standing.in_flight and not standing.answered
+    return (
+        is_over
+        and last is not None
+        and len(asked.pieces) == last.blocks
+        and digest_of(asked.pieces) == last.history
+    )
+
+
+def in_force_anew(
+    asked: Sent, instructions: InstructionsSet | None, tools: ToolsDeclared | None
+) -> list[Recording]:
+    """Return what puts a request's instructions and tools in force, as far as these are not."""
+    wire, asks = WIRES[asked.api], list[Recording]()
+    if asked.system is not None or not asked.keeps_in_force:
+        asks.append(wire.instructions(asked, None))
+    if asked.tools is not None or not asked.keeps_in_force:
+        asks.append(wire.tools(asked, None))
+    return [asking for asking in asks if not _is_in_force(asking, instructions, tools)]
+
+
+def _is_in_force(
+    asking: Recording, instructions: InstructionsSet | None, tools: ToolsDeclared | None
+) -> bool:
+    for event in asking[0]:
+        match event:
+            case InstructionsSet() if same_instructions(instructions, event):
+                continue
+            case ToolsDeclared() if same_tools(tools, event):
+                continue
+            case _:
+                return False
+    return True
+
+
+def _news(
+    outgoing: Outgoing,
+    asked: Sent,
+    standing: Standing,
+    related: Related,
+    line: UUID | None,
+    rendered: Rendered | None,
+) -> Recording:
+    """Return the events of what a request says for the first time; side lines put nothing in force."""
+    recordings: list[Recording] = [(related.adopts, {})]
+    if line is None:
+        recordings += (
+            recording
+            for recording in in_force_anew(asked, standing.instructions, standing.tools)
+            if not _is_as_rendered(recording, asked, outgoing.body, rendered)
+        )
+    recordings.append(WIRES[asked.api].said(asked, related.new, _ids(), line))
+    events = tuple(with_digest(event) for said, _ in recordings for event in said)
+    return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
+
+
+def with_digest(event: Event) -> Event:
+    """Return the event; a declaration of tools with the digest of these."""
+    if isinstance(event, ToolsDeclared):
+        return event.model_copy(update={"sha256": tools_digest(event.tools)})
+    return event
+
+
+def _is_as_rendered(
+    recording: Recording, asked: Sent, body: bytes, rendered: Rendered | None
+) -> bool:
+    """Whether a request holds instructions, or tools, just as they were rendered."""
+    if rendered is None:
+        return False
+    is_tools = any(isinstance(event, ToolsDeclared) for event in recording[0])
+    members, value = (_TOOLS, asked.tools) if is_tools else (_INSTRUCTIONS, asked.system)
+    made = {name: part for name, part in rendered.parts.items() if name in members}
+    if not made:
+        return value is None
+    if all(b'"%s":%s' % (name.encode(), part) in body for name, part in made.items()):
+        return True
+    return asked.api in respelling.APIS and respelling.holds(read_object(body), made)
+
+
+def _ids() -> Iterator[UUID]:
+    while True:
+        yield uuid7()

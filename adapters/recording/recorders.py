@@ -1,0 +1,173 @@
+"""The journals of a store's conversations: one a conversation, however many clients record it."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.capture.spool import Spool
+from onrecord.adapters.conversation.lineage import Lineages, Stretch
+from onrecord.adapters.conversation.writing import Done, beginning_of
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head
+from onrecord.domain.log import Backend, NewEvent
+
+if TYPE_CHECKING:
+    from onrecord.adapters.recording.recorder import Journal
+
+
+logger = logging.getLogger("onrecord")
+
+HEADER: Final = "onrecord-conversation"
+"""The header that binds a call to a conversation; it is taken out before anything is sent."""
+
+_LATEST: Final = 64
+"""How many journals are kept though nobody holds them: a server meets its conversations again."""
+
+
+class Journals:
+    """Finds the journal of a conversation; safe to share between threads."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        tenant: UUID,
+        spool: Spool,
+        conversation: Callable[[str], Conversation],
+    ) -> None:
+        """Serve a tenant's conversations, which are found by key with `conversation`.
+
+        What their store cannot take waits in the spool.
+        """
+        self._backend = backend
+        self._tenant = tenant
+        self._spool = spool
+        self._conversation = conversation
+        self._held: WeakValueDictionary[UUID, Journal] = WeakValueDictionary()
+        self._latest: OrderedDict[UUID, Journal] = OrderedDict()
+        self._lock = threading.Lock()
+        self._said_unbound = False
+
+    def of(self, talk: Conversation) -> Journal:
+        """Return the journal of a conversation, made if there is none."""
+        from onrecord.adapters.recording.recorder import Journal
+
+        conversation_id = talk.conversation_id
+        with self._lock:
+            journal = self._held.get(conversation_id)
+            if journal is None:
+                journal = self._held[conversation_id] = Journal(talk, self._spool)
+            self._latest[conversation_id] = journal
+            self._latest.move_to_end(conversation_id)
+            while len(self._latest) > _LATEST:
+                self._latest.popitem(last=False)
+        return journal
+
+    def known(self, conversation_id: UUID) -> Journal | None:
+        """Return the journal of a conversation, if it has one by now."""
+        with self._lock:
+            return self._held.get(conversation_id)
+
+    def keyed(self, key: str) -> Journal:
+        """Return the journal of the conversation of a key, which begins with its first event."""
+        return self.of(self._conversation(key))
+
+    def find(self, key: str) -> Journal | None:
+        """Return the journal of the conversation of a key, if there is one."""
+        return None if self._backend.find(self._tenant, key) is None else self.keyed(key)
+
+    def numbered(self, conversation_id: UUID) -> Journal | None:
+        """Return the journal of a conversation by its id; None if it was forgotten."""
+        key = beginning_of(self._backend, conversation_id).key
+        return None if key is None else self.keyed(key)
+
+    def header(self, talk: Conversation) -> dict[str, str]:
+        """Return the header that binds a call to a conversation: its id, and a proof of ours."""
+        self.of(talk)  # Kept: its first event may be the call's.
+        return {HEADER: f"{talk.conversation_id}.{self._proof(talk.conversation_id)}"}
+
+    def named(self, header: str) -> Journal:
+        """Return the journal of the conversation that a header names.
+
+        InvalidInput where it is not one that this store gave, or gave in another process for a
+        conversation in which nothing was said yet.
+        """
+        name, _, proof = header.partition(".")
+        if not hmac.compare_digest(self._proof(name).encode(), proof.encode()):
+            raise InvalidInput(
+                f"the header {HEADER} is not one of this store: give talk.headers as it is"
+            )
+        conversation_id = UUID(name)
+        return self.known(conversation_id) or self._read(conversation_id)
+
+    def unbound(self) -> Journal:
+        """Return the journal of a new conversation, for a call that is bound to none."""
+        if not self._said_unbound:
+            self._said_unbound = True
+            logger.warning(
+                "a call is bound to no conversation: it has one of its own, as all such calls; "
+                "use talk.record(client), extra_headers=talk.headers, or `with talk.recording():`"
+            )
+        return self.of(self._conversation(f"unbound/{uuid7()}"))
+
+    def _read(self, conversation_id: UUID) -> Journal:
+        key = beginning_of(self._backend, conversation_id).key
+        if key is None:
+            raise InvalidInput(
+                "nothing was said in the conversation of this header: say something before "
+                "another process calls for it"
+            )
+        return self.of(self._conversation(key))
+
+    def _proof(self, conversation_id: UUID | str) -> str:
+        return self._backend.digest(f"{HEADER} {self._tenant} {conversation_id}").hex()
+
+
+# What a journal needs of the conversation that it writes.
+
+
+class Conversation(Protocol):
+    """A conversation that a journal writes; a `Stream` has it."""
+
+    backend: Backend
+    tenant: UUID
+    key: str
+
+    @property
+    def conversation_id(self) -> UUID:
+        """The conversation's id."""
+        ...
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        ...
+
+    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+        """Return what the conversation is made of at a version."""
+        ...
+
+    def lineages(self) -> Lineages:
+        """Return what tells what the conversation is made of."""
+        ...
+
+    def draft(
+        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
+    ) -> NewEvent:
+        """Return an event of this conversation ready for the log."""
+        ...
+
+    def append_drafted(
+        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
+    ) -> Done:
+        """Record drafted events; VersionConflict or IdempotencyMismatch where it cannot be."""
+        ...

@@ -1,0 +1,222 @@
+"""Where a conversation stands when a request goes out, read from the log; no more than it takes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol, TypeAlias
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from typing_extensions import TypeIs
+
+from onrecord.adapters.capture.background import is_still_made
+from onrecord.adapters.conversation.lineage import BEGINNING, Stretch
+from onrecord.adapters.conversation.reading import in_force, since_request
+from onrecord.adapters.recording.paths import closing_of, line_of
+from onrecord.adapters.recording.plan import Standing
+from onrecord.domain.admission import error_of
+from onrecord.domain.events import (
+    Event,
+    InstructionsSet,
+    RequestSent,
+    ResponseCompleted,
+    ResponseInterrupted,
+    ToolsDeclared,
+)
+from onrecord.domain.head import Head, Pointer
+from onrecord.domain.log import Backend, RecordedEvent, Told
+from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.projections.history.seen import as_seen, says_something
+from onrecord.projections.matching.recorded_units import recorded_units
+from onrecord.projections.matching.sources import sources_in
+
+_LATEST: Final = 64
+"""How many of the last events are looked at for what a request of a side line repeats."""
+
+_Where: TypeAlias = tuple[int, tuple[tuple[UUID, int, UUID | None], ...]]
+"""What was asked for: the version of the head's pointer, and the lineage."""
+
+
+class Begun:
+    """A request that is recorded and may be answered; in flight for as long as it is held.
+
+    `request` is the id of its event, which has that `version` once it is recorded; `line` the side
+    line that it is on, if any.
+    """
+
+    __slots__ = ("__weakref__", "line", "request", "version")
+
+    def __init__(self, request: UUID, line: UUID | None) -> None:
+        """Hold a request that is about to be recorded."""
+        self.request = request
+        self.line = line
+        self.version = 0
+
+
+IN_FLIGHT: WeakValueDictionary[UUID, Begun] = WeakValueDictionary()
+"""The requests that are in flight in this process, by id: a conversation may have many holders."""
+
+
+class Conversation(Protocol):
+    """What is asked of a conversation to tell where it stands; a `Stream` has it."""
+
+    backend: Backend
+
+    def head(self) -> Head:
+        """Return where the conversation stands."""
+        ...
+
+    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+        """Return what the conversation is made of at a version."""
+        ...
+
+
+class Standings:
+    """Tells where one conversation stands; keeps in mind what is in force."""
+
+    def __init__(self, talk: Conversation) -> None:
+        """Tell of a conversation; one thread at a time."""
+        self._talk = talk
+        self._in_force: dict[Pointer, tuple[_Where, Event | Unrecognised | Erased | None]] = {}
+
+    def now(self) -> Standing:
+        """Read the head, and what came after the last request; ConversationClosed if it is over."""
+        head = self._talk.head()
+        if head.closed:
+            raise error_of("open")
+        stretches = self._talk.lineage(head.version, head)
+        backend = self._talk.backend
+        recorded = since_request(backend, stretches)
+        # What other lines say has no part in it, however much that is; the next request repeats it.
+        told = [event.told() for event in recorded if line_of(event) is None]
+        latest = [event.told() for event in recorded[-_LATEST:] if line_of(event) is not None]
+        ordered = [item for item in as_seen(told)[0] if isinstance(item, Told)]
+        known = [(item, event) for item in ordered for event in [item.event()] if _is_known(event)]
+        place, last = _last_request(known)
+        here = stretches[-1].conversation_id
+        own = [(i, e) for i, e in known[place:] if e.line is None and i.conversation_id == here]
+        sent = known[place - 1][0] if last else None
+        last_id = UUID(bytes=sent.event_id) if sent else None
+        instructions, tools = self.in_force(head, stretches)
+        return Standing(
+            head=head,
+            last=last,
+            last_id=last_id,
+            last_version=_version_here(sent, here) if sent else 0,
+            since=tuple(recorded_units(_since(known, place, here))),
+            in_flight=last_id is not None and last_id in IN_FLIGHT,
+            answered=_last_version(i for i, e in own if isinstance(e, ResponseCompleted)),
+            said=_last_version(item for item, event in own if says_something(event)),
+            instructions=instructions,
+            tools=tools,
+            sources=sources_in([*told, *latest]),
+        )
+
+    def in_force(
+        self, head: Head, stretches: tuple[Stretch, ...]
+    ) -> tuple[InstructionsSet | None, ToolsDeclared | None]:
+        """Return the instructions and the tools in force at the end of a lineage."""
+        instructions = self._pointed("instructions", head.instructions, stretches)
+        tools = self._pointed("tools", head.tools, stretches)
+        return (
+            instructions if isinstance(instructions, InstructionsSet) else None,
+            tools if isinstance(tools, ToolsDeclared) else None,
+        )
+
+    def _pointed(
+        self, pointer: Pointer, version: int, stretches: tuple[Stretch, ...]
+    ) -> Event | Unrecognised | Erased | None:
+        """Return what is in force; it is read again only when another version sets it."""
+        place = (version, tuple((s.conversation_id, s.after, s.line) for s in stretches))
+        known = self._in_force.get(pointer)
+        if known is not None and known[0] == place:
+            return known[1]
+        recorded = in_force(self._talk.backend, stretches, pointer)
+        event = None if recorded is None else recorded.event()
+        self._in_force[pointer] = (place, event)
+        return event
+
+
+def _last_request(known: list[tuple[Told, Event]]) -> tuple[int, RequestSent | None]:
+    """Return the main line's last request, and the place after it; 0 if there is none."""
+    for place in range(len(known), 0, -1):
+        event = known[place - 1][1]
+        if isinstance(event, RequestSent) and event.line is None:
+            return place, event
+    return 0, None
+
+
+def _since(known: list[tuple[Told, Event]], place: int, here: UUID) -> Iterable[tuple[int, Event]]:
+    """Return what was said since the main line's last request, itself included."""
+    since = known[max(0, place - 1) :]
+    return ((_version_here(item, here), event) for item, event in since if event.line is None)
+
+
+def _version_here(item: Told, here: UUID) -> int:
+    """Return the version of this conversation that a cut behind an event leaves."""
+    return item.version if item.conversation_id == here else BEGINNING
+
+
+def _last_version(told: Iterable[Told]) -> int:
+    return max((item.version for item in told), default=0)
+
+
+def _is_known(event: Event | Unrecognised | Erased) -> TypeIs[Event]:
+    return not isinstance(event, Unrecognised | Erased)
+
+
+# Answers of which the rest is read later: the request that awaits each, by the provider's id.
+
+_REMEMBERED: Final = 64
+
+
+class AwaitedAnswers:
+    """What this process knows of them; safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock = threading.Lock()
+        # Not the requests themselves: one is in flight for as long as it is held.
+        self._awaiting: OrderedDict[str, tuple[UUID, UUID | None, int]] = OrderedDict()
+
+    def note(self, begun: Begun, events: Iterable[Event]) -> None:
+        """Take note of what a request was answered: more is to come, or that was all."""
+        for event in events:
+            if isinstance(event, ResponseCompleted | ResponseInterrupted) and event.provider_id:
+                self._note(begun, event, event.provider_id)
+
+    def find(self, provider_id: str) -> Begun | None:
+        """Return the request that awaits the rest of a response."""
+        with self._lock:
+            known = self._awaiting.get(provider_id)
+        return _begun(*known) if known else None
+
+    def _note(
+        self, begun: Begun, event: ResponseCompleted | ResponseInterrupted, provider_id: str
+    ) -> None:
+        with self._lock:
+            self._awaiting.pop(provider_id, None)
+            if is_still_made(event):
+                self._awaiting[provider_id] = begun.request, begun.line, begun.version
+                while len(self._awaiting) > _REMEMBERED:
+                    self._awaiting.popitem(last=False)
+
+
+def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> Begun | None:
+    """Return the request that awaits the rest of a response, by what is recorded of it."""
+    for event in reversed(recorded):
+        closing = closing_of(event)
+        if closing is None or closing.provider_id != provider_id or closing.request is None:
+            continue
+        if not is_still_made(closing):
+            return None
+        return _begun(closing.request, line_of(event), recorded[-1].version)
+    return None
+
+
+def _begun(request: UUID, line: UUID | None, version: int) -> Begun:
+    begun = Begun(request, line)
+    begun.version = version
+    return begun
